@@ -196,17 +196,19 @@ class SearchResult:
 
 
 class Outcome(StrEnum):
-    """The result of an append."""
+    """The result of an append or an edit."""
 
     CREATED = "created"
     DUPLICATE = "duplicate"
     SUPERSEDED = "superseded"
     UNKNOWN = "unknown"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The answer to an append: with `CREATED` and `SUPERSEDED` the bytes are on disk, durably."""
+    """The answer to an append or an edit; the bytes are on disk, durably, unless the outcome is `UNKNOWN`."""
 
     id: NoteId
     path: NotePath

@@ -8,10 +8,10 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mcp_memory.engine.handlers import OPERATIONS
-from mcp_memory.engine.note_changes import append_note, forget_note
+from mcp_memory.engine.note_changes import append_note, edit_note, forget_note
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
-from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
+from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
@@ -138,15 +138,26 @@ class Engine:
             [request.supersedes], lambda places: append_note(parts, draft, places[0][0])
         )
 
+    @_takes(UpdateRequest)
+    async def update(self, request: UpdateRequest) -> Receipt:
+        """Replace the text of a note or entry, for a person, and index it; the same text again changes nothing."""
+        parts = self.parts
+        parts.watcher.touch()
+        return await parts.note_lookup.reach(
+            [request.target], lambda places: edit_note(parts, places[0], request.text or "", request.expected)
+        )
+
     @_takes(ForgetRequest)
     async def forget(self, request: ForgetRequest) -> NoteRecord:
-        """Take a note or log entry out of every answer, or bring it back; its file stays."""
+        """Take a note or entry out of every answer, archive it, or bring it back; its file stays."""
         parts, restore = self.parts, request.restore
         parts.watcher.touch()
         by = Caller(request.source, request.session, request.personal)
         return await parts.note_lookup.reach(
             [request.target],
-            lambda places: forget_note(parts, *places[0], restore=restore, reason=request.reason, by=by),
+            lambda places: forget_note(
+                parts, *places[0], restore=restore, archive=request.archive, reason=request.reason, by=by
+            ),
             deleted=restore,
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -26,6 +26,7 @@ from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.models import NoteRecord
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import moment_of
+from mcp_memory.search.note_lookup import Place
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
 from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
@@ -47,8 +48,22 @@ async def _append(engine: Engine, request: requests.AppendRequest) -> Payload:
     return receipt_payload(await engine.append(**asdict(request)))
 
 
+async def _update(engine: Engine, request: requests.UpdateRequest) -> Payload:
+    """Without a text: what there is to edit, byte for byte (undecodable ones as surrogates)."""
+    if request.text is not None:
+        return receipt_payload(await engine.update(**asdict(request)))
+    read = engine.parts.vault.editing.read
+
+    async def described(places: Sequence[Place]) -> Payload:
+        path, entry = places[0]
+        text, etag = await in_thread(lambda: read(path, entry), deadline_s=LOOK_DEADLINE_S, what="reading the note")
+        return {"path": path, "entry": entry, "etag": etag, "text": text}
+
+    return await engine.parts.note_lookup.reach([request.target], described)
+
+
 async def _forget(engine: Engine, request: requests.ForgetRequest) -> Payload:
-    return forgotten_payload(await engine.forget(**asdict(request)), request.target, restored=False)
+    return forgotten_payload(await engine.forget(**asdict(request)), request.target)
 
 
 async def _restore(engine: Engine, request: requests.RestoreRequest) -> Payload:
@@ -204,6 +219,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "capture": (requests.CaptureRequest, session_handlers.capture),
     "titles": (requests.TitlesRequest, session_handlers.titles),
     "append": (requests.AppendRequest, _append),
+    "update": (requests.UpdateRequest, _update),
     "forget": (requests.ForgetRequest, _forget),
     "restore": (requests.RestoreRequest, _restore),
     "forgotten": (requests.ForgottenRequest, _forgotten),

@@ -27,6 +27,7 @@ from mcp_memory.models import (
     Receipt,
 )
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import Draft, WriteResult, one_line
@@ -119,24 +120,44 @@ def _same_content(parts: EngineParts, draft: Draft) -> list[NotePath]:
     return [record.path for record in found if not record.path.startswith("@")]
 
 
+async def edit_note(parts: EngineParts, place: Place, text: str, expected: str | None) -> Receipt:
+    """Replace the text of a note or entry and index it. Raises what the vault raises, and DeadlineExceeded: then the
+    same call tells what became of it."""
+    deadline_s = parts.config.vault.write_deadline_s
+    until = monotonic() + deadline_s
+    edited = await in_thread(
+        lambda: parts.vault.editing.edit(*place, text, expected), deadline_s=deadline_s, what="changing the note"
+    )
+    record = edited.file.record
+    note_id = NoteId(f"{record.path}#{edited.entry}") if edited.entry else record.id
+    return Receipt(note_id, record.path, record.etag, edited.outcome, await _index(parts, edited, None, until))
+
+
 async def forget_note(
     parts: EngineParts,
     path: NotePath,
     entry: str | None,
     *,
     restore: bool = False,
+    archive: bool = False,
     reason: str | None = None,
     by: Caller = UNKNOWN,
 ) -> NoteRecord:
-    """Forget or restore, with one deadline for the file and one for the index. Raises what the vault raises, Refused
-    for a secret in the reason, and IndexUnavailable if the file was changed but answers were not yet."""
+    """Forget, archive or restore, with one deadline for the file and one for the index. Raises what the vault raises,
+    Refused for a secret in the reason, and IndexUnavailable if the file was changed but answers were not yet."""
     vault, writer, config = parts.vault, parts.writer, parts.config.vault
     why = one_line("reason", reason, 500) if reason else None
     if why and config.secrets != "allow" and (found := find_secret(why)):
         raise Refused(f"the reason seems to hold a secret ({found})", hint="leave it out")
+
+    def change() -> NoteFile:
+        if archive:
+            return vault.archive(path, entry, by)
+        return vault.restore(path, entry, by) if restore else vault.forget(path, entry, why, by)
+
     try:
         file = await in_thread(
-            lambda: vault.restore(path, entry, by) if restore else vault.forget(path, entry, why, by),
+            change,
             deadline_s=config.write_deadline_s,
             what="changing the note",
         )
@@ -153,7 +174,7 @@ async def forget_note(
         for copy in _identical_files(parts, file):
             writer.reindex_later(copy)
         parts.watcher.hint()
-        done = "restored" if restore else "marked as deleted"
+        done = "restored" if restore else f"marked as {'archived' if archive else 'deleted'}"
         raise IndexUnavailable(
             f"{path} is {done} on disk, but the index is not up to date yet", hint="the next sweep updates it"
         ) from error

@@ -88,6 +88,17 @@ class AppendRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """The new `text` of a note or entry (`target`: id or path); without one, the text that it has. `expected`: the
+    etag that you read; if another program has changed the note since, nothing is written."""
+
+    target: str
+    text: str | None = None
+    _: KW_ONLY
+    expected: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class RestoreRequest:
     """A forgotten note or log entry to bring back, for the client `source`. `personal`: a person asks."""
 
@@ -100,13 +111,14 @@ class RestoreRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """A note or log entry (`target`: id or path) to take out of every answer, or to bring back; its file stays.
-    `source` and `personal` are as in `RestoreRequest`."""
+    """A note or log entry (`target`: id or path) to take out of every answer, or with `archive` out of those that don't
+    ask for archived notes, or to bring back; its file stays. `source` and `personal` are as in `RestoreRequest`."""
 
     target: str
     _: KW_ONLY
     reason: Annotated[str | None, "Why, in a few words."] = None
-    restore: Annotated[bool, INTERNAL, "true brings a forgotten note back."] = False
+    restore: Annotated[bool, INTERNAL, "true brings a forgotten or archived note back."] = False
+    archive: Annotated[bool, "true only archives it: found with include_archived."] = False
     session: Session = None
     source: str | None = None
     personal: bool = False

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from mcp_memory.models import Hit, NoteRecord, Receipt, SearchResult
+from mcp_memory.models import Hit, NoteRecord, NoteState, Receipt, SearchResult
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.vault.journals.tombstones import Tombstone
 from mcp_memory.vault.lost_entries import LostEntry
+from mcp_memory.vault.note_file import MEMORY
 
 Payload = dict[str, Any]
 
@@ -49,7 +50,8 @@ def receipt_payload(receipt: Receipt) -> Payload:
     return visible_in(payload)
 
 
-def forgotten_payload(record: NoteRecord, target: str, *, restored: bool) -> Payload:
-    note_id = target if record.is_log else record.id
-    status = "active" if restored else "deleted"
+def forgotten_payload(record: NoteRecord, target: str, *, restored: bool = False) -> Payload:
+    is_entry = record.is_log or record.path == MEMORY
+    status = "archived" if record.state is NoteState.ARCHIVED else "active" if restored else "deleted"
+    note_id = target if is_entry else record.id
     return visible_in({"id": note_id, "path": record.path, "etag": record.etag, "status": status})

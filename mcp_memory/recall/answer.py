@@ -23,7 +23,7 @@ from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.config import TRANSCRIPTS
-from mcp_memory.vault.note_file import ALWAYS_LOAD, NoteFile
+from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
 
@@ -36,7 +36,6 @@ PASSAGE_CHARS = 80
 characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
 
 START_TITLE = "Memory at session start"
-MEMORY = NotePath("MEMORY.md")
 STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
 """Shown to every session, in this order; a commitment until it expires."""
 

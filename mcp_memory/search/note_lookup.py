@@ -13,6 +13,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import named_again
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.vault.journals.ledger import Ledger
+from mcp_memory.vault.note_file import MEMORY
 
 LOOK_S = 10.0
 
@@ -82,7 +83,7 @@ def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
     if not plain or len(plain) > 5000:
         raise InvalidInput("id is empty or too long", hint="pass an id or path from memory_search")
     whole, _, entry = plain.rpartition("#")
-    if is_log_path(whole):
+    if is_log_path(whole) or whole == MEMORY:
         return NotePath(whole), entry
     if plain.startswith("path:"):
         return NotePath(plain.removeprefix("path:")), None

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 _PERSONS_OWN = (
     "accept adopt capture compact doctor erase export extract fix forgotten held import inbox log lost recover "
-    "restore_all review runs share show transcripts"
+    "restore_all review runs share show transcripts update"
 )
 PERSONS_OWN = frozenset(_PERSONS_OWN.split())
 """Operations that refuse an agent's token. The doctor and git may quote what you removed, the inbox holds what you

@@ -65,5 +65,5 @@ APPEND_SCHEMA = _object(
 )
 
 FORGET_SCHEMA = _object(
-    {"id": _STRING, "path": _STRING, "etag": _STRING, "status": {**_STRING, "enum": ["deleted", "active"]}}
+    {"id": _STRING, "path": _STRING, "etag": _STRING, "status": {**_STRING, "enum": ["deleted", "archived", "active"]}}
 )

@@ -7,14 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PreconditionFailed, Refused, StorageFailed
+from mcp_memory.errors import McpMemoryError, NotFound, StorageFailed
 from mcp_memory.models import NotePath, Outcome
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
-from mcp_memory.vault.note_file import NoteFile, editable_text
+from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.note_store import NoteStore
-from mcp_memory.vault.retirement import ATTEMPTS, Retirement
+from mcp_memory.vault.retirement import Retirement
 
 SAME_MINUTE_S = 60.0
 
@@ -77,23 +77,12 @@ class DailyLog:
 
     def add(self, path: NotePath, text: str) -> WriteResult:
         """Writes an entry at the end of a log, whatever is in it. Raises as `append`."""
-        for _ in range(ATTEMPTS):
-            try:
-                blob = self._notes.read_bytes(path)
-                before, etag = editable_text(path, blob.data), blob.etag
-            except NotFound:
-                before, etag = logs.new_log(logs.is_log_path(path) or self._notes.clock().date()), None
-            data = logs.append_entry(before, text).encode("utf-8", "surrogateescape")
-            if len(data) > self._notes.max_note_bytes:
-                raise Refused(f"{path} is full", hint="store this as a note")
-            try:
-                return WriteResult(self._notes.write(path, data, etag), Outcome.CREATED, entry_hash(text))
-            except PreconditionFailed:
-                continue
-            except AlreadyExists:
-                if self._notes.find(path) is None:
-                    raise  # not a faster writer: another name is in the way
-        raise StorageFailed(f"{path} changes faster than it can be appended to", hint="try again")
+        day = logs.is_log_path(path) or self._notes.clock().date()
+
+        def appended(file: NoteFile | None, before: str) -> str:
+            return logs.append_entry(before if file else logs.new_log(day), text)
+
+        return WriteResult(self._notes.change(path, appended), Outcome.CREATED, entry_hash(text))
 
     def _parts(self, day: date) -> Iterator[_Part]:
         """In order; some may have been removed. Raises as reading does."""

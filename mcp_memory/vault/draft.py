@@ -68,7 +68,7 @@ def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
         raise InvalidInput("content is empty", hint="pass the text to remember")
     if len(content) > max_bytes or len(content.encode("utf-8", "surrogatepass")) > max_bytes:
         raise InvalidInput(f"content is larger than {max_bytes:,} bytes", hint="store a summary, and where the rest is")
-    if bad := _control_character(content):
+    if bad := control_character(content):
         raise InvalidInput(f"content holds {bad}", hint="pass plain text; binary data does not belong in a note")
     if draft.title is not None:
         one_line("title", draft.title, MAX_TITLE)
@@ -94,7 +94,7 @@ def one_line(name: str, value: str, most: int = MAX_WORD) -> str:
         raise InvalidInput(f"{name} is empty", hint=f"pass a {name} or leave it out")
     if len(plain) > most:
         raise InvalidInput(f"{name} has {len(plain)} characters", hint=f"at most {most}")
-    if any(c in "\n\r\u2028\u2029" for c in plain) or _control_character(plain):
+    if any(c in "\n\r\u2028\u2029" for c in plain) or control_character(plain):
         raise InvalidInput(f"{name} must be one line of plain text", hint="remove line breaks and control characters")
     return plain
 
@@ -131,7 +131,7 @@ def _after_its_day(draft: Draft, now: datetime) -> datetime | None:
     return over if over and over > now else None
 
 
-def _control_character(text: str) -> str | None:
+def control_character(text: str) -> str | None:
     for character in text:
         if character in "\n\r\t\f":
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone, tzinfo
 from pathlib import PurePosixPath
@@ -17,11 +17,14 @@ from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text import dates
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence
-from mcp_memory.text.markdown import frontmatter, logs
+from mcp_memory.text.markdown import frontmatter, logs, sections
+from mcp_memory.text.markdown.logs import LogEntry
+from mcp_memory.text.markdown.sections import CuratedEntry
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
 from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
+MEMORY = NotePath("MEMORY.md")
 MAX_ID = 200
 
 _MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")  # of emphasis and quotes; not an underscore within a word
@@ -38,7 +41,7 @@ class Layout:
 
     def below_home(self, path: str) -> str | None:
         """The path below the managed folder, or None outside; the vault-wide `MEMORY.md` and `memory/` are outside."""
-        if path.startswith("@") or path == "MEMORY.md" or path.startswith("memory/"):
+        if path.startswith("@") or path == MEMORY or path.startswith("memory/"):
             return None
         if not self.home:
             return path
@@ -72,8 +75,8 @@ class NoteFile:
         return [str(entry) for entry in self.record.meta.get("forgotten", [])]
 
     def has_entry(self, entry: str) -> bool:
-        """Whether a log holds the entry with this hash."""
-        return any(known.hash == entry for known in logs.entries(self.text, self.body_start))
+        """Whether a log or `MEMORY.md` holds the entry with this hash."""
+        return find_entry(self.record.path, self.text, entry) is not None
 
 
 def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: Layout, kinds: NoteKinds) -> NoteFile:
@@ -113,6 +116,17 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         meta=_kept(meta, layout.tz),
     )
     return NoteFile(record, text, document.body_start)
+
+
+def entries_of(path: NotePath, text: str) -> Sequence[LogEntry] | Sequence[CuratedEntry]:
+    """The entries of a log or of `MEMORY.md`."""
+    start = frontmatter.parse(text).body_start
+    return sections.entries(text, start) if path == MEMORY else logs.entries(text, start)
+
+
+def find_entry(path: NotePath, text: str, entry: str) -> LogEntry | CuratedEntry | None:
+    """The first one with this hash."""
+    return next((found for found in entries_of(path, text) if found.hash == entry), None)
 
 
 def editable_text(path: NotePath, data: bytes) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from mcp_memory.errors import NotFound, PathRefused, StorageFailed
+from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import Etag, FileStat, NotePath, NoteState, Problem
 from mcp_memory.storage.base import Blob, Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
@@ -14,7 +15,9 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
-from mcp_memory.vault.note_file import Layout, NoteFile, read_note
+from mcp_memory.vault.note_file import Layout, NoteFile, editable_text, read_note
+
+ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
 
 
 class NoteStore:
@@ -112,6 +115,33 @@ class NoteStore:
         """Publishes a file, as `StorageBackend.write` does, and returns the note."""
         written = self.backend.write(path, data, expected)
         return self.note(path, data, written.etag, written.stat)
+
+    def change(self, path: NotePath, changed: Callable[[NoteFile | None, str], str]) -> NoteFile:
+        """Publishes what `changed` makes of a note (None: there is no file) and its text, in which undecodable bytes
+        are surrogates; again if another writer was faster. The same text is not written.
+
+        Raises what `changed` raises, Refused for a file that holds no text or would be too large, StorageFailed.
+        """
+        for _ in range(ATTEMPTS):
+            file, before = None, ""
+            with suppress(NotFound):
+                blob = self.read_bytes(path)
+                before = editable_text(path, blob.data)
+                file = self.note(path, blob.data, blob.etag, blob.stat)
+            after = changed(file, before)
+            if file and after == before:
+                return file
+            data = after.encode("utf-8", "surrogateescape")
+            if len(data) > self.max_note_bytes:
+                raise Refused(f"{path} would be larger than {self.max_note_bytes:,} bytes", hint="split it")
+            try:
+                return self.write(path, data, file.record.etag if file else None)
+            except PreconditionFailed:
+                continue
+            except AlreadyExists:
+                if self.find(path) is None:
+                    raise  # not a faster writer: another name is in the way
+        raise StorageFailed(f"{path} changes faster than it can be written", hint="try again")
 
     def stat(self, path: NotePath) -> FileStat:
         """Raises NotFound, PathRefused, StorageFailed. The stat's own path is the one inside its root."""

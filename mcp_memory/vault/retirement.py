@@ -15,9 +15,7 @@ from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
 from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text
-from mcp_memory.vault.note_store import NoteStore
-
-ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
+from mcp_memory.vault.note_store import ATTEMPTS, NoteStore
 
 Changes = Mapping[str, frontmatter.Value | None]
 
@@ -63,12 +61,13 @@ class Retirement:
             raise
 
     def restore(self, file: NoteFile, entry: str | None) -> NoteFile:
-        """Undoes a forget, to the very byte if nothing else has changed. Also raises InvalidInput for a whole log."""
+        """Undoes a forget or `archive`, to the very byte if nothing else has changed. Also raises InvalidInput for a
+        whole log."""
         path = file.record.path
         if file.record.is_log:
             return self.restore_entry(path, _require_entry(path, entry))
         if file.record.state is not NoteState.DELETED:
-            return file
+            return self.archive(file, undo=True)
         # If another program has written to it since, only our marks are removed.
         restored = self._put_bytes_back(file) or self._patch(path, lambda _: _NOT_DELETED, restores=True)
         with suppress(StorageFailed):  # it hides nothing any more
@@ -93,6 +92,20 @@ class Retirement:
     def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
         """Marks a note as replaced by another; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by))
+
+    def archive(self, file: NoteFile, *, undo: bool = False) -> NoteFile:
+        """Sets or removes `status: archived` and nothing else, so that undoing it gives the same bytes again. A note
+        that was superseded is archived already. Also raises NotFound for a forgotten one."""
+
+        def marks(now: NoteFile) -> Changes:
+            if now.record.state is NoteState.DELETED:
+                raise NotFound(f"{file.record.path} was forgotten", hint="memory_forget with restore=true")
+            status = frontmatter.parse(now.text).meta.get("status")
+            if undo:
+                return {"status": None} if status == Status.ARCHIVED else {}
+            return {} if now.record.state is NoteState.ARCHIVED else {"status": Status.ARCHIVED.value}
+
+        return self._patch(file.record.path, marks)
 
     def check_supersede(self, file: NoteFile) -> None:
         """Raises what `supersede` would raise, and writes nothing."""

@@ -24,6 +24,7 @@ from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.lost_entries import SharedFiles
 from mcp_memory.vault.marker import WELCOME
 from mcp_memory.vault.new_note import NotePublisher
+from mcp_memory.vault.note_edits import NoteEditor
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
@@ -61,6 +62,7 @@ class Vault:
         self._daily_log = DailyLog(notes, journals.appends, self._retirement)
         self.filing = TopicFiles(notes, self.ledger, self.provenance)
         self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
+        self.editing = NoteEditor(notes, secrets_allowed=self.secrets_allowed)
         self.shared = SharedFiles(notes, journals.appends, self._daily_log)
         # By content, so that two sessions that append the same make one note.
         self._appending = [threading.Lock() for _ in range(64)]
@@ -145,12 +147,24 @@ class Vault:
         return self._retirement.forget(self._retirable(path, by), entry, reason, by)
 
     def restore(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
-        """Undoes a forget: restores the old bytes, or only removes the marks if the note has changed since. Idempotent.
+        """Undoes a forget or `archive`: restores the old bytes, or if the note has changed since, removes the marks.
+        Idempotent.
 
         Raises as `forget`.
         """
         self._notes.require_vault()
         return self._retirement.restore(self._retirable(path, by), entry)
+
+    def archive(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
+        """Marks a note as archived: only searches that ask for archived notes find it. Idempotent.
+
+        Raises NotFound, Refused (not the agents' note), InvalidInput (a log or an entry).
+        """
+        self._notes.require_vault()
+        file = self._retirable(path, by)
+        if entry or file.record.is_log:
+            raise InvalidInput("an entry of a file has no archive", hint="memory_forget hides it, and can be undone")
+        return self._retirement.archive(file)
 
     def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
         """Of the forgotten ones among these notes, and of all forgotten log entries; without those that can't be read

@@ -65,7 +65,7 @@ def test_arguments_are_those_of_the_contract(tools):
         "memory_append": {
             "content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path",
         },
-        "memory_forget": {"id", "path", "reason", "restore", "session"},
+        "memory_forget": {"id", "path", "reason", "restore", "archive", "session"},
     }  # fmt: skip
     required = {name: set(tool["inputSchema"].get("required", [])) for name, tool in tools.items()}
     assert required == {

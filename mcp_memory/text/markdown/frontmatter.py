@@ -91,7 +91,7 @@ def split_head(text: str) -> Head:
     line_end = text.find("\n", start)
     opening = text[start : line_end if line_end >= 0 else len(text)]
     newline = "\r\n" if opening.endswith("\r") else "\n"
-    absent = Head(start, start, start, _newline_of(text), exists=False)
+    absent = Head(start, start, start, newline_of(text), exists=False)
     if line_end < 0 or opening.rstrip() != "---":
         return absent
     head_start = at = line_end + 1
@@ -174,7 +174,8 @@ def render(meta: Mapping[str, Any], body: str) -> str:
     return text
 
 
-def _newline_of(text: str) -> str:
+def newline_of(text: str) -> str:
+    """The line ending of most lines."""
     return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
 
 

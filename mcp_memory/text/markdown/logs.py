@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.markdown.blocks import MAX_HEADING_CHARS, Block, BlockKind, scan, split_heading
-from mcp_memory.text.markdown.frontmatter import parse
+from mcp_memory.text.markdown.frontmatter import newline_of, parse
 
 _TIME = re.compile(
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2})(?::[0-9]{2})?(?!:?[0-9])"
@@ -156,7 +156,7 @@ def render_entry(time: str, title: str, content: str, own: Labels = NONE) -> str
 def append_entry(text: str, entry: str) -> str:
     """`text` with `entry` after a blank line, in the line endings of `text`, which is a prefix of the result. Closes an
     open fence first, which would swallow the entry."""
-    newline = "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
+    newline = newline_of(text)
     addition = entry.replace("\r\n", "\n").replace("\n", newline)
     if not text.lstrip("\ufeff"):
         return text + addition

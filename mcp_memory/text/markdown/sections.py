@@ -1,0 +1,104 @@
+"""Finds the entries of a curated file such as `MEMORY.md`, and adds some: list items and paragraphs below headings.
+
+An item within an item is an entry of its own. An entry's hash identifies it as long as its words stay; it doesn't
+change with its mark, its line breaks, or other entries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.markdown.blocks import Block, BlockKind, scan
+from mcp_memory.text.markdown.frontmatter import newline_of, parse
+
+_MARK = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
+_HASH_DIGITS = 8  # among 200 entries, two share one with a probability of 1 in 200,000
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedEntry:
+    """`text[start:end]` is the entry, without the ending of its last line."""
+
+    start: int
+    end: int
+    start_line: int
+    """1-based, inclusive."""
+    end_line: int
+    section: str
+    """The heading above it; empty without one."""
+    mark: str
+    """Its indentation and list mark; empty for a paragraph."""
+    title: str
+    """Its words without the mark, in one line."""
+    hash: str
+
+
+def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
+    """The entries in order. Headings, tables, quotes, code and comments are none."""
+    found: list[CuratedEntry] = []
+    section, line, counted_to = "", 1, 0
+    for block in scan(text, body_start):
+        section = block.title if block.kind is BlockKind.HEADING else section
+        for start, end in _entries_in(text, block):
+            line += text.count("\n", counted_to, start)
+            counted_to = start
+            mark = (_MARK.match(text, start, end) or _NO_MARK)[0] if block.kind is BlockKind.ITEM else ""
+            title = " ".join(text[start + len(mark) : end].split())
+            digest = hashlib.sha256(title.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+            last = line + text.count("\n", start, end)
+            found.append(CuratedEntry(start, end, line, last, section, mark, title, digest))
+    return found
+
+
+def render_entry(content: str, mark: str = "- ") -> str:
+    """One entry with LF endings behind this mark; a mark that `content` has already is dropped. Only a plain paragraph
+    goes without one. Raises InvalidInput for several entries."""
+    body = content.replace("\r\n", "\n").strip()
+    if len(found := entries(body)) > 1:
+        raise InvalidInput(f"this is {len(found)} entries", hint="add one at a time")
+    if not mark and [block.kind for block in scan(body)] != [BlockKind.PARAGRAPH]:
+        mark = "- "
+    lines = body[len(found[0].mark) if found and not found[0].start else 0 :].split("\n")
+    indent = " " * len(mark.expandtabs(4))
+    return mark + "\n".join([lines[0], *(f"{indent}{line.strip()}" if line.strip() else "" for line in lines[1:])])
+
+
+def add_entry(text: str, section: str, entry: str) -> str:
+    """`text` with an entry at the end of the section of this name, in any case; a missing one is added at the end.
+    Every other byte stays. Raises InvalidInput for a file that ends in an open fence."""
+    newline, blocks = newline_of(text), list(scan(text, parse(text).body_start))
+    if blocks and blocks[-1].unclosed_fence:
+        raise InvalidInput("the file ends in a code fence that isn't closed", hint="ask the user to close it")
+    wanted = section.casefold()
+    heads = [at for at, block in enumerate(blocks) if block.kind is BlockKind.HEADING]
+    head = next((at for at in heads if blocks[at].title.casefold() == wanted), None)
+    if head is None:
+        gap = "" if not text.strip("\ufeff\r\n") else newline if text.endswith("\n") else 2 * newline
+        return text + gap + f"## {section}\n\n{entry}\n".replace("\n", newline)
+    last = blocks[next((at for at in heads if at > head), len(blocks)) - 1]
+    at = text.find("\n", last.end) + 1 or len(text)
+    gap = "" if text[:at].endswith("\n") else newline
+    gap += "" if last.kind is BlockKind.ITEM else newline
+    return text[:at] + gap + entry.replace("\n", newline) + newline + text[at:]
+
+
+_NO_MARK = ("",)
+
+
+def _entries_in(text: str, block: Block) -> Iterator[tuple[int, int]]:
+    """The start and end of a paragraph, or of an item and those within it."""
+    if block.kind is BlockKind.PARAGRAPH:
+        yield block.start, block.start + len(text[block.start : block.end].rstrip())
+    if block.kind is not BlockKind.ITEM:
+        return
+    starts, at = [block.start], text.find("\n", block.start, block.end) + 1
+    while at:
+        if _MARK.match(text, at, block.end) and not any(start <= at < end for start, end in block.fences):
+            starts.append(at)
+        at = text.find("\n", at, block.end) + 1
+    for start, end in zip(starts, [*starts[1:], block.end], strict=True):
+        yield start, start + len(text[start:end].rstrip())

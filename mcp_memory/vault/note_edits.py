@@ -1,0 +1,139 @@
+"""Replaces the text of a note, or of one entry of a log or of `MEMORY.md`, and no other byte."""
+
+from __future__ import annotations
+
+from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
+from mcp_memory.models import NotePath, NoteState, Outcome
+from mcp_memory.text.markdown import frontmatter, logs, sections
+from mcp_memory.text.markdown.frontmatter import BOM, newline_of
+from mcp_memory.text.markdown.logs import LogEntry
+from mcp_memory.text.markdown.sections import CuratedEntry
+from mcp_memory.text.secrets.finder import find_secret
+from mcp_memory.vault.draft import WriteResult, control_character
+from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, find_entry
+from mcp_memory.vault.note_store import NoteStore
+
+EDIT_AGAIN = "read it again, then pass the new etag"
+CHANGED_ID = "an entry's id changes with its text: memory_recall shows it"
+
+
+class NoteEditor:
+    """Part of the vault; doesn't check whose note it is. Thread-safe."""
+
+    def __init__(self, notes: NoteStore, *, secrets_allowed: bool) -> None:
+        self._notes = notes
+        self._secrets_allowed = secrets_allowed
+
+    def read(self, path: NotePath, entry: str | None) -> tuple[str, str]:
+        """The text of a note or entry as on disk, undecodable bytes as surrogates, and its etag; an entry's is its
+        hash. Raises NotFound, Refused for a file that holds no text."""
+        blob = self._notes.read_bytes(path)
+        text = editable_text(path, blob.data)
+        self._require_shown(self._notes.note(path, blob.data, blob.etag, blob.stat), entry)
+        if not entry:
+            return text, blob.etag
+        found = _require_entry(path, text, entry)
+        return text[found.start : found.end].rstrip() + newline_of(text), entry
+
+    def edit(self, path: NotePath, entry: str | None, text: str, expected: str | None) -> WriteResult:
+        """Replaces the text, for a person: a head only with one of its own. The same edit again changes nothing.
+
+        Raises NotFound, PreconditionFailed for another etag than `expected`, InvalidInput, Refused for a source or a
+        secret that wasn't there before, StorageFailed.
+        """
+        self._notes.require_vault()
+        if path.startswith("@"):
+            raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
+        if not text.removeprefix(BOM).strip():
+            raise InvalidInput("the text is empty", hint="to take a note out of every answer: memory_forget")
+        outcome, written = Outcome.UNCHANGED, entry
+
+        def changed(file: NoteFile | None, before: str) -> str:
+            nonlocal outcome, written
+            if file is None:
+                raise NotFound(f"there is no file {path}")
+            self._require_shown(file, entry)
+            if entry:
+                after, written = _with_entry(path, before, entry, text)
+            else:
+                after = _with_text(before, text)
+            outcome = Outcome.UNCHANGED if after == before else Outcome.UPDATED
+            if after == before:
+                return before
+            if expected and expected != (entry or file.record.etag):
+                raise PreconditionFailed(f"{path} has changed since it was read", hint=EDIT_AGAIN)
+            self._check(before, after)
+            return after if entry or file.record.is_log else self._dated(before, after)
+
+        file = self._notes.change(path, changed)
+        return WriteResult(file, outcome, written)
+
+    def _require_shown(self, file: NoteFile, entry: str | None) -> None:
+        if file.record.state is NoteState.DELETED or (entry and entry in file.forgotten_entries):
+            raise NotFound(f"{file.record.path} was forgotten", hint="memory_forget with restore=true brings it back")
+
+    def _check(self, before: str, after: str) -> None:
+        if (bad := control_character(after)) and bad != control_character(before):
+            raise InvalidInput(f"the text holds {bad}", hint="pass plain text")
+        if not self._secrets_allowed and (found := find_secret(after)) and not find_secret(before):
+            raise Refused(
+                f"this seems to hold a secret ({found})",
+                hint="store where the secret is kept; or set vault.secrets = 'allow'",
+            )
+        old, new = frontmatter.parse(before), frontmatter.parse(after)
+        if new.problem and not old.problem:
+            raise InvalidInput(new.problem, hint="correct the lines between ---")
+        if old.meta.get("id") != new.meta.get("id"):
+            raise InvalidInput("the note's id was changed", hint=f"leave the line `id: {old.meta.get('id')}` as it is")
+
+    def _dated(self, before: str, after: str) -> str:
+        """With `updated`, and with a new title if the old one was taken from the old text; unless the edit set them."""
+        old, new = frontmatter.parse(before), frontmatter.parse(after)
+        changes: dict[str, frontmatter.Value] = {}
+        if ("id" in new.meta or "updated" in new.meta) and old.meta.get("updated") == new.meta.get("updated"):
+            changes["updated"] = self._notes.clock().replace(microsecond=0)
+        if new.meta.get("title") == old.meta.get("title") == derive_title(old.body) and old.body != new.body:
+            changes["title"] = derive_title(new.body)
+        return after if new.problem else frontmatter.patch(after, changes)
+
+
+def _with_text(before: str, text: str) -> str:
+    """The text in place of the whole note; without a head of its own, below the head that is there. Keeps a byte order
+    mark, the line ending at the end, and CRLF."""
+    mark = BOM if before.startswith(BOM) else ""
+    new, old = text.removeprefix(BOM), frontmatter.parse(before)
+    if "\r\n" in before and before.count("\n") == before.count("\r\n"):
+        new = new.replace("\r\n", "\n").replace("\n", "\r\n")
+    if before.endswith("\n") and not new.endswith("\n"):
+        new += newline_of(before)
+    if old.body_start > len(mark) and not frontmatter.split_head(new).exists:
+        gap = len(old.body) - len(old.body.lstrip("\r\n"))
+        return before[: old.body_start + gap] + new.lstrip("\r\n")
+    return mark + new
+
+
+def _with_entry(path: NotePath, before: str, entry: str, text: str) -> tuple[str, str]:
+    """The file's text with the entry replaced, and the hash of the new one."""
+    old, known = find_entry(path, before, entry), entries_of(path, before)
+    newline, content = newline_of(before), text.removeprefix(BOM).replace("\r\n", "\n").strip("\n")
+    if not logs.is_log_path(path):
+        content = sections.render_entry(content, old.mark if isinstance(old, CuratedEntry) else "- ")
+    elif old and not logs.starts_entry(content.partition("\n")[0]):
+        content = f"{before[old.start : old.end].splitlines()[0]}\n\n{content}"
+    hashes, content = [found.hash for found in entries_of(path, content)], content.replace("\n", newline)
+    if old is None:
+        for found in known:
+            if found.hash in hashes or before[found.start : found.end].partition("\n")[2].strip() == content:
+                return before, found.hash  # this edit was made before
+        raise NotFound(f"no entry {entry} in {path}", hint=CHANGED_ID)
+    whole = before[old.start : old.end]
+    after = before[: old.start] + content + whole[len(whole.rstrip()) :] + before[old.end :]
+    if len(hashes) != 1 or len(entries_of(path, after)) != len(known):
+        raise InvalidInput("the text is not one entry", hint="to divide or join entries, edit the whole file")
+    return after, hashes[0]
+
+
+def _require_entry(path: NotePath, text: str, entry: str) -> LogEntry | CuratedEntry:
+    if found := find_entry(path, text, entry):
+        return found
+    raise NotFound(f"no entry {entry} in {path}", hint=CHANGED_ID)
