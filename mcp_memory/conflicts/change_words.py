@@ -1,0 +1,78 @@
+"""Loads the words and patterns by which a change is told, for all languages, from `change_words.toml`."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from mcp_memory.text.language.terms import plain
+
+_TABLE: dict[str, Any] = tomllib.loads((files("mcp_memory.conflicts") / "change_words.toml").read_text("utf-8"))
+_OLD, _DOT = r"(?P<old>[^,.;:()—–]{1,60}?)", "\u2024"
+_END = r"(?=[,.;:()—–]|\s+(?:but|and|or|because|since|from|for|with|so|sondern|und|weil|mais|et|sino|y)\b|$)"
+_WITHIN_VALUES = re.compile(r"(?<=\w)[.,:](?=\w)")
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text.replace("<old>", _OLD).replace("<end>", _END), re.IGNORECASE | re.VERBOSE | re.MULTILINE)
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_TABLE[name].split())
+
+
+def _rows(name: str) -> dict[str, int]:
+    return {word: number for number, row in enumerate(_TABLE[name], 1) for word in row.split()}
+
+
+def _groups(name: str) -> dict[str, str]:
+    return {word: group for group, words in _TABLE[name].items() for word in words.split()}
+
+
+NUMBERS, MONTHS, WEEKDAYS = _rows("numbers"), _rows("months"), _rows("weekdays")
+"""Words, with the number that they stand for."""
+UNITS, ENVIRONMENTS = _groups("units"), _groups("environments")
+"""Words, with the group that they belong to."""
+TITLES, EMPTY, WEAK = _words("titles"), _words("empty"), _words("weak")
+OPPOSITES = [frozenset(group.split()) for group in _TABLE["opposites"]]
+SWITCHES = [pair for one, other in _TABLE["switches"].items() for pair in ((one, other), (other, one))]
+EVENT, PARTICIPLE, STATES = _pattern(_TABLE["event"]), _pattern(_TABLE["participle"]), _pattern(_TABLE["states"])
+CHANGE_VERB, HEAD_ENDS, BEFORE_NAME, CLAUSE, TURNED_DOWN = (
+    _pattern(_TABLE[name]) for name in ("change_verb", "head_ends", "before_name", "clause", "turned_down")
+)
+_CHANGED, _WHEN = _pattern(_TABLE["changed"]), _pattern(_TABLE["when"])
+_REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") for text in _TABLE[name]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """What stands at `start` to `end` in a sentence no longer holds. `is_change`: the words say that it once did."""
+
+    start: int
+    end: int
+    is_change: bool
+
+
+def rejections(sentence: str) -> Iterator[Rejection]:
+    view = _WITHIN_VALUES.sub(_DOT, sentence)
+    for pattern, is_change in _REJECTED:
+        for match in pattern.finditer(view):
+            yield Rejection(match.start("old"), match.end("old"), is_change)
+
+
+def words_of_change(sentence: str) -> set[str]:
+    """Such as `now` or `moved`."""
+    return {match[0].lower() for match in _CHANGED.finditer(sentence)}
+
+
+def when_spans(sentence: str) -> list[tuple[int, int]]:
+    """Where a sentence says from when it holds (`since 1 October`), so that the date is none of its values."""
+    return [match.span() for match in _WHEN.finditer(sentence)]
+
+
+def normal(word: str) -> str:
+    return plain(word.replace("’", "'").removesuffix("'s"))

@@ -1,0 +1,265 @@
+"""Decides whether a newer statement contradicts an older one, by words and structure.
+
+A wrong contradiction is worse than a missed one: two things told in one form (production and staging, two people, two
+runs) must not be taken for one. `tests/eval/contradictions` has the figures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from mcp_memory.conflicts.change_words import EVENT, OPPOSITES, SWITCHES, WEAK, Rejection, rejections, words_of_change
+from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
+from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, tokens
+
+MIN_COVERED = 0.6
+"""The share of the older sentence's words that the newer one has if both are about one subject."""
+CLIP_CHARS = 80
+
+_SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
+"""Kinds of notes whose statements differ without contradicting one another, unless one tells of a change."""
+_EACH_ITS_OWN = frozenset({"fix", "idea"})
+"""Kinds of notes of which each has values of its own."""
+_LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})(?:[ ,(.;]|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One note or log entry; `text` has no frontmatter."""
+
+    text: str
+    title: str = ""
+    kind: str = "note"
+    project: str | None = None
+
+    @property
+    def topic(self) -> frozenset[str]:
+        return frozenset(token.key for token in tokens(self.title))
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """`before` is what the older statement says, in its words, and `after` what the newer one says instead, if that is
+    one value. `outright`: the newer one says in so many words that the older value no longer holds."""
+
+    before: str
+    after: str | None
+    outright: bool = False
+
+    @property
+    def why(self) -> str:
+        if self.after:
+            return f"{self.before} → {self.after}"
+        return f'no longer "{self.before}"' if self.outright else f'the opposite of "{self.before}"'
+
+
+def find_contradiction(older: Claim, newer: Claim) -> Contradiction | None:
+    """None for statements of two projects, for equal ones, for documents, and wherever in doubt."""
+    if older.project and newer.project and older.project != newer.project:
+        return None
+    if {older.kind, newer.kind} & _EACH_ITS_OWN or older.text.strip() == newer.text.strip():
+        return None
+    pair = _Pair(older, newer)
+    return pair.rejected_value() or pair.other_value()
+
+
+class _Pair:
+    def __init__(self, older: Claim, newer: Claim) -> None:
+        self._older, self._newer = older, newer
+        self._before = parse_statement(older.text, older.title)
+        self._after = parse_statement(newer.text, newer.title)
+        self._all_new = newer.topic.union(*(sentence.keys for sentence in self._after))
+        self._brief = len(self._before) <= 2 and len(self._after) <= 3
+        """Neither says much else, so that one word in common is a subject."""
+
+    def rejected_value(self) -> Contradiction | None:
+        """The newer statement says that what the older one says holds no more."""
+        for new in self._after:
+            for rejection in rejections(new.text):
+                gone = new.between(rejection.start, rejection.end)[:5]
+                for old in self._before:
+                    if found := self._rejected(old, new, rejection, gone) if gone and not old.is_title else None:
+                        return found
+        return None
+
+    def _rejected(
+        self, old: ParsedSentence, new: ParsedSentence, rejection: Rejection, gone: Sequence[Token]
+    ) -> Contradiction | None:
+        if self._two_subjects(old, new) or _in_two_places(old, new):
+            return None
+        hits = [token for token in old.tokens if _is_among(token, gone)]
+        hit_keys, gone_keys = {token.key for token in hits}, {token.key for token in gone}
+        least = MIN_COVERED if rejection.is_change else 1
+        if not hits or len(hit_keys) < least * len(gone_keys) or old.rejects(hit_keys):
+            return None
+        values = [token for token in hits if token.is_value]
+        shared = _common(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
+        known = len(hit_keys | (shared & old.keys))
+        is_whole = known >= 2 and known >= MIN_COVERED * len(old.keys)
+        if rejection.is_change:
+            is_moved = bool(values) and re.search(r"\b(?:from|von|vom|de)\b", new.text) is not None
+            if not is_whole and not (values and shared) and not (is_moved and self._brief):
+                return None
+        else:
+            rest = new.rest_of_clause(rejection.end)
+            if not is_whole or len(_common(rest, old.keys | self._older.topic)) < len(rest):
+                return None  # `never over the air` forbids less than the whole
+        if not values:
+            return None if self._older.kind == "log" else Contradiction(_clipped(old.text), None, rejection.is_change)
+        news = [t for t in new.stated(new.tokens) if t.type == values[0].type and t.key not in gone_keys | hit_keys]
+        return Contradiction(_first(values), _first(news) if news else None, rejection.is_change)
+
+    def other_value(self) -> Contradiction | None:
+        """Both state a value of the same type about one subject, and the values differ."""
+        needs_sign = {self._older.kind, self._newer.kind} & _SIGN_NEEDED
+        for old in self._before:
+            for new in self._after:
+                if not old.tokens or not new.tokens or self._apart(old, new):
+                    continue
+                signs = words_of_change(new.text) - words_of_change(old.text)
+                found = self._changed(old, new, signs) if signs and self._one_subject(old, new) else None
+                if found or (not needs_sign and (found := _same_form(old, new))):
+                    return found
+        return None
+
+    def _two_subjects(self, old: ParsedSentence, new: ParsedSentence) -> bool:
+        """Whether the first word of each is unknown to the other."""
+        return not _common({old.lead}, self._all_new) and not _common({new.lead}, old.keys | self._older.topic)
+
+    def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:
+        """Whether they are about two places, months, numbers (`Sprint 14`, `Sprint 15`) or other subjects."""
+        if old.environments != new.environments or (old.months and new.months and not old.months & new.months):
+            return True
+        if any((old.words & group) - new.words and (new.words & group) - old.words for group in OPPOSITES):
+            return True
+        one, two = ({t.key for t in s.tokens if t.type == "number" and not s.says(t)} for s in (old, new))
+        if one - new.keys and two - old.keys:
+            return True
+        is_past = self._older.kind == "log" and EVENT.match(old.text)
+        return bool(is_past) or self._two_subjects(old, new)
+
+    def _one_subject(self, old: ParsedSentence, new: ParsedSentence) -> bool:
+        said = {token.key for token in old.main if not token.is_value or token.type == "name"}
+        known, old_known = new.keys | self._newer.topic, old.keys | self._older.topic
+        subject = (said - old.names) or said
+        if len(_common(said | self._older.topic, known)) < (1 if self._brief else 2) or not _covers(known, subject):
+            return False
+        heads = any(head and _covers(known, head) for head, known in ((old.head, known), (new.head, old_known)))
+        return heads and not _modified(old, new)
+
+    def _changed(self, old: ParsedSentence, new: ParsedSentence, signs: set[str]) -> Contradiction | None:
+        is_log = self._older.kind == self._newer.kind == "log"  # which has a history of measurements
+        types = (MEASURED - COUNTED if is_log else MEASURED) | {"date"}
+        renamed = old.names - new.keys and new.names - old.keys
+        if renamed and signs <= WEAK and any(t.type in types and t.key not in new.keys for t in old.tokens):
+            return None  # too much differs for a word as weak as `now`
+        stated = {token.key for token in new.main}
+        wanted = [token.type for token in old.tokens if token.type in types]
+        for kind in dict.fromkeys([*wanted, *(["name", "identifier"] if len(self._before) <= 2 else [])]):
+            known = [token for token in old.tokens if token.type == kind]
+            olds = [token for token in known if token.key not in stated]
+            nouns = {token.noun for token in known}
+            news = [t for t in new.stated(new.tokens) if t.type == kind and t.key not in old.keys and t.noun in nouns]
+            if kind in {"name", "identifier"}:
+                olds = [token for token in olds if token.key not in old.head]
+                common = _common({token.key for token in old.main}, new.keys)
+                news = news if olds and len(common) > 1 else []
+            if news:
+                return Contradiction(_first(olds or known), _first(news))
+        return _switched(old, new)
+
+
+def _same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
+    """The two sentences, or their main clauses, differ in one value alone, or in on and off."""
+    label = _LABEL.match(old.text), _LABEL.match(new.text)
+    if label[0] and label[1] and label[0]["value"] != label[1]["value"]:
+        one, two = ({t.key for t in s.between(0, m.start("colon"))} for s, m in ((old, label[0]), (new, label[1])))
+        if one and one == two:
+            return Contradiction(label[0]["value"], label[1]["value"])
+    if found := _switched(old, new):
+        return found
+    if old.is_event:
+        return None
+    return _one_differs(old, old.main, new.main) or _one_differs(old, old.tokens, new.tokens)
+
+
+def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[Token]) -> Contradiction | None:
+    one, two = ({t.key for t in found if t.type in {"word", "name"}} for found in (first, second))
+    common = _common(one, two)
+    if len(common) < 2 or common != one or len(two) > len(one):
+        return None
+    olds, news = (
+        [t for t in found if t.type not in {"word", "name"} and t.key not in {one.key for one in other}]
+        for found, other in ((first, second), (second, first))
+    )
+    if len(olds) != 1 or len(news) != 1 or olds[0].type != news[0].type or olds[0].noun != news[0].noun:
+        return None
+    if olds[0].type not in MEASURED | {"identifier"} or not old.says(olds[0]):
+        return None
+    return Contradiction(olds[0].text.strip("`"), news[0].text.strip("`"))
+
+
+def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
+    """`on` in one and `off` in the other, about something that both name as code does."""
+    names = {token.key for token in old.tokens if token.type in {"identifier", "name"}}
+    if not names or not names <= new.keys:
+        return None
+    for one, other in SWITCHES:
+        form = r"\b(?:is|are|stays?|turned|switched|ist|sind|bleibt)(?: now| again)? {}\b"
+        if re.search(form.format(one), old.text) and re.search(form.format(other), new.text):
+            return Contradiction(one, other)
+    return None
+
+
+def _modified(old: ParsedSentence, new: ParsedSentence) -> bool:
+    """Whether a word that both have follows another word in each: `audit logs` and `access logs`."""
+    return any(
+        not (token.is_value or other.is_value)
+        and _same(token.key, other.key)
+        and token.start - one.end <= 1
+        and other.start - two.end <= 1
+        and one.key not in new.keys
+        and two.key not in old.keys
+        and not {one.type, two.type} & (MEASURED | {"identifier"})
+        for one, token in zip(old.tokens, old.tokens[1:], strict=False)
+        for two, other in zip(new.tokens, new.tokens[1:], strict=False)
+    )
+
+
+def _in_two_places(old: ParsedSentence, new: ParsedSentence) -> bool:
+    one, two = old.environments, new.environments
+    return bool(one and two and not one & two)
+
+
+def _is_among(token: Token, found: Sequence[Token]) -> bool:
+    return any(_same(token.key, one.key) or (one.type == "number" and token.key.split()[0] == one.key) for one in found)
+
+
+def _first(found: Sequence[Token]) -> str:
+    """The first value; of a name, its three first words."""
+    last = 0
+    while last < 2 and last + 1 < len(found) and found[last + 1].start - found[last].end == 1:
+        last += 1
+    return " ".join(token.text.strip("`") for token in found[: last + 1])
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= CLIP_CHARS else f"{text[: CLIP_CHARS - 1].rsplit(' ', 1)[0]} …"
+
+
+def _covers(known: Collection[str], wanted: Collection[str]) -> bool:
+    return len(_common(wanted, known)) >= MIN_COVERED * len(wanted)
+
+
+def _common(some: Collection[str], known: Collection[str]) -> set[str]:
+    return {key for key in some if key in known or any(_same(key, other) for other in known)}
+
+
+def _same(one: str, other: str) -> bool:
+    """Also `deploy` and `deployment`."""
+    if one == other:
+        return True
+    short, long = (one, other) if len(one) < len(other) else (other, one)
+    return len(short) >= 5 and len(long) - len(short) <= 5 and short.isalpha() and long.startswith(short)

@@ -1,0 +1,156 @@
+"""Splits a sentence into words and typed values: numbers with their unit, times, days, versions, identifiers, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from mcp_memory.conflicts.change_words import EMPTY, MONTHS, NUMBERS, TITLES, UNITS, WEEKDAYS, normal
+from mcp_memory.text.language.terms import fold
+from mcp_memory.text.language.word_lists import function_words
+
+COUNTED = frozenset({"number", "duration", "size", "money", "percent", "speed", "weight", "length"})
+MEASURED = COUNTED | {"time", "weekday", "ordinal", "version"}
+
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
+_TOKEN = re.compile(
+    rf"""(?P<code>`[^`\n]+`)
+    |(?P<iso>\b[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}\b)
+    |(?P<date>\b[0-3]?[0-9](?:st|nd|rd|th)?\.?[ ](?:de[ ]|of[ ])?(?:{_MONTH})\b(?:,?[ ][0-9]{{4}}\b)?
+      |\b(?:{_MONTH})\.?[ ][0-3]?[0-9](?:st|nd|rd|th)?\b(?:,?[ ][0-9]{{4}}\b)?)
+    |(?P<time>\b[0-2]?[0-9]:[0-5][0-9]\b(?:[ ]?[ap]\.?m\b)?|\b[0-2]?[0-9][ ]?(?:uhr|o['’]clock|[ap]m|h)\b
+      (?:[ ]?[0-5][0-9]\b)?)
+    |(?P<version>\bv[0-9]+(?:\.[0-9]+)*\b|\b[0-9]+\.[0-9]+\.[0-9]+\b)
+    |(?P<ordinal>\b[0-9]{{1,2}}(?:st|nd|rd|th)\b)
+    |(?P<decimal>(?<![\w.])[0-9]+\.[0-9]+(?![\w.@/-]*\w))
+    |(?P<identifier>[\w@/~-]*(?:[^\W\d_][0-9]|[0-9][^\W\d_]{{1,2}}\b|_)[\w/.@-]*\w|\b[\w-]+(?:[./@][\w-]+)+
+      |\b(?-i:[a-z]+[A-Z])\w*|\b[\w]+-[0-9][\w-]*)
+    |(?P<number>(?<![\w.])[0-9]+(?:[.,][0-9]+)*)
+    |(?P<unit>[€$£%])
+    |(?P<word>[^\W\d_][\w'’-]*)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """`type` is "word", "name" or a type of values; `key` is equal for equal words and values. `start` and `end` are
+    places in the sentence; `noun` is the word right behind a plain number."""
+
+    type: str
+    key: str
+    start: int
+    end: int
+    text: str
+    noun: str = ""
+
+    @property
+    def is_value(self) -> bool:
+        return self.type != "word"
+
+
+def tokens(sentence: str) -> tuple[Token, ...]:
+    """The words and values of a sentence in order, without function words."""
+    return tuple(_Reader(sentence).read())
+
+
+@dataclass(slots=True)
+class _Reader:
+    sentence: str
+    matches: list[re.Match[str]] = field(init=False)
+    lower: list[str] = field(init=False)
+    stop: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.matches = list(_TOKEN.finditer(self.sentence))
+        self.lower = [match[0].lower() for match in self.matches]
+        plain_words = (one for match, one in zip(self.matches, self.lower, strict=True) if match.lastgroup == "word")
+        self.stop = function_words(plain_words)
+
+    def read(self) -> Iterator[Token]:
+        skipped = -1
+        for place, match in enumerate(self.matches):
+            if place == skipped:
+                continue
+            kind = str(match.lastgroup)
+            if kind in {"number", "decimal"} or (kind == "word" and self._counts(place)):
+                token = self._number(place)
+                skipped = place + 1 if token.end > match.end() else -1
+                yield token
+            elif kind == "word":
+                if token := self._word(place):
+                    yield token
+            elif kind != "unit":
+                yield _value(kind, match)
+
+    def _follows(self, place: int) -> str:
+        """The word right behind, in lower case."""
+        if place + 1 == len(self.matches):
+            return ""
+        between = self.sentence[self.matches[place].end() : self.matches[place + 1].start()]
+        return "" if between.strip(" \u00a0-") else self.lower[place + 1]
+
+    def _counts(self, place: int) -> bool:
+        return self.lower[place] in NUMBERS and self.lower[place] not in {"one", "once"} and bool(self._follows(place))
+
+    def _number(self, place: int) -> Token:
+        match, following = self.matches[place], self._follows(place)
+        number = str(NUMBERS.get(self.lower[place], "")) or _plain_number(match[0])
+        unit = UNITS.get(following) or UNITS.get(following.removesuffix("s"), "")
+        if unit:
+            end = self.matches[place + 1].end()
+            key = number if unit in {"money", "percent"} else f"{number} {fold(following)[:3]}"
+            return Token(unit, key, match.start(), end, self.sentence[match.start() : end])
+        if self.sentence[: match.start()].endswith(tuple("€$£")):
+            return Token("money", number, match.start(), match.end(), match[0])
+        is_noun = following.isalpha() and following not in self.stop | EMPTY
+        return Token("number", number, match.start(), match.end(), match[0], fold(following) if is_noun else "")
+
+    def _word(self, place: int) -> Token | None:
+        match, word = self.matches[place], self.lower[place]
+        text, (start, end) = match[0], match.span()
+        begins = not (before := self.sentence[:start].rstrip(" \"'“„(*_")) or before[-1] in ".!?"
+        if word in WEEKDAYS:
+            return Token("weekday", f"weekday {WEEKDAYS[word]}", start, end, text)
+        if word in MONTHS and (word != "may" or text[0].isupper()):
+            return Token("month", f"month {MONTHS[word]}", start, end, text)
+        if word in TITLES:
+            return None
+        if text.isupper() and not (len(word) == 1 and begins) and word not in EMPTY:
+            return Token("name", word, start, end, text)
+        if word in self.stop or len(word) == 1:
+            return None
+        is_name = text[0].isupper() and "der" not in self.stop and not begins  # in German every noun has a capital
+        is_name = is_name or (place > 0 and self.lower[place - 1] in TITLES)
+        if word in EMPTY and not is_name:
+            return None
+        return Token("name" if is_name else "word", fold(normal(word)), start, end, text)
+
+
+def _value(kind: str, match: re.Match[str]) -> Token:
+    text, key = match[0], match[0].lower()
+    match kind:
+        case "code":
+            kind, key = "identifier", key.strip("`")
+        case "iso":
+            kind, key = "date", text[5:]
+        case "date":
+            parts = re.findall(r"[0-9]+|[^\W\d_]+", key)
+            month = next(MONTHS[part] for part in parts if part in MONTHS)
+            key = f"{month:02}-{next(int(part) for part in parts if part.isdigit()):02}"
+        case "time":
+            hour, *minutes = (int(part) for part in re.findall(r"[0-9]+", text))
+            hour += 12 if re.search(r"p\.?m", key) and hour < 12 else 0
+            key = f"{hour:02}:{minutes[0] if minutes else 0:02}"
+        case "version":
+            key = key.removeprefix("v")
+        case "ordinal":
+            key = f"ordinal {text[:-2]}"
+        case _:
+            pass
+    return Token(kind, key, match.start(), match.end(), text)
+
+
+def _plain_number(text: str) -> str:
+    return text.replace(",", "") if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", text) else text.replace(",", ".")

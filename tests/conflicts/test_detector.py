@@ -1,0 +1,77 @@
+"""When a newer statement contradicts an older one, and what it is said to replace."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.conflicts.detector import Claim, Contradiction, find_contradiction
+
+pytestmark = pytest.mark.fast
+
+
+def contradiction(older: str, newer: str) -> Contradiction | None:
+    return find_contradiction(Claim(older), Claim(newer))
+
+
+def test_another_port_of_the_same_service() -> None:
+    found = contradiction("The gateway listens on port 8087.", "The gateway listens on port 8090 now.")
+    assert found == Contradiction("8087", "8090")
+    assert found.why == "8087 → 8090"
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "before", "after"),
+    [
+        ("The gateway listens on port 8087.", "We moved the gateway from 8087 to 8090.", "8087", "8090"),
+        ("Der Dienst läuft auf Port 8080.", "Der Dienst läuft nicht mehr auf 8080, sondern auf 8443.", "8080", "8443"),
+        ("Sessions are kept in Redis.", "Sessions are kept in Postgres instead of Redis.", "Redis", "Postgres"),
+        ("El servidor usa el puerto 3000.", "El servidor ya no usa el puerto 3000 sino el 3100.", "3000", "3100"),
+        ("Releases go out on Tuesdays.", "Releases go out on Thursdays, not on Tuesdays.", "Tuesdays", "Thursdays"),
+    ],
+)
+def test_an_outright_change_names_both_values(older: str, newer: str, before: str, after: str) -> None:
+    assert contradiction(older, newer) == Contradiction(before, after, outright=True)
+
+
+def test_the_opposite_is_no_outright_change() -> None:
+    found = contradiction("Always use tabs for indentation.", "Never use tabs for indentation.")
+    assert found and not found.outright and found.why.startswith("the opposite of")
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The auth service listens on port 7001.", "The billing service listens on port 7002 now."),
+        ("Production logs at warn.", "Staging logs at debug now."),
+        ("Run 14 took 30 epochs.", "Run 15 took 40 epochs."),
+        ("The service listens on port 8080.", "Der Dienst lauscht auf Port 8080."),
+        ("Flash the bootloader first.", "Never flash the bootloader over the air."),
+        ("We use Redis for sessions.", "We also use Redis for rate limits."),
+    ],
+)
+def test_look_alikes_are_left_alone(older: str, newer: str) -> None:
+    assert contradiction(older, newer) is None
+
+
+def test_projects_are_kept_apart_and_notes_without_one_belong_to_all() -> None:
+    older, newer = "Line length is 88.", "Line length is 100 now."
+    assert find_contradiction(Claim(older, project="one"), Claim(newer, project="two")) is None
+    assert find_contradiction(Claim(older), Claim(newer, project="two"))
+
+
+def test_measurements_in_a_log_are_a_history() -> None:
+    one, two = (Claim(f"First load is {size} kB now.", kind="log") for size in (268, 233))
+    assert find_contradiction(one, two) is None
+
+
+def test_documents_are_no_statements() -> None:
+    document = "The gateway listens on port 8087.\n" * 60
+    assert contradiction(document, "The gateway listens on port 8090 now.") is None
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_any_two_texts_can_be_compared_and_none_contradicts_itself(one: str, other: str) -> None:
+    contradiction(one, other)
+    assert contradiction(one, one) is None
