@@ -11,7 +11,8 @@ import sys
 
 
 def main() -> int:
-    """Run `mcp-memory`; returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found."""
+    """Run `mcp-memory`; returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found,
+    6 changed by another program."""
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     if first == "--detached":
         from mcp_memory.client.detached_process import detach

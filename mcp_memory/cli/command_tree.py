@@ -12,9 +12,15 @@ import click
 from mcp_memory import __version__
 from mcp_memory.cli.console import emit, fail, tools_to_commands
 from mcp_memory.cli.options import CommandContext, located
-from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning
+from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning, PreconditionFailed
 
-_EXIT: tuple[tuple[type[McpMemoryError], int], ...] = ((InvalidInput, 2), (Busy, 3), (NotRunning, 3), (NotFound, 4))
+_EXIT: tuple[tuple[type[McpMemoryError], int], ...] = (
+    (InvalidInput, 2),
+    (Busy, 3),
+    (NotRunning, 3),
+    (NotFound, 4),
+    (PreconditionFailed, 6),
+)
 
 
 class Commands(click.Group):
@@ -50,6 +56,8 @@ COMMANDS = {
     "search": "notes.notes:search",
     "recall": "notes.notes:recall",
     "append": "notes.notes:append",
+    "edit": "notes.editing:edit",
+    "archive": "notes.editing:archive",
     "forget": "notes.forgotten:forget",
     "restore": "notes.forgotten:restore",
     "list": "notes.forgotten:list_",
@@ -85,7 +93,8 @@ _SYNONYMS = {
     "get": "show", "read": "show", "cat": "show", "view": "show", "open": "show", "find": "search", "query": "search",
     "grep": "search", "ask": "recall", "add": "append", "store": "append", "save": "append", "remember": "append",
     "write": "append", "ls": "tree", "remove": "forget", "rm": "forget", "undo": "restore",
-    "unforget": "restore", "run": "serve", "history": "log", "setup": "install",
+    "unforget": "restore", "update": "edit", "change": "edit", "retire": "archive", "run": "serve", "history": "log",
+    "setup": "install",
 }  # fmt: skip
 """Other words for a command; the command that is spelled most like one of them may do the opposite."""
 

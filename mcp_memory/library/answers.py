@@ -14,7 +14,7 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """The state of a note or log entry after `forget` or `restore`: `status` is `DELETED` or `ACTIVE`."""
+    """The state of a note or log entry after `forget`, `archive` or `restore`."""
 
     id: NoteId
     path: NotePath

@@ -31,7 +31,7 @@ POLL_S = 0.1
 NAME = "library"
 """Our name at the daemon, and the default `source` of a note."""
 
-_PERSONS_OWN = frozenset({"append", "compact", "forget"})
+_PERSONS_OWN = frozenset({"append", "compact", "forget", "update"})
 """Requests that a daemon refuses to agents, in whole or in part; your program asks in your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
@@ -193,12 +193,26 @@ class Memory:
             budget_tokens=budget_tokens,
         )["text"]  # fmt: skip
 
+    def update(self, target: str, text: str, *, expected: str | None = None) -> Receipt:
+        """Replace the text of a note or entry (id or path), also of your own files; a text without a head keeps the
+        head. The outcome is `UPDATED`, or `UNCHANGED` if the note has this text.
+
+        Raises PreconditionFailed if `expected` is passed and isn't its etag (nothing is written then), InvalidInput,
+        NotFound, Refused, StorageFailed.
+        """
+        return answers.receipt(self._ask("update", target=target, text=text, expected=expected))
+
+    def archive(self, target: str) -> VaultStatus:
+        """Retire a note: only searches with `include_archived` find it. `restore` brings it back. Raises NotFound,
+        Refused."""
+        return answers.vault_status(self._ask("forget", target=target, archive=True, source=NAME))
+
     def forget(self, target: str, *, reason: str | None = None) -> VaultStatus:
         """Take a note or log entry (id or path) out of every answer; its file stays. Raises NotFound, Refused."""
         return answers.vault_status(self._ask("forget", target=target, reason=reason, source=NAME))
 
     def restore(self, target: str) -> VaultStatus:
-        """Bring a forgotten note or log entry back, byte for byte. Raises NotFound, Refused."""
+        """Bring a forgotten or archived note or entry back, byte for byte. Raises NotFound, Refused."""
         return answers.vault_status(self._ask("restore", target=target))
 
     def compact(self) -> CompactionResult:

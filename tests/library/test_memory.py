@@ -13,7 +13,7 @@ import pytest
 
 from mcp_memory import Memory
 from mcp_memory.daemon.instance import is_held
-from mcp_memory.errors import AlreadyExists, Busy, ConfigInvalid, InvalidInput, NotFound, Refused
+from mcp_memory.errors import AlreadyExists, Busy, ConfigInvalid, InvalidInput, NotFound, PreconditionFailed, Refused
 from mcp_memory.models import Outcome, Status
 from mcp_memory.text.markdown import frontmatter
 from tests.daemon.place import Place
@@ -108,6 +108,21 @@ def test_notes_of_any_kind(vault: Path) -> None:
         assert "Tea at six." in memory.recall(), "what a session starts with"
         assert memory.forget(entry.id).id == entry.id
         assert "late" not in memory.recall(path=entry.path)
+
+
+@pytest.mark.parametrize("is_served", [True, False], ids=["daemon", "alone"])
+def test_a_note_is_updated_and_archived(place: Place, is_served: bool) -> None:
+    with place.started() if is_served else nullcontext(), Memory.open(place.vault, embedder__provider="none") as memory:
+        note = memory.append("The kettle is red.", kind="fact")
+        updated = memory.update(note.id, "The kettle is blue.", expected=note.etag)
+        assert (updated.outcome, updated.path) == (Outcome.UPDATED, note.path)
+        assert memory.update(note.id, "The kettle is blue.", expected=note.etag).outcome is Outcome.UNCHANGED
+        with pytest.raises(PreconditionFailed):
+            memory.update(note.id, "The kettle is green.", expected=note.etag)
+        assert [hit.snippet for hit in memory.search("kettle").hits] == ["The kettle is blue."]
+        assert memory.archive(note.id).status is Status.ARCHIVED
+        assert memory.search("kettle").hits == ()
+        assert memory.restore(note.id).etag == updated.etag
 
 
 def test_errors_are_those_of_the_tree(vault: Path) -> None:

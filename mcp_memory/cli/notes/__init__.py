@@ -1,1 +1,1 @@
-"""Commands for notes: search, recall, append, log, forget, restore, list, erase."""
+"""Commands for notes: search, recall, append, log, edit, archive, forget, restore, list, erase."""

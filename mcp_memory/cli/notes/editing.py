@@ -1,0 +1,73 @@
+"""Commands that change one note: edit, archive."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path, PurePosixPath
+from tempfile import mkdtemp
+
+import click
+
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
+
+
+@click.command()
+@click.argument("note")
+@click.option("--expected", metavar="ETAG", help="Write only if the note still has this etag (see append --json).")
+@command_options
+def edit(cli: CommandContext, note: str, expected: str | None) -> None:
+    """Change a note or entry (id or path) in your editor ($VISUAL, $EDITOR), or to the text on standard input.
+
+    The lines between --- at the top of a note stay as they are if your text leaves them out. If another program changes
+    the note meanwhile, nothing is overwritten: your text is kept in a file, and the exit code is 6.
+
+    \b
+    mcp-memory edit notes/fact/port.md
+    echo "The port is 8090." | mcp-memory edit 01M7Z3HPR77M1K414E2NKABTV4
+    mcp-memory edit memory/2026-11-21.md#1f0c9a52b7d3e468   (one entry of a log)
+    """
+    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
+    is_piped = bool(data.strip())
+    if not is_piped and not (sys.stdin.isatty() or os.environ.get("VISUAL") or os.environ.get("EDITOR")):
+        raise InvalidInput("no text", hint="pipe it in, or set VISUAL to your editor")
+    before = cli.ask("update", target=note)
+    file = Path(mkdtemp(prefix="mcp-memory-edit-")) / PurePosixPath(before["path"]).name
+    file.write_bytes(data if is_piped else before["text"].encode("utf-8", "surrogateescape"))
+    if not is_piped:
+        click.edit(filename=str(file))
+        data = file.read_bytes()
+        expected = expected or before["etag"]
+    text = data.decode("utf-8", "surrogateescape")
+    try:
+        answer = cli.ask("update", target=note, text=text, expected=expected)
+    except McpMemoryError as error:
+        error.message += f"; your text is in {file}"
+        if isinstance(error, PreconditionFailed):
+            error.hint = f"compare it with mcp-memory show {shlex.quote(note)}"
+        again = f"mcp-memory edit {shlex.quote(note)} < {shlex.quote(str(file))}"
+        error.hint = f"{error.hint or 'correct it'}; then: {again}"
+        raise
+    file.unlink()
+    file.parent.rmdir()
+    cli.show(answer, [f"{answer['outcome']}  {answer['path']}  ({answer['id']})"])
+
+
+@click.command()
+@click.argument("note")
+@click.option("--undo", is_flag=True, help="Bring it back.")
+@command_options
+def archive(cli: CommandContext, note: str, undo: bool) -> None:
+    """Retire a note (id or path): only `search --archived` finds it, and links to it still work.
+
+    \b
+    mcp-memory archive notes/decision/old-plan.md
+    mcp-memory archive --undo notes/decision/old-plan.md
+    """
+    operation, more = ("restore", {}) if undo else ("forget", {"archive": True})
+    answer = cli.ask(operation, target=note, source=PERSON, personal=True, **more)
+    way_back = "" if undo else f"  (mcp-memory archive --undo {answer['id']})"
+    cli.show(answer, [f"{answer['status']}  {answer['path']}{way_back}"])

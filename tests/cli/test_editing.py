@@ -1,0 +1,81 @@
+"""edit and archive, as someone types them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.client.connection import Address, DaemonConnection
+from mcp_memory.errors import Refused
+from tests.daemon.place import Place
+
+
+def with_editor(place: Place, script: str) -> Place:
+    """Someone whose editor runs this script with the file as `$1`."""
+    editor = place.root / "editor.sh"
+    editor.write_text(f"#!/bin/sh\n{script}\n")
+    editor.chmod(0o700)
+    return replace(place, more={**place.more, "EDITOR": str(editor)})
+
+
+@pytest.mark.parametrize("with_daemon", [True, False], ids=["daemon", "alone"])
+def test_an_edit_and_the_way_back_from_the_archive(place: Place, with_daemon: bool):
+    with place.started() if with_daemon else nullcontext():
+        note = place.run("append", "--json", "-k", "fact", "The weir is closed in May.").ok().json
+        file = place.vault / note["path"]
+        person = with_editor(place, 'sed -i "s/May/June/" "$1"')
+        assert person.run("edit", note["id"]).ok().out == f"updated  {note['path']}  ({note['id']})\n"
+        assert "The weir is closed in June." in file.read_text()
+        assert person.run("edit", note["path"]).ok().out.startswith("unchanged  ")
+        hits = place.run("search", "--json", "weir June").ok().json["hits"]
+        assert [hit["path"] for hit in hits] == [note["path"]]
+
+        before = file.read_bytes()
+        archived = place.run("archive", note["id"]).ok().out
+        assert archived == f"archived  {note['path']}  (mcp-memory archive --undo {note['id']})\n"
+        assert place.run("search", "--json", "weir").ok().json["hits"] == []
+        assert place.run("search", "--json", "--archived", "weir").ok().json["hits"]
+        assert place.run("archive", "--undo", note["id"]).ok().out == f"active  {note['path']}\n"
+        assert file.read_bytes() == before
+
+
+def test_an_edit_that_met_another_change_is_kept_and_can_be_repeated(served: Place):
+    note = served.run("append", "--json", "-k", "fact", "The sluice is green.").ok().json
+    file = served.vault / note["path"]
+    person = with_editor(served, f'sed -i s/green/red/ "$1"; echo "Oiled." >> "{file}"')
+    met = person.run("edit", note["id"])
+    assert met.code == 6
+    kept = Path(re.findall(r"your text is in (\S+)", met.err)[0])
+    assert "The sluice is red." in kept.read_text()
+    assert file.read_text().endswith("The sluice is green.\nOiled.\n")
+    assert f"mcp-memory edit {note['id']} < {kept}" in met.err
+    served.run("edit", note["id"], stdin=kept.read_bytes()).ok()
+    assert file.read_text().endswith("The sluice is red.\n")
+    stale = served.run("edit", note["id"], "--expected", note["etag"], "--json", stdin=b"The sluice is blue.\n")
+    assert (stale.code, stale.json["code"]) == (6, "precondition_failed")
+    assert served.run("edit", note["id"], stdin=b" \n").code == 2
+    assert served.run("edit", "notes/fact/none.md", stdin=b"Text\n").code == 4
+
+
+def test_one_entry_is_edited_alone(served: Place):
+    entry = served.run("append", "--json", "-k", "log", "--title", "Walk", "Along the canal.").ok().json
+    log = served.vault / entry["path"]
+    before = log.read_text()
+    edited = served.run("edit", entry["id"], "--json", stdin=b"Along the river.").ok().json
+    assert log.read_text() == before.replace("canal", "river")
+    shown = with_editor(served, f'cp "$1" "{served.root}/shown.md"')
+    shown.run("edit", edited["id"]).ok()
+    assert re.fullmatch(r"## \d\d:\d\d Walk\n\nAlong the river.\n", (served.root / "shown.md").read_text())
+
+
+def test_agents_change_notes_with_the_tools_alone(served: Place):
+    note = served.run("append", "--json", "-k", "fact", "The lock keeper is Ada.").ok().json
+    agent = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="agent")
+    with pytest.raises(Refused):
+        agent.call("update", {"target": note["id"], "text": "The lock keeper is Bob."})
+    answer = agent.call("forget", {"target": note["id"], "archive": True})
+    assert answer["status"] == "archived"
