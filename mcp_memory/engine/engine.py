@@ -108,9 +108,8 @@ class Engine:
         stale = parts.freshness.describe_lag()
         await parts.model.wait_loaded()
         recalled = await answerer.question(
-            plan.question, filters, plan.budget_tokens, [stale] if stale else [], plan.least_confidence,
-            plan.least_relevance,
-        )  # fmt: skip
+            plan.question, filters, plan.budget_tokens, plan.phase, [stale] if stale else []
+        )
         return recalled.text
 
     @_takes(AppendRequest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -38,8 +38,7 @@ class RecallPlan:
     targets: Sequence[str] = ()
     question: str | None = None
     kinds: Sequence[str] | None = None
-    least_confidence: float = 0.0
-    least_relevance: float = 0.0
+    phase: PhaseConfig = field(default_factory=PhaseConfig)
 
 
 R = TypeVar("R")
@@ -49,12 +48,12 @@ R = TypeVar("R")
 def fields_of(request: type[Any]) -> tuple[Field, ...]:
     """The fields of a request, in order."""
     hints, found = get_type_hints(request, include_extras=True), list[Field]()
-    for field in fields(request):
-        hint, notes = hints[field.name], ()
+    for member in fields(request):
+        hint, notes = hints[member.name], ()
         if get_origin(hint) is Annotated:
             hint, *notes = get_args(hint)
         about = next((note for note in notes if isinstance(note, str)), None)
-        found.append(Field(field.name, hint, about, INTERNAL in notes, field.default is MISSING, field.default))
+        found.append(Field(member.name, hint, about, INTERNAL in notes, member.default is MISSING, member.default))
     return tuple(found)
 
 
@@ -118,7 +117,7 @@ def recall_plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
     phase = phase or PhaseConfig()
     question = checked_query(query) if query is not None and (query.strip() or not request.phase) else None
     kinds = request.kinds or phase.kinds or None
-    return RecallPlan(budget, (), question, kinds, phase.least_confidence, phase.least_relevance)
+    return RecallPlan(budget, (), question, kinds, phase)
 
 
 def _phase(config: RecallConfig, name: str | None) -> PhaseConfig | None:

@@ -88,6 +88,7 @@ def as_toml(config: ConfidenceConfig, sets: Sequence[str], prompt: PhaseConfig |
         return section
     kinds = f"kinds = {json.dumps(prompt.kinds)}\n" if prompt.kinds else ""
     bar = f"least_confidence = {prompt.least_confidence:g}\nleast_relevance = {prompt.least_relevance:g}\n"
+    bar += f"least_share = {prompt.least_share:g}\n"
     return f"{section}\n[recall.phases.prompt]\nbudget_tokens = {prompt.budget_tokens}\n{kinds}{bar}"
 
 

@@ -11,7 +11,8 @@ from functools import partial
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
-from mcp_memory.recall.config import RecallConfig
+from mcp_memory.recall import cutoff
+from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, latest_first, note_excerpts, without_repeats
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
@@ -85,22 +86,22 @@ class RecallAnswerer:
         query: str,
         filters: Filters,
         budget_tokens: int,
+        phase: PhaseConfig,
         remarks: Sequence[str] = (),
-        least_confidence: float = 0.0,
-        least_relevance: float = 0.0,
         known: Callable[[Passage], bool] | None = None,
     ) -> RecalledText:
         """What search finds: whole entries, best first, neighbors joined; before it the page of a topic that is asked
-        about as a whole, instead of its notes. For whole prompts, which may need nothing that is stored: nothing below
-        `least_confidence`, and no passage below `least_relevance`. Passages that the reader has `known` are left out,
-        and so is any page."""
+        about as a whole, instead of its notes. A `phase` with a least confidence or relevance is that of whole prompts,
+        which may need nothing that is stored. Passages that the reader has `known` are left out, and so is any
+        page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
-        is_prompt = least_confidence > 0 or least_relevance > 0
+        is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         ranked = await self.searcher.rank(query, filters=filters, limit=most, is_prompt=is_prompt)
         notices = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         # Without a prompt's meaning, the hits say too little about it: then the bar is that of a question.
-        least = least_confidence if ranked.signs.wanting is not None else min(least_confidence, UNSURE)
-        relevant = [chunk.passage for chunk in ranked.passages if chunk.relevance >= least_relevance]
+        least = phase.least_confidence if ranked.signs.wanting is not None else min(phase.least_confidence, UNSURE)
+        cut = cutoff.for_prompt if is_prompt else cutoff.for_question
+        relevant = cut(ranked.passages, phase)
         if ranked.confidence < least or (ranked.passages and not relevant):
             frame = self._frame("Relevant memories", budget_tokens, notices)
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded)

@@ -131,9 +131,8 @@ class Briefer:
                 prompt,
                 self.filters(kinds=phase.kinds, project=project),
                 phase.budget_tokens - update_tokens,
+                phase,
                 [stale] if stale else [],
-                phase.least_confidence,
-                phase.least_relevance,
                 lambda passage: mark_of(passage) in seen,
             )
             if line := self.updates.line(session, recalled.passages):

@@ -7,6 +7,15 @@ from dataclasses import dataclass, field
 
 from mcp_memory.search.confidence_config import IRRELEVANT, UNWANTED
 
+QUESTION_SHARE = 0.6
+"""Answers to questions end here, however much the budget is. Of the evidence within 2,000 tokens, on conversations .932
+is left of .945 for 1,105 tokens on average, on documentation .875 of .878 for 1,451, on a developer's notes .952 of
+.976 for 514 (hits; `cutoff.FEWEST_TOKENS` included)."""
+
+PROMPT_SHARE = 0.1
+"""Of the notes shown with the prompts of six people, 38 % help instead of 32 %, for 23 % fewer tokens; 86 % of the
+prompts that want memory get one that does, as before, and 67 % all of theirs instead of 73 %."""
+
 
 @dataclass(frozen=True, slots=True)
 class PhaseConfig:
@@ -19,11 +28,13 @@ class PhaseConfig:
     """0 to 1: below it, the answer is that nothing relevant is stored."""
     least_relevance: float = 0.0
     """0 to 1: passages that are less likely to help are left out."""
+    least_share: float = QUESTION_SHARE
+    """0 to 1: passages below this share of the best one's score, or of its relevance for a prompt, are left out."""
 
 
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
     "start": PhaseConfig(4000),
-    "prompt": PhaseConfig(1000, least_confidence=UNWANTED, least_relevance=IRRELEVANT),
+    "prompt": PhaseConfig(1000, least_confidence=UNWANTED, least_relevance=IRRELEVANT, least_share=PROMPT_SHARE),
     "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
     "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
     "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),

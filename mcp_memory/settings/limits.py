@@ -56,6 +56,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "recall.phases.*.budget_tokens": (100, 200_000),
     "recall.phases.*.least_confidence": (0, 1),
     "recall.phases.*.least_relevance": (0, 1),
+    "recall.phases.*.least_share": (0, 1),
     "capture.min_bytes": (1000, inf),
     "capture.min_messages": (1, inf),
     "capture.keep_days": (1, 36_500),

@@ -1,0 +1,50 @@
+"""Answers end where the scores of their passages drop."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
+from mcp_memory.recall import cutoff
+from mcp_memory.recall.config import PhaseConfig
+from mcp_memory.search.ranking import RankedChunk
+
+NOTE = NoteRecord(NotePath("a.md"), NoteId("a"), Etag(""), "", "a", "note", NoteState.ACTIVE)
+
+
+def ranked(*scores: float, chars: int = 400, relevance: tuple[float, ...] = ()) -> list[RankedChunk]:
+    return [
+        RankedChunk(Passage(at, at, Chunk("x" * chars, 0, chars, 1, 1), NOTE), score, None, relevant)
+        for at, (score, relevant) in enumerate(zip(scores, relevance or scores, strict=True))
+    ]
+
+
+def ids(passages: list[Passage]) -> list[int]:
+    return [passage.chunk_id for passage in passages]
+
+
+def test_a_question_is_answered_by_what_is_in_reach_of_the_best() -> None:
+    found = ranked(0.8, 0.5, 0.39, chars=cutoff.FEWEST_TOKENS * 4)
+    assert ids(cutoff.for_question(found, PhaseConfig(least_share=0.5))) == [0, 1]
+    assert ids(cutoff.for_question(found, PhaseConfig(least_share=0.0))) == [0, 1, 2]
+
+
+def test_a_question_gets_a_few_passages_in_any_case() -> None:
+    found = ranked(0.8, *[0.1] * 9, chars=cutoff.FEWEST_TOKENS)
+    assert ids(cutoff.for_question(found, PhaseConfig())) == [0, 1, 2, 3]
+
+
+def test_a_prompt_gets_what_probably_helps_however_well_it_ranks() -> None:
+    found = ranked(0.9, 0.8, 0.7, relevance=(0.05, 0.9, 0.1))
+    assert ids(cutoff.for_prompt(found, PhaseConfig(least_relevance=0.04, least_share=0.1))) == [1, 2]
+    assert ids(cutoff.for_prompt(found, PhaseConfig(least_relevance=0.2, least_share=0.1))) == [1]
+    assert cutoff.for_prompt([], PhaseConfig()) == cutoff.for_question([], PhaseConfig()) == []
+
+
+@given(st.lists(st.floats(0, 1), max_size=20), st.floats(0, 1), st.floats(0, 1))
+def test_a_lower_bar_only_adds_passages(scores: list[float], share: float, other: float) -> None:
+    low, high = sorted((share, other))
+    found = ranked(*sorted(scores, reverse=True))
+    for cut in (cutoff.for_question, cutoff.for_prompt):
+        assert set(ids(cut(found, PhaseConfig(least_share=high)))) <= set(ids(cut(found, PhaseConfig(least_share=low))))
