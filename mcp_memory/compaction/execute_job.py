@@ -29,6 +29,8 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect
 from mcp_memory.topics.page import PAGE, PROPOSAL, with_related_section, without_stale_flag
 from mcp_memory.topics.plan import is_topic_name
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
@@ -161,7 +163,8 @@ def finish_jobs(vault: Vault, journal: RunJournal, on_step: OnStep) -> int:
     """Finishes every job that was begun; returns their number. Raises StorageFailed."""
     unfinished = journal.unfinished_jobs()
     for run, entry in unfinished:
-        _finish_job(vault, journal, run, entry, entry.steps, on_step)
+        with acting(Caller(run=run)):
+            _finish_job(vault, journal, run, entry, entry.steps, on_step)
     return len(unfinished)
 
 

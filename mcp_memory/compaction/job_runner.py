@@ -25,6 +25,8 @@ from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.vault import Vault
 
 Pace = Callable[[], Awaitable[bool]]
@@ -49,7 +51,8 @@ class JobRunner:
         with stoppable(self._update_index_from_thread) as on_step:
             work = partial(run_job, self.vault, self.journal, run, entry, on_step)
             async with self.reconciler.paused():
-                await in_thread(work, deadline_s=JOB_S, what="filing")
+                with acting(Caller(run=run)):
+                    await in_thread(work, deadline_s=JOB_S, what="filing")
 
     async def finish_jobs(self) -> int:
         """Finishes interrupted jobs; returns their number. Raises StorageFailed."""
@@ -65,14 +68,14 @@ class JobRunner:
         await in_thread(self.journal.hold, what="the journal")
         pages = pages_restored(step for entry in entries for step in entry.steps)
         for entry in reversed([job for job in entries if job.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED}]):
-            report.left += await self._undo_job(entry, pages)
+            report.left += await self._undo_job(run, entry, pages)
             await in_thread(partial(self.journal.end_job, run, entry.key, JobOutcome.UNDONE), what="the journal")
             report.done.append(entry.about)
         entered = {folder for entry in entries for folder in folders_entered(entry)}
         await in_thread(partial(remove_empty_folders, self.vault, entered), what="removing folders")
         return report
 
-    async def _undo_job(self, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:
+    async def _undo_job(self, run: str, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:
         """Undoes a job's steps, the latest first; returns why some couldn't be undone. `pages` as for `undo_step`.
         Raises StorageFailed; calling it again does the rest."""
         left: list[str] = []
@@ -80,7 +83,9 @@ class JobRunner:
             for step in reversed(entry.steps):
                 try:
                     undo = partial(undo_step, step, self.vault, self.index, pages)
-                    await self._update_index(await in_thread(undo, what="undoing a step"))
+                    with acting(Caller(undoes=run)):
+                        touched = await in_thread(undo, what="undoing a step")
+                    await self._update_index(touched)
                 except SKIPPED_ERRORS as error:
                     left.append(error.message)
         return left

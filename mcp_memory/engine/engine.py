@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.handlers import OPERATIONS
 from mcp_memory.engine.note_changes import append_note, edit_note, forget_note
 from mcp_memory.engine.parts import EngineParts
@@ -18,6 +19,7 @@ from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, Se
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
+from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 
 P = ParamSpec("P")
@@ -71,7 +73,8 @@ class Engine:
         if operation not in OPERATIONS:
             raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(OPERATIONS)}")
         request, answer = OPERATIONS[operation]
-        return await answer(self, request_from(request, operation, arguments))
+        with acting(Caller(PERSON)):  # unless the operation knows better
+            return await answer(self, request_from(request, operation, arguments))
 
     @_takes(SearchRequest)
     async def search(self, request: SearchRequest) -> SearchResult:

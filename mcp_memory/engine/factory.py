@@ -106,7 +106,7 @@ def _open_vault(
     # Daily logs stay at the root if they are there already; otherwise they go into the managed folder.
     logs = f"{marker.home}/memory" if marker.home and not (config.root / "memory").is_dir() else "memory"
     prepared = _prepare(backend) if marker.present and marker.writable else Prepared()
-    journals = NoteJournals(config.state)
+    journals = NoteJournals(config.state, config.vault)
     notes = NoteStore(
         backend if pending is None else ObservedBackend(backend, pending.add),
         {name: open_storage(folder, read_only=True) for name, folder in folders.items()},
@@ -116,6 +116,7 @@ def _open_vault(
         clock=clock,
         tombstones=journals.tombstones,
         guard=guard,
+        changes=journals.changes,
     )
     roots = {"": root, **{f"@{name}/": folder for name, folder in folders.items()}}
     vault = Vault(notes, journals, config.vault, roots, prepared)

@@ -30,7 +30,8 @@ from mcp_memory.search.note_lookup import Place
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
 from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
-from mcp_memory.vault.journals.tombstones import Tombstone
+from mcp_memory.vault.journals.change_journal import IMPORT, acting
+from mcp_memory.vault.journals.tombstones import Caller, Tombstone
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine import Engine
@@ -193,7 +194,8 @@ async def _log(engine: Engine, request: requests.LogRequest) -> Payload:
 async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:
     destination = None if request.folder is None else ImportDestination(request.folder, request.mark)
     incoming = list(map(parse_incoming, request.items))
-    taken = await engine.parts.transfer.import_notes(incoming, destination, dry_run=request.dry_run)
+    with acting(Caller(run=f"{IMPORT}-{request.mark or 'vault'}")):
+        taken = await engine.parts.transfer.import_notes(incoming, destination, dry_run=request.dry_run)
     return {"taken": [{"deed": note.action.value, "path": note.path, "why": note.why} for note in taken]}
 
 

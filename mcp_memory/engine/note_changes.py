@@ -31,6 +31,7 @@ from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import Draft, WriteResult, one_line
+from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
 
@@ -58,7 +59,8 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: NotePath | N
         if draft.kind.name != LOG:
             tasks.start_soon(find_near)  # while the disk is at work
         try:
-            receipt = await _write(parts, draft, supersedes)
+            with acting(Caller(draft.source, draft.session)):
+                receipt = await _write(parts, draft, supersedes)
         except McpMemoryError as error:
             failed = error
             tasks.cancel_scope.cancel()
@@ -156,11 +158,8 @@ async def forget_note(
         return vault.restore(path, entry, by) if restore else vault.forget(path, entry, why, by)
 
     try:
-        file = await in_thread(
-            change,
-            deadline_s=config.write_deadline_s,
-            what="changing the note",
-        )
+        with acting(by):
+            file = await in_thread(change, deadline_s=config.write_deadline_s, what="changing the note")
     except McpMemoryError:
         writer.reindex_later(path)  # a sweep may have seen it half done
         raise

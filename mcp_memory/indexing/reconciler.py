@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 
 import anyio
 
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
+from mcp_memory.indexing.disk_changes import record_disk_changes
 from mcp_memory.indexing.index_rows import BATCH_FILES, IndexedFile
 from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
 from mcp_memory.indexing.writer import IndexWriter
@@ -99,6 +101,10 @@ class Reconciler:
         gone = await in_thread(
             lambda: self._loss.removable(listing, gone, known, arrived), what="looking for what vanished"
         )
+        if changed or gone:
+            now, away = self._writer.indexed_files, gone
+            record = partial(record_disk_changes, self._vault, self._index, known, now, to_read, away, start)
+            await in_thread(record, what="recording changes")
         await self._writer.remove(gone, known)
         self.last = ReconcileResult(
             len(listing.files), changed, len(gone), monotonic() - start, monotonic(), listing.folders

@@ -24,6 +24,8 @@ class VaultConfig:
     max_note_bytes: int = 8_000_000  # of a larger file only so much is read; it is reported, and no tool changes it
     max_append_bytes: int = 1_000_000
     write_deadline_s: float = 10.0
+    undo_days: int = 30  # days with edits for which `mcp-memory undo` has the earlier bytes
+    undo_bytes: int = 64_000_000  # the most of these, the latest
 
 
 @dataclass(frozen=True, slots=True)

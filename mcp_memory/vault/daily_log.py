@@ -82,7 +82,7 @@ class DailyLog:
         def appended(file: NoteFile | None, before: str) -> str:
             return logs.append_entry(before if file else logs.new_log(day), text)
 
-        return WriteResult(self._notes.change(path, appended), Outcome.CREATED, entry_hash(text))
+        return WriteResult(self._notes.change(path, appended, added=text), Outcome.CREATED, entry_hash(text))
 
     def _parts(self, day: date) -> Iterator[_Part]:
         """In order; some may have been removed. Raises as reading does."""

@@ -21,7 +21,9 @@ from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.path_rules import beside, validate_new
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import etag_of
+from mcp_memory.vault.journals.change_journal import acting, current_caller
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile, read_note
 from mcp_memory.vault.note_store import NoteStore
 
@@ -124,7 +126,7 @@ class NoteImporter:
                 return [step.taken for step in steps]
             self._notes.require_vault()
             self._announce([step for step in steps if step.incoming.id and step.taken.action in WRITTEN])
-            return list(pool.map(self._execute, steps))
+            return list(pool.map(partial(self._execute_for, current_caller()), steps))
 
     def _plan(self, incoming: IncomingNote, known: Known, same: Same) -> _Step:
         try:
@@ -196,20 +198,25 @@ class NoteImporter:
         if steps:
             self._ledger.record(*(LedgerEntry.of(self._record(step.incoming, step.taken.path), now) for step in steps))
 
+    def _execute_for(self, by: Caller, step: _Step) -> ImportResult:
+        """In a thread of a pool, which doesn't know for whom it works."""
+        with acting(by):
+            return self._execute(step)
+
     def _execute(self, step: _Step) -> ImportResult:
         incoming, taken = step.incoming, step.taken
         if taken.action not in WRITTEN:
             return taken
         try:
             try:
-                self._notes.backend.write(taken.path, incoming.data, step.expected)
+                self._notes.write(taken.path, incoming.data, step.expected)
             except AlreadyExists:
                 if incoming.id is None or taken.path != incoming.path:
                     raise
                 # Its name differs from another one only in case.
                 taken = replace(taken, path=_other_path(incoming.path, incoming.id))
                 self._announce([replace(step, taken=taken)])
-                self._notes.backend.write(taken.path, incoming.data, None)
+                self._notes.write(taken.path, incoming.data, None)
         except (AlreadyExists, PathRefused) as error:
             return ImportResult(ImportAction.CONFLICT, taken.path, error.message)
         except (PreconditionFailed, NotFound):

@@ -6,18 +6,27 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from typing import Any, cast
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import Etag, FileStat, NotePath, NoteState, Problem
+from mcp_memory.models import Etag, FileStat, NotePath, NoteRecord, NoteState, Problem, Status
 from mcp_memory.storage.base import Blob, Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
-from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown import frontmatter, logs
+from mcp_memory.topics.page import is_page
 from mcp_memory.vault.config import NoteKinds
+from mcp_memory.vault.journals.change_journal import IMPORT, ChangeJournal, ChangeKind, NoteChange, current_caller
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import Layout, NoteFile, editable_text, read_note
 
 ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
+
+_BY_STATUS = {
+    Status.DELETED.value: ChangeKind.FORGOTTEN,
+    Status.SUPERSEDED.value: ChangeKind.SUPERSEDED,
+    Status.ARCHIVED.value: ChangeKind.ARCHIVED,
+}
 
 
 class NoteStore:
@@ -34,8 +43,9 @@ class NoteStore:
         clock: Callable[[], datetime],
         tombstones: Tombstones | None,
         guard: MarkerGuard | None = None,
+        changes: ChangeJournal | None = None,
     ) -> None:
-        """Without `tombstones`, only the files themselves say what is forgotten."""
+        """Without `tombstones`, only the files themselves say what is forgotten. `changes` gets each change."""
         self.backend = backend
         self.layout = layout
         self.kinds = kinds
@@ -44,6 +54,7 @@ class NoteStore:
         self._sources = dict(sources)
         self._tombstones = tombstones
         self.guard = guard
+        self._changes = changes
 
     @property
     def is_away(self) -> bool:
@@ -111,14 +122,31 @@ class NoteStore:
         """All of a file of the vault. Raises as `read`, and Refused for one over the size limit."""
         return self.backend.read(path, limit_bytes=self.max_note_bytes)
 
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
-        """Publishes a file, as `StorageBackend.write` does, and returns the note."""
+    def write(self, path: NotePath, data: bytes, expected: Etag | None, *, added: str | None = None) -> NoteFile:
+        """Publishes a file, as `StorageBackend.write` does, and returns the note. Keeps the bytes of a note that is
+        edited, but not of a log to which an entry is `added`."""
+        facts = self._describe_change(path, data, expected, added)
         written = self.backend.write(path, data, expected)
-        return self.note(path, data, written.etag, written.stat)
+        note = self.note(path, data, written.etag, written.stat)
+        self._record(note.record, facts)
+        return note
 
-    def change(self, path: NotePath, changed: Callable[[NoteFile | None, str], str]) -> NoteFile:
+    def move(self, source: NotePath, target: NotePath) -> NoteFile:
+        """Renames a file, as `StorageBackend.move` does, and returns the note."""
+        self.backend.move(source, target)
+        moved = self.read(target)
+        self._record(moved.record, {"kind": ChangeKind.MOVED, "other": source})
+        return moved
+
+    def is_page(self, path: str) -> bool:
+        """Whether this is where a topic has its page."""
+        return is_page(self.layout.below_home(path) or "")
+
+    def change(
+        self, path: NotePath, changed: Callable[[NoteFile | None, str], str], *, added: str | None = None
+    ) -> NoteFile:
         """Publishes what `changed` makes of a note (None: there is no file) and its text, in which undecodable bytes
-        are surrogates; again if another writer was faster. The same text is not written.
+        are surrogates; again if another writer was faster. The same text is not written. `added` as for `write`.
 
         Raises what `changed` raises, Refused for a file that holds no text or would be too large, StorageFailed.
         """
@@ -135,7 +163,7 @@ class NoteStore:
             if len(data) > self.max_note_bytes:
                 raise Refused(f"{path} would be larger than {self.max_note_bytes:,} bytes", hint="split it")
             try:
-                return self.write(path, data, file.record.etag if file else None)
+                return self.write(path, data, file.record.etag if file else None, added=added)
             except PreconditionFailed:
                 continue
             except AlreadyExists:
@@ -178,6 +206,33 @@ class NoteStore:
                 record = replace(record, meta={**record.meta, "forgotten": entries})
         return replace(file, record=record, settled=stat.settled)
 
+    def _describe_change(
+        self, path: NotePath, data: bytes, expected: Etag | None, added: str | None
+    ) -> Mapping[str, Any]:
+        """What a write is going to do: the `kind` of the change and more of its facts."""
+        is_import = (current_caller().run or "").startswith(IMPORT)
+        if added is not None:
+            project = logs.labels([added.partition("\n")[0].removeprefix("## ")]).project
+            entry = logs.entries(added)[0].hash
+            return {"kind": ChangeKind.STORED, "entry": entry, "before": expected, "project": project}
+        if expected is None or self.is_page(path):
+            return {"kind": ChangeKind.IMPORTED if is_import else ChangeKind.STORED}
+        blob = self.backend.read(path)
+        before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
+        facts = _difference(before, after)
+        if self._changes and facts["kind"] is ChangeKind.EDITED and not current_caller().run:
+            self._changes.keep(after.record.id, blob.etag, blob.data)
+        return {**facts, "before": expected}
+
+    def _record(self, note: NoteRecord, facts: Mapping[str, Any]) -> None:
+        """A change of the current caller's; a compaction's journal has what happens to pages."""
+        if self._changes and not self.is_page(note.path):
+            by = current_caller()
+            known = {"client": by.client, "session": by.session, "run": by.run, "undoes": by.undoes}
+            facts = {"project": note.project, **known, **facts}
+            at = self.clock().timestamp()
+            self._changes.record(NoteChange(at=at, path=note.path, note=note.id, after=note.etag, **facts))
+
     def _locate(self, path: NotePath) -> tuple[StorageBackend, NotePath]:
         if not path.startswith("@"):
             return self.backend, path
@@ -204,3 +259,19 @@ def _first_part(file: NoteFile, problem: str) -> NoteFile:
     if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
         text = text[: entries[-1].start]
     return replace(file, record=record, text=text)
+
+
+def _difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
+    """What happened to a note between the two: the `kind` of the change, its `entry` and `other`."""
+    for file, other, kind in ((after, before, ChangeKind.FORGOTTEN), (before, after, ChangeKind.RESTORED)):
+        entries = {*file.forgotten_entries} - {*other.forgotten_entries}
+        if len(entries) == 1:
+            return {"kind": kind, "entry": entries.pop()}
+    was, now = (frontmatter.parse(file.text).meta for file in (before, after))
+    status, successors = now.get("status"), now.get("superseded_by")
+    if status == Status.SUPERSEDED and was.get("superseded_by") != successors:
+        latest = cast("list[object]", successors)[-1] if successors and isinstance(successors, list) else successors
+        return {"kind": ChangeKind.SUPERSEDED, "other": str(latest)}
+    if was.get("status") == status:
+        return {"kind": ChangeKind.EDITED}
+    return {"kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED)}

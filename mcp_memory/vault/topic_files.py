@@ -43,8 +43,7 @@ class TopicFiles:
         record = file.record
         kind = PAGE_KIND if record.state is NoteState.SUMMARY else record.kind
         self._record(note_id, target, record.content_hash, kind, record.project, left=source)
-        self._notes.backend.move(source, target)
-        return self._notes.read(target)
+        return self._notes.move(source, target)
 
     def owns(self, file: NoteFile) -> bool:
         """Whether it is the agents' own, so that we may rewrite its links, and could write it back as it is."""

@@ -48,7 +48,9 @@ class Vault:
         self.leftovers = prepared.leftovers if prepared else ()  # never removed: they may hold an editor's save
         self.layout = notes.layout
         self.kinds = notes.kinds
+        self.clock = notes.clock
         self.ledger = journals.ledger
+        self.changes = journals.changes
         self._notes = notes
         self.backend = notes.backend
         self._config = config
@@ -120,6 +122,12 @@ class Vault:
     def is_gone(self, path: NotePath) -> bool:
         """Whether the note surely doesn't exist, rather than can't be read now."""
         return self._notes.is_gone(path)
+
+    def is_own_change(self, path: NotePath, etag: Etag | None, since: float) -> bool:
+        """Whether we wrote these bytes (None: any) there since then (monotonic seconds), or last. So are pages, and
+        what is not in the vault."""
+        is_other = path.startswith("@") or self._notes.is_page(path)
+        return is_other or self.changes.is_ours(path, etag, since)
 
     def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
         return tier_of(path, layout=self.layout, vouched=self.provenance.vouches(path, note_id))

@@ -136,5 +136,6 @@ def vault_in(folder: Path, clock: Callable[[], datetime] = lambda: NOON, zone: t
     notes = NoteStore(
         FilesystemBackend(folder / "vault", locks=folder / "locks"), {}, layout=Layout("", zone or NOON.tzinfo),
         kinds=KINDS, max_note_bytes=config.max_note_bytes, clock=clock, tombstones=journals.tombstones,
+        changes=journals.changes,
     )  # fmt: skip
     return Vault(notes, journals, config, {"": folder / "vault"})

@@ -1,4 +1,4 @@
-"""Opens the ledger, the tombstones and the append journal, and erases what they have about a note."""
+"""Opens the ledger, the tombstones and the journals, and erases what they have about a note."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.journals.append_journal import AppendJournal
+from mcp_memory.vault.journals.change_journal import ChangeJournal
 from mcp_memory.vault.journals.ledger import Ledger
 from mcp_memory.vault.journals.tombstones import Tombstones
 
@@ -15,11 +17,13 @@ from mcp_memory.vault.journals.tombstones import Tombstones
 class NoteJournals:
     """Thread-safe."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, config: VaultConfig | None = None) -> None:
         """`state` is the state folder. Raises StorageFailed for a journal that cannot be read."""
+        kept = config or VaultConfig()
         self.ledger = Ledger(state / "ledger.jsonl")
         self.tombstones = Tombstones(state / "undo")
         self.appends = AppendJournal(state / "recovery")
+        self.changes = ChangeJournal(state, keep_days=kept.undo_days, keep_bytes=kept.undo_bytes)
 
     def describe(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
         """What they have about a whole note (`entry` is None), also after its file has gone, or about a log entry: a
@@ -31,6 +35,8 @@ class NoteJournals:
             found.append("its mark as forgotten")
         if etags := self.tombstones.etags_of(ids):
             found.append(f"the bytes kept for a restore: {counted(len(etags), 'file')}")
+        if lines := self.changes.count_lines(path, entry, ids):
+            found.append(f"in the journal of changes, and the bytes kept for an undo: {counted(lines, 'line')}")
         if lines := self.ledger.count_lines(ids):
             found.append(f"in the ledger: {counted(lines, 'line')}")
         return found
@@ -42,4 +48,5 @@ class NoteJournals:
             if entry in {None, forgotten}:
                 self.tombstones.release_entry(path, forgotten)
         self.tombstones.release(*self.tombstones.etags_of(ids))
+        self.changes.erase(path, entry, ids)
         self.ledger.erase(ids)

@@ -34,11 +34,14 @@ DAYS = "days"  # the file that lists the days on which we checked
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a call, as far as that is known."""
+    """Who makes a call, as far as that is known. `run`: the compaction or import that it is part of. `undoes`: the id
+    of the change, or the run, that it takes back."""
 
     client: str | None = None
     session: str | None = None
     is_person: bool = False  # at the command line, with more rights than an agent
+    run: str | None = None
+    undoes: str | None = None
 
 
 UNKNOWN = Caller()

@@ -1,0 +1,180 @@
+"""Records what happened to each note, when, by whom and in which session; keeps the bytes that an edit replaced.
+
+It has ids and paths, never the text of a note. The files are the truth: this only says how they came to be, for as long
+as there is room, and may lack what was recorded just before a power cut.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.rotated_lines import RotatedLines
+from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
+
+MOST_BYTES = 2_000_000
+"""Of each of the two files: some 7,000 changes."""
+
+IMPORT = "import"
+"""The run of imported notes begins with this."""
+
+DISK = "disk"
+"""The client of a change that a sweep found: you in an editor, a sync client, git."""
+
+
+class ChangeKind(StrEnum):
+    """What happened, in the words of the list."""
+
+    STORED = "stored"
+    IMPORTED = "imported"
+    EDITED = "edited"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    FORGOTTEN = "forgotten"
+    RESTORED = "restored"  # it counts again
+    MOVED = "moved"
+    REMOVED = "removed"  # its file has gone
+
+
+@dataclass(frozen=True, slots=True)
+class NoteChange:
+    """One change of one note. `other`: the note that superseded it, or the place that it was moved from. `run`: the
+    compaction or import that it was part of. `undoes`: the id of the change, or the run, that it took back."""
+
+    at: float  # seconds since the epoch
+    kind: ChangeKind
+    path: NotePath
+    note: NoteId
+    entry: str | None = None  # a log entry's hash
+    before: Etag | None = None
+    after: Etag | None = None
+    client: str | None = None
+    session: str | None = None
+    project: str | None = None
+    other: str | None = None
+    run: str | None = None
+    undoes: str | None = None
+    count: int | None = None  # of a line that sums up so many changes on disk
+
+    @property
+    def id(self) -> str:
+        """8 hexadecimal digits."""
+        return _digest(f"{self.at} {self.kind} {self.path} {self.entry}")[:8]
+
+    @property
+    def target(self) -> str:
+        """The id of the note or log entry, as recall and forget take it."""
+        return f"{self.path}#{self.entry}" if self.entry else self.note
+
+
+_CALLER: ContextVar[Caller] = ContextVar("caller", default=UNKNOWN)
+
+
+@contextmanager
+def acting(by: Caller) -> Generator[None]:
+    """Within the block, changes are recorded as this caller's; what it leaves open is taken from the block around."""
+    known = {name: value for name, value in asdict(by).items() if value}
+    token = _CALLER.set(replace(_CALLER.get(), **known))
+    try:
+        yield
+    finally:
+        _CALLER.reset(token)
+
+
+def current_caller() -> Caller:
+    """Whose changes are being made."""
+    return _CALLER.get()
+
+
+class ChangeJournal:
+    """Thread-safe."""
+
+    def __init__(self, state: Path, *, keep_days: int = 30, keep_bytes: int = 64_000_000) -> None:
+        """`state` is the state folder. Earlier bytes are kept for so many days with edits, and up to so many bytes."""
+        self._lines = RotatedLines(state / "changes.jsonl", MOST_BYTES)
+        self._versions = state / "versions"
+        self._keep_days = keep_days
+        self._keep_bytes = keep_bytes
+        self._lock = threading.Lock()
+        self._latest: dict[NotePath, tuple[Etag | None, float]] | None = None
+
+    def record(self, change: NoteChange) -> None:
+        """Adds a change that was made. Never fails: the note itself is written."""
+        with self._lock:
+            if self._latest is not None:
+                self._latest[change.path] = change.after, monotonic()
+        self._lines.append(asdict(change))
+
+    def changes(self) -> list[NoteChange]:
+        """All that are known, the latest first. Raises StorageFailed."""
+        return [change for facts in reversed(self._lines.read()) if (change := _change(facts))]
+
+    def is_ours(self, path: NotePath, etag: Etag | None, since: float) -> bool:
+        """Whether we wrote there since then (monotonic seconds), or these bytes last. Raises StorageFailed."""
+        with self._lock:
+            if self._latest is None:
+                self._latest = {change.path: (change.after, 0.0) for change in reversed(self.changes())}
+            known, at = self._latest.get(path, (None, 0.0))
+            return at >= since or (etag is not None and known == etag)
+
+    def keep(self, note: NoteId, etag: Etag, data: bytes) -> None:
+        """Keeps the bytes that are about to be replaced, durably. Raises StorageFailed."""
+        with self._lock, naming_the_cause(str(self._versions)):
+            replace_file(self._versions / f"{_digest(note)[:16]}.{etag}", data)
+            found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in self._versions.iterdir())
+            # Days with edits: a wrong clock makes nothing old.
+            days = sorted({_day(at) for at, _, _ in found})[-self._keep_days :]
+            total = 0
+            for at, size, file in reversed(found):
+                total += size
+                if _day(at) not in days or total > max(self._keep_bytes, len(data)):
+                    file.unlink()
+
+    def find(self, note: NoteId, etag: Etag) -> bytes | None:
+        """The note's bytes with this etag; None if they are not kept any more."""
+        with suppress(OSError):
+            return (self._versions / f"{_digest(note)[:16]}.{etag}").read_bytes()
+        return None
+
+    def count_lines(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> int:
+        """How many changes of a note or a log entry there are, without those of another note that was at its path.
+        Raises StorageFailed."""
+        own = {*ids, f"path:{path}"}
+        return sum(change.note in own and entry in {None, change.entry} for change in self.changes())
+
+    def erase(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
+        """Removes those lines, and the bytes that are kept of the file. Raises StorageFailed."""
+        known = {*ids, *(change.note for change in self.changes() if path in {change.path, change.other})}
+        with naming_the_cause(str(self._versions)):
+            for file in [file for note in known for file in self._versions.glob(f"{_digest(note)[:16]}.*")]:
+                file.unlink()
+        self._lines.remove(lambda facts: facts.get("note") in known and entry in {None, facts.get("entry")})
+
+
+def _change(facts: Mapping[str, Any]) -> NoteChange | None:
+    """None for a line of a later version."""
+    try:
+        values: dict[str, Any] = {**facts, "kind": ChangeKind(facts["kind"])}
+        return NoteChange(**values)
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _day(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).date().isoformat()
