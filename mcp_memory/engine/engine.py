@@ -21,6 +21,7 @@ from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import MEMORY
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -120,6 +121,8 @@ class Engine:
         """Store a note durably and index it; the same content again returns the first note."""
         parts = self.parts
         parts.watcher.touch()
+        if request.section and request.path != MEMORY:
+            raise InvalidInput("only MEMORY.md has sections", hint="pass path='MEMORY.md' too, or leave section out")
         zone = parts.vault.layout.tz
         draft = Draft(
             content=request.content,
@@ -132,13 +135,12 @@ class Engine:
             expires_at=expiry(request.expires, zone),
             path=request.path.removeprefix("./") if request.path else None,
             created=creation(request.created, zone, parts.clock()),
+            section=request.section,
             once=request.once,
         )
         if not request.supersedes:
             return await append_note(parts, draft)
-        return await parts.note_lookup.reach(
-            [request.supersedes], lambda places: append_note(parts, draft, places[0][0])
-        )
+        return await parts.note_lookup.reach([request.supersedes], lambda places: append_note(parts, draft, *places[0]))
 
     @_takes(UpdateRequest)
     async def update(self, request: UpdateRequest) -> Receipt:

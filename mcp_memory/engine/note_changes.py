@@ -33,7 +33,7 @@ from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import Draft, WriteResult, one_line
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.note_file import MEMORY, NoteFile
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
@@ -44,9 +44,13 @@ MOST_FORGOTTEN = 1_000_000
 _UNKNOWN = Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending")
 
 
-async def append_note(parts: EngineParts, draft: Draft, supersedes: NotePath | None = None) -> Receipt:
-    """Store a draft within one deadline for writing and indexing. Raises what the vault raises; past the deadline the
-    outcome is `UNKNOWN`, and the same call resolves it."""
+async def append_note(
+    parts: EngineParts, draft: Draft, supersedes: NotePath | None = None, entry: str | None = None
+) -> Receipt:
+    """Store a draft within one deadline for writing and indexing, in place of a note or of an entry of `MEMORY.md`.
+    Raises what the vault raises; past the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
+    if supersedes == MEMORY and entry:
+        draft, supersedes = replace(draft, path=MEMORY, replaces=entry), None
     near: list[Passage] = []
 
     async def find_near() -> None:
@@ -78,7 +82,9 @@ async def _write(parts: EngineParts, draft: Draft, supersedes: NotePath | None) 
     until = monotonic() + deadline_s
     try:
         stored = await in_thread(
-            lambda: parts.vault.append(draft, supersedes=supersedes, same=_same_content(parts, draft)),
+            lambda: parts.vault.append(
+                draft, supersedes=supersedes, same=_same_content(parts, draft), fits=parts.answerer.shows_all
+            ),
             deadline_s=deadline_s,
             what="writing the note",
         )

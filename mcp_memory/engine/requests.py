@@ -78,10 +78,13 @@ class AppendRequest:
         str | None,
         "Its project; '*' = none. Default: yours. In a log entry's heading: ## 10:30 Title (project: x; tags: a, b).",
     ] = None
-    supersedes: Annotated[str | None, "Id of the note that this one replaces."] = None
+    supersedes: Annotated[str | None, "Id of the note, or of the entry of MEMORY.md, that this one replaces."] = None
     session: Session = None
     expires: Annotated[str | None, "Date from which it no longer counts, e.g. 2026-12-31."] = None
-    path: Annotated[str | None, "Exact path of the new file; usually leave it out."] = None
+    path: Annotated[
+        str | None, "Exact path of the new file; usually leave it out. MEMORY.md: an entry that every session reads."
+    ] = None
+    section: Annotated[str | None, "With path='MEMORY.md': its heading there, e.g. Preferences."] = None
     source: str | None = None
     created: str | None = None
     once: bool = False

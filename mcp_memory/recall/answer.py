@@ -24,7 +24,7 @@ from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.config import TRANSCRIPTS
-from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, NoteFile
+from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, NoteFile, entries_of
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
 
@@ -161,13 +161,17 @@ class RecallAnswerer:
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
     ) -> tuple[list[Excerpt], list[NotePath], bool, list[str]]:
-        """The excerpts, the notes they link to, whether a session wrote any, and a line for each superseded one."""
+        """The excerpts, the notes they link to, whether a session wrote any, and a line for each superseded one and
+        about the entries of `MEMORY.md`."""
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
         excerpts = [excerpt for file, entry in files for excerpt in note_excerpts(file, entry, lines)]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self.index.note(path)) and note.state is not NoteState.DELETED]
         replaced: list[str] = []
-        for file, _ in files:
+        for file, entry in files:
+            if file.record.path == MEMORY and entry is None:
+                ids = ", ".join(f"{e.start_line} #{e.hash}" for e in entries_of(MEMORY, file.text))
+                replaced += [f"Entries by line, for supersedes and memory_forget: {ids}"] if ids else []
             if successor := self.vault.provenance.find_successor(file):
                 head = successor.record
                 replaced.append(in_line(f"Note: {file.record.path} was superseded by {head.id} ({head.path})."))
@@ -200,9 +204,17 @@ class RecallAnswerer:
         Reads the file: call it in a thread.
         """
         try:
-            excerpts = note_excerpts(self._visible(MEMORY))
+            return self._lines_shown(self._visible(MEMORY))
         except McpMemoryError:
             return 0, 0
+
+    def shows_all(self, memory: NoteFile) -> bool:
+        """Whether a session's start has room for all of `MEMORY.md` if it becomes this."""
+        shown, lines = self._lines_shown(memory)
+        return shown == lines
+
+    def _lines_shown(self, memory: NoteFile) -> tuple[int, int]:
+        excerpts = note_excerpts(memory)
         budget = self.config.start_budget_tokens
         shown = fit(excerpts, self._frame(START_TITLE, budget).room(budget)).excerpts
         return _line_count(shown), _line_count(excerpts)

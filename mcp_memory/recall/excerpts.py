@@ -10,7 +10,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import NotePath, NoteRecord, Passage
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.note_file import NoteFile, find_entry
 
 MAX_LABEL_CHARS = 200
 
@@ -150,7 +150,7 @@ def note_excerpts(
     all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
     hidden = forgotten_lines(file) | _lines_of_others(file, project)
     if entry is not None:
-        found = next((e for e in logs.entries(file.text, file.body_start) if e.hash == entry), None)
+        found = find_entry(record.path, file.text, entry)
         if found is None or found.start_line in hidden:
             raise NotFound(f"no entry {entry} in {record.path}")
         first, last = found.start_line, found.end_line

@@ -80,6 +80,7 @@ def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
     Raises InvalidInput.
     """
     plain = named_again(target.strip())
+    plain = f"{MEMORY}{plain}" if plain.startswith("#") else plain
     if not plain or len(plain) > 5000:
         raise InvalidInput("id is empty or too long", hint="pass an id or path from memory_search")
     whole, _, entry = plain.rpartition("#")

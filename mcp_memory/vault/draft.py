@@ -34,6 +34,8 @@ class Draft:
     source: str | None = None
     expires_at: datetime | None = None
     path: str | None = None  # if it is not to land where its kind does
+    section: str | None = None  # of `MEMORY.md`
+    replaces: str | None = None  # the hash of an entry of `MEMORY.md`
     created: datetime | None = None  # when its content was said, if not now
     once: bool = False  # don't store content again that was forgotten or replaced, unless it was said after that
     folder: str | None = None  # below the managed folder, if not its kind's

@@ -12,11 +12,11 @@ from typing import Literal
 
 from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.models import Etag, NoteId, NotePath
-from mcp_memory.text.markdown import logs
 from mcp_memory.vault.daily_log import DailyLog
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.memory_file import MemoryFile
+from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
 from mcp_memory.vault.note_store import NoteStore
 
 Why = Literal["overwritten", "missing", "edited", "unanswered"]
@@ -52,7 +52,7 @@ class LostEntry:
 def find_lost(added: Sequence[JournaledAppend], texts: Mapping[str, str], file: NoteFile | None) -> list[LostEntry]:
     """The entries, oldest first, that the file (None: there is none) no longer holds; not those forgotten or taken
     back."""
-    entries = logs.entries(file.text, file.body_start) if file else []
+    entries = entries_of(file.record.path, file.text) if file else ()
     standing = {entry.hash for entry in entries} | set(file.forgotten_entries if file else ())
     answered = {line.content for line in added if line.fate in {AppendOutcome.LANDED, AppendOutcome.OVERWRITTEN}}
     undone = overwritten(added, file.record.etag if file else None)
@@ -85,10 +85,11 @@ def overwritten(added: Sequence[JournaledAppend], now: Etag | None) -> frozenset
 class SharedFiles:
     """Compares files with the append journal, each only if either has changed. Thread-safe."""
 
-    def __init__(self, notes: NoteStore, journal: AppendJournal, daily_log: DailyLog) -> None:
+    def __init__(self, notes: NoteStore, journal: AppendJournal, daily_log: DailyLog, memory: MemoryFile) -> None:
         self._notes = notes
         self._journal = journal
         self._daily_log = daily_log
+        self._memory = memory
         self._comparing = threading.Lock()
         self._seen: dict[NotePath, _Seen] = {}
         self._lost: dict[NotePath, list[LostEntry]] = {}
@@ -106,8 +107,11 @@ class SharedFiles:
         return [lost for path in sorted(self._lost) for lost in self._lost[path]]
 
     def put_back(self, lost: LostEntry) -> WriteResult:
-        """Adds an entry again, at the end of its file and with its old time. Raises as an append."""
-        stored = self._daily_log.add(lost.added.path, lost.text)
+        """Adds an entry again, at the end of its file or section and with its old time. Raises as an append."""
+        if lost.added.path == MEMORY:
+            stored = self._memory.put_back(lost.added, lost.text)
+        else:
+            stored = self._daily_log.add(lost.added.path, lost.text)
         self._journal.mark(lost.added, AppendOutcome.LANDED)
         return stored
 

@@ -89,7 +89,10 @@ class NotePublisher:
                 if folded.startswith(f"{folder}/"):
                     raise Refused(f"agents may not write to {folder}/", hint="use another folder")
             if folded == "memory.md" or folded.startswith("memory/"):
-                raise Refused(f"{draft.path} is kept for MEMORY.md and the daily log", hint="use kind='log', or notes/")
+                raise Refused(
+                    f"{draft.path} is kept for MEMORY.md and the daily log",
+                    hint="use kind='log', path='MEMORY.md', or notes/",
+                )
             if is_page(folded):
                 raise Refused(f"{draft.path} is the page of a topic", hint=OTHER_NAME)
             if are_orders(draft.path):

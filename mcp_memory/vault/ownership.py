@@ -13,7 +13,7 @@ from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.topics.page import is_page
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
-from mcp_memory.vault.note_file import ALWAYS_LOAD, Layout, NoteFile
+from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, Layout, NoteFile
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.retirement import superseded_by
 
@@ -32,7 +32,7 @@ def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
     if path.startswith("@"):
         return OwnershipTier.SOURCE
     inner = layout.below_home(path)
-    if path == "MEMORY.md" or path.startswith(("memory/", f"{layout.log_folder}/")):
+    if path == MEMORY or path.startswith(("memory/", f"{layout.log_folder}/")):
         return OwnershipTier.CURATED
     if inner is None:
         return OwnershipTier.PERSONAL
@@ -57,8 +57,8 @@ def may_retire(path: str, tier: OwnershipTier, *, layout: Layout, by_person: boo
         raise Refused(f"{path} is always loaded; agents may not change it", hint="edit or move the file by hand")
     if is_page(inner):
         raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction rewrites the page")
-    if path == "MEMORY.md":
-        raise Refused("MEMORY.md is curated by hand", hint="edit the file")
+    if path == MEMORY:
+        raise Refused("MEMORY.md is curated", hint="name one entry: memory_recall(path='MEMORY.md') shows their ids")
 
 
 class Provenance:

@@ -14,7 +14,7 @@ from mcp_memory.models import Etag, NoteId, NotePath, NoteState, Status
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
-from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text
+from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of
 from mcp_memory.vault.note_store import ATTEMPTS, NoteStore
 
 Changes = Mapping[str, frontmatter.Value | None]
@@ -93,9 +93,11 @@ class Retirement:
         """Marks a note as replaced by another; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by))
 
-    def archive(self, file: NoteFile, *, undo: bool = False) -> NoteFile:
+    def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False) -> NoteFile:
         """Sets or removes `status: archived` and nothing else, so that undoing it gives the same bytes again. A note
-        that was superseded is archived already. Also raises NotFound for a forgotten one."""
+        that was superseded is archived already. Also raises InvalidInput for a log or an entry."""
+        if entry or file.record.is_log:
+            raise InvalidInput("an entry of a file has no archive", hint="memory_forget hides it, and can be undone")
 
         def marks(now: NoteFile) -> Changes:
             if now.record.state is NoteState.DELETED:
@@ -113,7 +115,13 @@ class Retirement:
         frontmatter.patch(editable_text(file.record.path, blob.data), self._supersede_marks(file, NoteId("?")))
 
     def list_tombstones(self, file: NoteFile) -> list[Tombstone]:
-        """The tombstone of a forgotten note, or those of the forgotten entries that a log still holds."""
+        """The tombstone of a forgotten note, or those of the forgotten entries that a log still holds, or that were
+        taken out of `MEMORY.md`."""
+        path = file.record.path
+        if path == MEMORY:
+            stones = [self._tombstones.read_entry(path, entry) for entry in self._tombstones.entries(path)]
+            out = [(stone, stone.kept) for stone in stones if not file.has_entry(stone.entry or "")]
+            return [replace(stone, title=derive_title(kept["text"])) for stone, kept in out if kept]
         if not file.record.is_log:
             return [read_tombstone(file)] if file.record.state is NoteState.DELETED else []
         entries = {entry.hash: entry for entry in logs.entries(file.text, file.body_start)}
@@ -206,13 +214,13 @@ def retired_at(file: NoteFile) -> datetime | None:
 
 
 def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
-    """A log's bytes without this entry and its hash in `forgotten`.
+    """The bytes of a log or `MEMORY.md` without this entry and its hash in `forgotten`.
 
     Raises NotFound, Refused for a file that holds no text.
     """
     text = editable_text(path, data)
     meta = frontmatter.parse(text)
-    found = [known for known in logs.entries(text, meta.body_start) if known.hash == entry]
+    found = [known for known in entries_of(path, text) if known.hash == entry]
     if not found:
         raise NotFound(f"no entry {entry} in {path}")
     for known in reversed(found):

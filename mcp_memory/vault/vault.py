@@ -23,9 +23,10 @@ from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.lost_entries import SharedFiles
 from mcp_memory.vault.marker import WELCOME
+from mcp_memory.vault.memory_file import Fits, MemoryFile
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
-from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
@@ -65,7 +66,8 @@ class Vault:
         self.filing = TopicFiles(notes, self.ledger, self.provenance)
         self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
         self.editing = NoteEditor(notes, secrets_allowed=self.secrets_allowed)
-        self.shared = SharedFiles(notes, journals.appends, self._daily_log)
+        self._memory = MemoryFile(notes, journals.appends, self._tombstones)
+        self.shared = SharedFiles(notes, journals.appends, self._daily_log, self._memory)
         # By content, so that two sessions that append the same make one note.
         self._appending = [threading.Lock() for _ in range(64)]
         # For all appends that supersede, so that of two at once the second learns of the first.
@@ -132,26 +134,33 @@ class Vault:
     def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
         return tier_of(path, layout=self.layout, vouched=self.provenance.vouches(path, note_id))
 
-    def append(self, draft: Draft, *, supersedes: NotePath | None = None, same: Sequence[NotePath] = ()) -> WriteResult:
-        """Stores one note or log entry durably; the same content again returns the first.
+    def append(
+        self, draft: Draft, *, supersedes: NotePath | None = None, same: Sequence[NotePath] = (), fits: Fits = bool
+    ) -> WriteResult:
+        """Stores one note or entry durably; the same content again returns the first.
 
         `supersedes` is the path of the note that the new one replaces; it stays, marked. `same`: where the index has
-        this content. Raises InvalidInput, Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`),
-        StorageFailed.
+        this content. `fits`: as for `MemoryFile.append`. Raises InvalidInput, Refused, AlreadyExists (for
+        `draft.path`), NotFound (for `supersedes`), StorageFailed.
         """
         self._notes.require_vault()
         drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
+        if draft.path == MEMORY:
+            return self._memory.append(draft, fits)
         with self._superseding if supersedes else nullcontext():
             return self._append(draft, supersedes, same)
 
     def forget(
         self, path: NotePath, entry: str | None = None, reason: str | None = None, by: Caller = UNKNOWN
     ) -> NoteFile:
-        """Marks a note as deleted, or lists a log entry's hash under `forgotten`; the bytes stay. Idempotent.
+        """Marks a note as deleted, or lists a log entry's hash under `forgotten`; the bytes stay. An entry of
+        `MEMORY.md` is taken out and kept. Idempotent.
 
         Raises NotFound, Refused (not the agents' note), InvalidInput (a whole log).
         """
         self._notes.require_vault()
+        if path == MEMORY and entry:
+            return self._memory.forget(entry, reason, by)
         return self._retirement.forget(self._retirable(path, by), entry, reason, by)
 
     def restore(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
@@ -161,18 +170,14 @@ class Vault:
         Raises as `forget`.
         """
         self._notes.require_vault()
+        if path == MEMORY and entry:
+            return self._memory.restore(entry)
         return self._retirement.restore(self._retirable(path, by), entry)
 
     def archive(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
-        """Marks a note as archived: only searches that ask for archived notes find it. Idempotent.
-
-        Raises NotFound, Refused (not the agents' note), InvalidInput (a log or an entry).
-        """
+        """Marks a note as archived: only searches for archived notes find it. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
-        file = self._retirable(path, by)
-        if entry or file.record.is_log:
-            raise InvalidInput("an entry of a file has no archive", hint="memory_forget hides it, and can be undone")
-        return self._retirement.archive(file)
+        return self._retirement.archive(self._retirable(path, by), entry)
 
     def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
         """Of the forgotten ones among these notes, and of all forgotten log entries; without those that can't be read
@@ -233,7 +238,8 @@ class Vault:
         """Whether everything that a tombstone hides is forgotten in the record."""
         if self._tombstones.hides(record.etag) and record.state is not NoteState.DELETED:
             return False
-        return self._tombstones.entries(record.path) <= set(record.meta.get("forgotten", ()))
+        hidden = self._tombstones.entries(record.path) if record.is_log else frozenset[str]()
+        return hidden <= set(record.meta.get("forgotten", ()))
 
     @property
     def damaged_tombstones(self) -> Sequence[Problem]:

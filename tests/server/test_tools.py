@@ -63,7 +63,7 @@ def test_arguments_are_those_of_the_contract(tools):
         },
         "memory_recall": {"query", "ids", "path", "lines", "phase", "kinds", "project", "budget_tokens"},
         "memory_append": {
-            "content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path",
+            "content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path", "section",
         },
         "memory_forget": {"id", "path", "reason", "restore", "archive", "session"},
     }  # fmt: skip

@@ -21,7 +21,7 @@ _HASH_DIGITS = 8  # among 200 entries, two share one with a probability of 1 in 
 
 @dataclass(frozen=True, slots=True)
 class CuratedEntry:
-    """`text[start:end]` is the entry, without the ending of its last line."""
+    """`text[start:end]` is the entry, with the ending of its last line."""
 
     start: int
     end: int
@@ -49,7 +49,7 @@ def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
             mark = (_MARK.match(text, start, end) or _NO_MARK)[0] if block.kind is BlockKind.ITEM else ""
             title = " ".join(text[start + len(mark) : end].split())
             digest = hashlib.sha256(title.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
-            last = line + text.count("\n", start, end)
+            last = line + text[start:end].rstrip().count("\n")
             found.append(CuratedEntry(start, end, line, last, section, mark, title, digest))
     return found
 
@@ -82,7 +82,10 @@ def add_entry(text: str, section: str, entry: str) -> str:
     last = blocks[next((at for at in heads if at > head), len(blocks)) - 1]
     at = text.find("\n", last.end) + 1 or len(text)
     gap = "" if text[:at].endswith("\n") else newline
-    gap += "" if last.kind is BlockKind.ITEM else newline
+    if last.kind is not BlockKind.ITEM:
+        gap += newline
+    elif (bullet := text[last.start : last.end].lstrip()[0]) in "*+" and entry.startswith("- "):
+        entry = bullet + entry[1:]  # another one would begin a new list
     return text[:at] + gap + entry.replace("\n", newline) + newline + text[at:]
 
 
@@ -91,14 +94,13 @@ _NO_MARK = ("",)
 
 def _entries_in(text: str, block: Block) -> Iterator[tuple[int, int]]:
     """The start and end of a paragraph, or of an item and those within it."""
-    if block.kind is BlockKind.PARAGRAPH:
-        yield block.start, block.start + len(text[block.start : block.end].rstrip())
-    if block.kind is not BlockKind.ITEM:
+    if block.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
         return
     starts, at = [block.start], text.find("\n", block.start, block.end) + 1
-    while at:
+    while at and block.kind is BlockKind.ITEM:
         if _MARK.match(text, at, block.end) and not any(start <= at < end for start, end in block.fences):
             starts.append(at)
         at = text.find("\n", at, block.end) + 1
     for start, end in zip(starts, [*starts[1:], block.end], strict=True):
-        yield start, start + len(text[start:end].rstrip())
+        last = start + len(text[start:end].rstrip())
+        yield start, text.find("\n", last) + 1 or len(text)

@@ -45,6 +45,7 @@ class JournaledAppend:
     content: str  # the hash of its content
     project: str | None = None
     session: str | None = None
+    section: str | None = None  # of `MEMORY.md`
     fate: AppendOutcome = AppendOutcome.ANNOUNCED
 
 
@@ -66,7 +67,7 @@ class AppendJournal:
         Synced, because the power may fail seconds after a stale save, and that save is on disk then.
         """
         facts = {name: getattr(added, name) for name in ("path", "entry", "before", "at", "content")}
-        more = {name: value for name in ("project", "session") if (value := getattr(added, name))}
+        more = {name: value for name in ("project", "session", "section") if (value := getattr(added, name))}
         with self._lock:
             self._append({**facts, **more, "text": text}, added.at, synced=True)
             self._remember(added)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -58,6 +58,7 @@ class Tombstone:
     session: str | None = None
     reason: str | None = None
     title: str = ""
+    kept: Mapping[str, Any] | None = None  # of an entry that was taken out of its file: its bytes, and where they were
 
     @property
     def target(self) -> str:
@@ -102,11 +103,11 @@ class Tombstones:
             self._hidden.add(before)
 
     def keep_entry(self, stone: Tombstone) -> None:
-        """As `keep`, for an entry of a log, whose bytes stay where they are. Raises StorageFailed."""
+        """As `keep`, for an entry of `MEMORY.md`, or of a log, whose bytes stay there. Raises StorageFailed."""
         path, entry = stone.path, stone.entry or ""
         at = stone.at and stone.at.isoformat()
         facts = {"at": at, "client": stone.client, "session": stone.session, "reason": stone.reason}
-        line = json.dumps(facts, ensure_ascii=False)
+        line = json.dumps(facts | ({"kept": stone.kept} if stone.kept else {}))
         self._write(_entry_name(path, entry), f"{path}\n{line}\n".encode())
         with self._lock:
             self._entries.setdefault(path, set()).add(entry)
@@ -117,7 +118,8 @@ class Tombstones:
             text = (self._folder / _entry_name(path, entry)).read_text(encoding="utf-8")
             facts: dict[str, Any] = json.loads(text.partition("\n")[2])
             at = datetime.fromisoformat(facts["at"]) if facts["at"] else None
-            return Tombstone(path, entry, at, facts["client"], facts["session"], facts["reason"])
+            caller = facts["client"], facts["session"], facts["reason"]
+            return Tombstone(path, entry, at, *caller, kept=facts.get("kept"))
         except (OSError, ValueError, TypeError, KeyError):
             return Tombstone(path, entry)
 

@@ -1,0 +1,192 @@
+"""Adds, replaces, removes and restores entries of `MEMORY.md`, and leaves every other byte as it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed
+from mcp_memory.models import Etag, Outcome
+from mcp_memory.text.markdown import sections
+from mcp_memory.text.markdown.frontmatter import newline_of
+from mcp_memory.vault.draft import Draft, WriteResult, one_line
+from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
+from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
+from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of, find_entry, read_note
+from mcp_memory.vault.note_store import NoteStore
+
+Fits = Callable[[NoteFile], bool]
+"""Whether a session's start shows all of a file."""
+
+SHOW_IDS = "memory_recall(path='MEMORY.md') shows the ids of its entries"
+OTHERS = "Other entries"
+"""The section of a restored entry that had none."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptEntry:
+    """The bytes of an entry that was taken out, and where they were."""
+
+    text: str
+    section: str
+    start: int  # offset in characters
+    before: str  # the digest of all text before it
+    replaced_by: str | None = None  # the hash of the entry in its place
+
+
+class MemoryFile:
+    """What is taken out of the file is kept in a tombstone first. Thread-safe.
+
+    Every public method raises NotFound for an unknown entry, Refused for a file that holds no text, StorageFailed.
+    """
+
+    def __init__(self, notes: NoteStore, journal: AppendJournal, tombstones: Tombstones) -> None:
+        self._notes = notes
+        self._journal = journal
+        self._tombstones = tombstones
+
+    def append(self, draft: Draft, fits: Fits) -> WriteResult:
+        """Adds an entry at the end of `draft.section`, or in place of the entry `draft.replaces`; the same call again
+        changes nothing. Also raises InvalidInput, and Refused if the file would no longer fit."""
+        if draft.title or draft.tags or draft.expires_at or draft.created:
+            raise InvalidInput("an entry of MEMORY.md has no title, tags or dates", hint="leave them out")
+        if not (draft.section or draft.replaces):
+            raise InvalidInput("an entry of MEMORY.md needs a section", hint="pass section, for example Preferences")
+        section = one_line("section", (draft.section or "").lstrip("# ") or OTHERS)
+        entry = entries_of(MEMORY, sections.render_entry(draft.content))[0].hash
+        added = JournaledAppend(
+            MEMORY, entry, None, self._notes.clock().timestamp(), draft.content_hash, session=draft.session,
+            section=section,
+        )  # fmt: skip
+        outcome, is_announced = Outcome.DUPLICATE, False
+
+        def changed(_: NoteFile | None, before: str) -> str:
+            nonlocal outcome, is_announced
+            is_there, old = find_entry(MEMORY, before, entry), None
+            if draft.replaces and not (old := find_entry(MEMORY, before, draft.replaces)):
+                kept = self._kept(draft.replaces)
+                if not (is_there and kept and kept.replaced_by == entry):
+                    raise NotFound(f"no entry {draft.replaces} in MEMORY.md", hint=SHOW_IDS)
+            if is_there and (old is None or old.hash == entry):
+                outcome = Outcome.DUPLICATE
+                return before
+            if isinstance(old, sections.CuratedEntry):
+                outcome, text = Outcome.SUPERSEDED, sections.render_entry(draft.content, old.mark)
+                after = _replaced(before, old, "" if is_there else text)
+            else:
+                outcome, text = Outcome.CREATED, sections.render_entry(draft.content)
+                after = sections.add_entry(before, section, text)
+            data = after.encode("utf-8", "surrogateescape")
+            future = read_note(MEMORY, data, Etag(""), "", self._notes.layout, self._notes.kinds)
+            if len(after) > len(before) and not fits(future):
+                raise Refused(
+                    "MEMORY.md is full: a session's start would not show all of it",
+                    hint="replace an entry (supersedes), forget one, or store a note instead, without path",
+                )
+            place = added
+            if isinstance(old, sections.CuratedEntry):
+                self._keep(before, old, Caller(draft.source, draft.session), replaced_by=entry)
+                place = replace(added, section=old.section or OTHERS)
+            if not is_announced:
+                self._journal.announce(place, sections.render_entry(draft.content).removeprefix("- "))
+                is_announced = True
+            return after
+
+        try:
+            file = self._notes.change(MEMORY, changed)
+        except McpMemoryError:
+            if is_announced:
+                self._mark(entry, AppendOutcome.DISMISSED)
+                self._release(draft.replaces)
+            raise
+        if outcome is not Outcome.DUPLICATE:
+            self._mark(entry, AppendOutcome.LANDED)
+            self._mark(draft.replaces, AppendOutcome.DISMISSED)
+        return WriteResult(file, outcome, entry)
+
+    def forget(self, entry: str, reason: str | None, by: Caller) -> NoteFile:
+        """Takes an entry out; its bytes are kept. Idempotent."""
+
+        def changed(file: NoteFile | None, before: str) -> str:
+            found = find_entry(MEMORY, before, entry)
+            if not isinstance(found, sections.CuratedEntry):
+                if file and entry in self._tombstones.entries(MEMORY):
+                    return before
+                raise NotFound(f"no entry {entry} in MEMORY.md", hint=SHOW_IDS)
+            self._keep(before, found, by, reason)
+            return before[: found.start] + before[found.end :]
+
+        file = self._notes.change(MEMORY, changed)
+        self._mark(entry, AppendOutcome.DISMISSED)
+        return file
+
+    def restore(self, entry: str) -> NoteFile:
+        """Puts an entry back: in place of the one that replaced it, which is kept then; else where it was, or at the
+        end of its section if the text before it has changed. Idempotent."""
+
+        def changed(_: NoteFile | None, before: str) -> str:
+            if find_entry(MEMORY, before, entry):
+                return before
+            kept = self._kept(entry)
+            if kept is None:
+                raise NotFound(f"no entry {entry} of MEMORY.md was forgotten", hint="mcp-memory list --deleted")
+            now = find_entry(MEMORY, before, kept.replaced_by) if kept.replaced_by else None
+            if isinstance(now, sections.CuratedEntry):
+                self._keep(before, now, Caller(), replaced_by=entry)
+                return before[: now.start] + kept.text + before[now.end :]
+            if _digest(before[: kept.start]) == kept.before:
+                return before[: kept.start] + kept.text + before[kept.start :]
+            return sections.add_entry(before, kept.section or OTHERS, sections.render_entry(kept.text))
+
+        file = self._notes.change(MEMORY, changed)
+        self._release(entry)
+        self._mark(entry, AppendOutcome.LANDED)
+        return file
+
+    def put_back(self, added: JournaledAppend, text: str) -> WriteResult:
+        """Adds an entry again that another program's save removed."""
+        section, entry = added.section or OTHERS, sections.render_entry(text)
+        file = self._notes.change(MEMORY, lambda _, before: sections.add_entry(before, section, entry))
+        return WriteResult(file, Outcome.CREATED, added.entry)
+
+    def _keep(
+        self,
+        before: str,
+        old: sections.CuratedEntry,
+        by: Caller,
+        reason: str | None = None,
+        *,
+        replaced_by: str | None = None,
+    ) -> None:
+        text = before[old.start : old.end]
+        kept = KeptEntry(text, old.section, old.start, _digest(before[: old.start]), replaced_by)
+        why = f"replaced by {MEMORY}#{replaced_by}" if replaced_by else reason
+        at = self._notes.clock().replace(microsecond=0)
+        self._tombstones.keep_entry(Tombstone(MEMORY, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
+
+    def _kept(self, entry: str) -> KeptEntry | None:
+        kept = self._tombstones.read_entry(MEMORY, entry).kept
+        return KeptEntry(**kept) if kept else None
+
+    def _mark(self, entry: str | None, fate: AppendOutcome) -> None:
+        with suppress(StorageFailed):  # the change's own outcome is decided
+            for added in self._journal.entries_of(MEMORY):
+                if added.entry == entry:
+                    self._journal.mark(added, fate)
+
+    def _release(self, entry: str | None) -> None:
+        with suppress(StorageFailed):  # it hides nothing
+            if entry:
+                self._tombstones.release_entry(MEMORY, entry)
+
+
+def _replaced(before: str, old: sections.CuratedEntry, text: str) -> str:
+    whole = before[old.start : old.end]
+    new = text.replace("\n", newline_of(before)) + whole[len(whole.rstrip()) :] if text else ""
+    return before[: old.start] + new + before[old.end :]
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
