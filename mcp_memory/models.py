@@ -195,6 +195,30 @@ class SearchResult:
     left_out: tuple[FilteredOut, ...] = ()  # best first; only where the ranking is explained
 
 
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two notes or log entries of which the newer one contradicts the older one; nobody has decided yet. `before` is
+    what the older one says, `after` what the newer one says instead, if that is one value."""
+
+    older: NoteId
+    newer: NoteId
+    older_path: NotePath
+    newer_path: NotePath
+    newer_at: str  # ISO 8601
+    before: str
+    after: str | None
+    outright: bool = False  # the newer one says in so many words that `before` holds no more
+
+
+@dataclass(frozen=True, slots=True)
+class Contradicted:
+    """A note or log entry that a new statement contradicts: what it says, and why that is a contradiction."""
+
+    id: NoteId
+    text: str
+    why: str
+
+
 class Outcome(StrEnum):
     """The result of an append or an edit."""
 
@@ -216,3 +240,4 @@ class Receipt:
     outcome: Outcome
     indexed: str  # "full" (keywords and vectors), "keywords" (vectors follow at once) or "pending" (the next sweep)
     similar: tuple[NoteId, ...] = ()
+    contradicts: tuple[Contradicted, ...] = ()  # the latest first

@@ -91,10 +91,11 @@ class _Pair:
             return None
         hits = [token for token in old.tokens if _is_among(token, gone)]
         hit_keys, gone_keys = {token.key for token in hits}, {token.key for token in gone}
-        least = MIN_COVERED if rejection.is_change else 1
+        values = [token for token in hits if token.is_value]
+        half = 0.5 if values and self._newer.kind != "log" else MIN_COVERED
+        least = half if rejection.is_change else 1
         if not hits or len(hit_keys) < least * len(gone_keys) or old.rejects(hit_keys):
             return None
-        values = [token for token in hits if token.is_value]
         shared = _common(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
         known = len(hit_keys | (shared & old.keys))
         is_whole = known >= 2 and known >= MIN_COVERED * len(old.keys)
@@ -118,7 +119,7 @@ class _Pair:
             for new in self._after:
                 if not old.tokens or not new.tokens or self._apart(old, new):
                     continue
-                signs = words_of_change(new.text) - words_of_change(old.text)
+                signs = words_of_change(new.text) - (words_of_change(old.text) - WEAK)
                 found = self._changed(old, new, signs) if signs and self._one_subject(old, new) else None
                 if found or (not needs_sign and (found := _same_form(old, new))):
                     return found

@@ -134,6 +134,7 @@ class Admin:
     async def reconcile(self) -> dict[str, Any]:
         """One sweep now, and what is due after it."""
         swept = await self._parts.indexer.reconcile()
+        await self._parts.conflicts.scan()
         await self.tidy()
         self._parts.model.wake()
         return {"notes": swept.files, "changed": swept.changed, "gone": swept.gone, "seconds": round(swept.took_s, 3)}

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_memory.conflicts.detector import Claim
 from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, McpMemoryError, NotFound, Refused
 from mcp_memory.models import (
+    Contradicted,
     Etag,
     Filters,
     NoteId,
@@ -52,16 +54,22 @@ async def append_note(
     if supersedes == MEMORY and entry:
         draft, supersedes = replace(draft, path=MEMORY, replaces=entry), None
     near: list[Passage] = []
+    contrary: list[Contradicted] = []
 
     async def find_near() -> None:
         filters = Filters(now=parts.clock(), project=draft.project)
         near.extend(await parts.near_duplicates.find(draft.content, filters))
+
+    async def find_contrary() -> None:
+        contrary.extend(await parts.near_duplicates.contradicted_by(_claim(draft), draft.created))
 
     failed: McpMemoryError | None = None
     receipt = _UNKNOWN
     async with anyio.create_task_group() as tasks:
         if draft.kind.name != LOG:
             tasks.start_soon(find_near)  # while the disk is at work
+        if supersedes is None:
+            tasks.start_soon(find_contrary)
         try:
             with acting(Caller(draft.source, draft.session)):
                 receipt = await _write(parts, draft, supersedes)
@@ -74,7 +82,14 @@ async def append_note(
         return receipt
     parts.updates.add(receipt.id, draft.source, draft.session)
     others = [passage.shown_id for passage in near if passage.note.path not in (receipt.path, supersedes)]
-    return replace(receipt, similar=tuple(dict.fromkeys(others))[:MOST_SIMILAR])
+    contradicts = tuple(one for one in contrary if one.id != receipt.id)[:MOST_SIMILAR]
+    if contradicts:
+        parts.watcher.hint()  # so that answers mark them soon
+    return replace(receipt, similar=tuple(dict.fromkeys(others))[:MOST_SIMILAR], contradicts=contradicts)
+
+
+def _claim(draft: Draft) -> Claim:
+    return Claim(draft.content.strip(), draft.title or "", draft.kind.name, draft.project)
 
 
 async def _write(parts: EngineParts, draft: Draft, supersedes: NotePath | None) -> Receipt:

@@ -25,6 +25,7 @@ from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.review import Review
 from mcp_memory.index.base import Index
+from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
 from mcp_memory.indexing.freshness import Freshness
 from mcp_memory.indexing.mass_deletion_guard import MassDeletionGuard
@@ -71,6 +72,7 @@ class EngineParts:
         self.indexer = Reconciler(vault, index, self.writer, loss, self.health)
         builder = GenerationBuilder(vault, index, self.writer, EmbeddingBacklog(index, self.health), loss, self.health)
         self.model = EmbedderLifecycle(config.embedder, config.search.confidence, config.models, builder, self.health)
+        self.conflicts = ConflictScan(index, self.writer, clock)
         self.swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)
         self.freshness = Freshness(vault, self.writer, config.chunking, self.indexer, self.watcher, self.health)
@@ -85,7 +87,7 @@ class EngineParts:
             self.digest,
         )  # fmt: skip
         self.note_lookup = NoteLookup(index, vault.ledger)
-        self.near_duplicates = NearDuplicates(index)
+        self.near_duplicates = NearDuplicates(index, self.conflicts)
         self.shares = SharedFolders(config.state)
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
@@ -140,6 +142,7 @@ class EngineParts:
         try:
             with self.health.watching("sweep"):
                 swept = await self.indexer.reconcile()
+                await self.conflicts.scan()
                 await self.admin.tidy()
                 self.model.wake()
                 with self.health.watching("topics"):

@@ -46,8 +46,8 @@ def _hit_payload(hit: Hit) -> Payload:
 
 
 def receipt_payload(receipt: Receipt) -> Payload:
-    payload = {**asdict(receipt), "outcome": receipt.outcome.value, "similar": list(receipt.similar)}
-    return visible_in(payload)
+    lists = {name: list(asdict(receipt)[name]) for name in ("similar", "contradicts")}
+    return visible_in({**asdict(receipt), "outcome": receipt.outcome.value, **lists})
 
 
 def forgotten_payload(record: NoteRecord, target: str, *, restored: bool = False) -> Payload:

@@ -20,6 +20,8 @@ import numpy as np
 
 from mcp_memory.models import (
     Chunk,
+    Conflict,
+    Etag,
     Filters,
     NoteId,
     NotePath,
@@ -239,6 +241,19 @@ class Index(ABC):
     @abstractmethod
     def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """(n,): a number that the chunks of one section share; −1 for an unknown id."""
+
+    # -- contradictions, of all generations --------------------------------------------------------------------
+    @abstractmethod
+    def conflicts(self) -> list[Conflict]:
+        """All that were put."""
+
+    @abstractmethod
+    def compared(self) -> dict[NotePath, Etag]:
+        """The version of each note in which it was compared with others."""
+
+    @abstractmethod
+    def put_conflicts(self, compared: Mapping[NotePath, Etag | None], found: Sequence[Conflict]) -> None:
+        """Replace all conflicts of these notes, on either side, by those found; None for a note that is gone."""
 
     @abstractmethod
     def watermark(self) -> Watermark: ...

@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.models import Etag, FilteredOut, Hit, NoteId, NotePath, Outcome, Receipt, SearchResult, Status
+from mcp_memory.models import (
+    Contradicted,
+    Etag,
+    FilteredOut,
+    Hit,
+    NoteId,
+    NotePath,
+    Outcome,
+    Receipt,
+    SearchResult,
+    Status,
+)
 
 Payload = Mapping[str, Any]
 
@@ -70,6 +81,7 @@ def search_result(payload: Payload) -> SearchResult:
 
 def receipt(payload: Payload) -> Receipt:
     values: dict[str, Any] = {**payload, "outcome": Outcome(payload["outcome"]), "similar": tuple(payload["similar"])}
+    values["contradicts"] = tuple(Contradicted(**one) for one in payload["contradicts"])
     return Receipt(**values)
 
 

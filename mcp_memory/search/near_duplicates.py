@@ -1,12 +1,17 @@
-"""Finds notes that say nearly the same as one that is being written; never makes the append fail."""
+"""Finds notes that say nearly the same as one that is being written, or the contrary; never makes the append fail."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
 
+from mcp_memory.conflicts.detector import Claim
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, Passage
+from mcp_memory.indexing.conflict_scan import ConflictScan
+from mcp_memory.models import Contradicted, Filters, Passage
 from mcp_memory.runtime.threads import ThreadPool, place_of
 from mcp_memory.text.language.terms import content_words, overlap, terms
 
@@ -20,7 +25,12 @@ COMPARED_CHARS = 1600
 COMPARED = 8
 """The number of passages, those that share the most words, that are compared."""
 
+SHOWN_CHARS = 300
+"""Of a note that is contradicted."""
+
 DEADLINE_S = 0.25
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -28,17 +38,31 @@ log = logging.getLogger(__name__)
 class NearDuplicates:
     """Compares words, which works while the model is busy; a vector would cost ten times as much."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, conflicts: ConflictScan) -> None:
         self._index = index
+        self._conflicts = conflicts
         self._pool = ThreadPool()
 
     async def find(self, text: str, filters: Filters) -> list[Passage]:
         """Passages that say nearly the same, nearest first; none if the look-up fails or is late."""
         head = text[:COMPARED_CHARS]
+        return await self._run(lambda: self._look(head, filters))
+
+    async def contradicted_by(self, claim: Claim, when: datetime | None) -> list[Contradicted]:
+        """What the claim contradicts, the latest first; `when` it was made, if not now. Empty on failure."""
+
+        def look() -> list[Contradicted]:
+            found = self._conflicts.contradicted_by(claim, when)
+            return [
+                Contradicted(old.id, " ".join(old.claim.text.split())[:SHOWN_CHARS], contradiction.why)
+                for old, contradiction in found
+            ]
+
+        return await self._run(look)
+
+    async def _run(self, look: Callable[[], list[T]]) -> list[T]:
         try:
-            return await self._pool.run(
-                lambda: self._look(head, filters), deadline_s=DEADLINE_S, what="looking for similar notes"
-            )
+            return await self._pool.run(look, deadline_s=DEADLINE_S, what="looking for similar notes")
         except McpMemoryError:
             return []
         except Exception as error:  # a bug must not fail an append whose note may be on disk

@@ -61,6 +61,11 @@ APPEND_SCHEMA = _object(
             "enum": ["full", "keywords", "pending"],
         },
         "similar": {**_STRINGS, "description": "Ids of notes that say nearly the same."},
+        "contradicts": {
+            "type": "array",
+            "items": _object({"id": _STRING, "text": _STRING, "why": _STRING}),
+            "description": "Older notes that say otherwise. If yours replaces one, repeat the call with supersedes.",
+        },
     }
 )
 

@@ -74,7 +74,8 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         """Store what a later session would want: a decision, a preference, a fix, a fact, what was done.
 
         Call this as soon as you learn it: one fact a note, with the why. The same content is stored only once. Use
-        kind="log" for what happened today. Never store passwords or keys.
+        kind="log" for what happened today. Never store passwords or keys. If the answer names notes under
+        `contradicts` and yours replaces one, repeat the call with `supersedes`.
         Example: content="We build with uv: pip was too slow.", kind="decision".
         """
         payload = receipt_payload(await engine.append(**_with_project(arguments), source=_client()))
@@ -186,4 +187,6 @@ def _append_text(receipt: Payload) -> str:
     similar = ", ".join(map(in_line, receipt["similar"]))
     text = f"{receipt['outcome']}: {in_line(receipt['path'])} · id {in_line(receipt['id'])}"
     text += f" · indexed: {receipt['indexed']}"
-    return f"{text} · similar, read them with memory_recall(ids=[…]): {similar}" if similar else text
+    text += f" · similar, read them with memory_recall(ids=[…]): {similar}" if similar else ""
+    contrary = (f"contradicts {one['id']}: {one['text']} ({one['why']})" for one in receipt["contradicts"])
+    return "\n".join([text, *(f"{in_line(line)} · if replaced, repeat with supersedes" for line in contrary)])

@@ -227,8 +227,7 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     if meta.get("forgotten"):
         kept["forgotten"] = _words(meta["forgotten"])
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
-    if meta.get("contradicts"):
-        kept["contradicts"] = _words(meta["contradicts"])
+    kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with") if meta.get(ids)}
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
         kept["derived_from"] = _words(meta.get("derived_from"))

@@ -133,7 +133,7 @@ def test_errors_are_json_too(served: Place):
 
 def test_json_everywhere(served: Place):
     note = served.run("append", "--json", "-k", "decision", "--tag", "trade", "We mill rye on Tuesdays.").ok().json
-    assert set(note) == {"id", "path", "etag", "outcome", "indexed", "similar"}
+    assert set(note) == {"id", "path", "etag", "outcome", "indexed", "similar", "contradicts"}
     found = served.run("search", "--json", "--explain", "rye").ok().json
     assert found["hits"][0]["id"] == note["id"]
     assert set(found["hits"][0]["explain"])

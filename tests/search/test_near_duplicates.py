@@ -19,7 +19,7 @@ async def test_the_nearest_come_first_and_what_merely_shares_a_subject_does_not(
     world.write("close.md", "The violet teapot has a crack near the spout. Nobody may pour it.\n")
     world.write("subject.md", "The violet teapot stands on the second shelf of the kitchen, behind the blue cups.\n")
     async with world.engine() as engine:
-        similar = NearDuplicates(engine.parts.index)
+        similar = NearDuplicates(engine.parts.index, engine.parts.conflicts)
         asked = "the violet teapot has a crack near its spout so nobody may pour from it"
         assert [each.note.path for each in await similar.find(asked, ALL)] == ["exact.md", "close.md"]
         assert await similar.find("of the and", ALL) == []

@@ -23,7 +23,7 @@ import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
 from mcp_memory.index.base import Delete, Generation, Index, IndexedChunk, Upsert
-from mcp_memory.models import Chunk, Etag, Filters, NoteId, NotePath, NoteRecord, NoteState, Scored, TextHash
+from mcp_memory.models import Chunk, Conflict, Etag, Filters, NoteId, NotePath, NoteRecord, NoteState, Scored, TextHash
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -577,3 +577,16 @@ class IndexContract:
         for closer in closers:
             closer.join()
         index.close()
+
+    # -- contradictions ----------------------------------------------------------------------------------------
+    def test_conflicts_are_replaced_with_the_notes_that_were_compared(self, index: Index) -> None:
+        a, b, c = NotePath("a.md"), NotePath("b.md"), NotePath("c.md")
+        one = Conflict(NoteId("A"), NoteId("B"), a, b, "2026-11-21T12:00:00+00:00", "1", "2")
+        two = Conflict(NoteId("B"), NoteId("C"), b, c, "2026-11-22T12:00:00+00:00", "2", None, outright=True)
+        assert index.conflicts() == [] and index.compared() == {}
+        index.put_conflicts({a: Etag("e1"), b: Etag("e2"), c: Etag("e3")}, [one, two])
+        assert index.conflicts() == [one, two]
+        index.put_conflicts({c: None}, [])
+        assert index.conflicts() == [one] and index.compared() == {a: "e1", b: "e2"}
+        index.put_conflicts({b: Etag("e4")}, [one, one])
+        assert index.conflicts() == [one] and index.compared() == {a: "e1", b: "e4"}

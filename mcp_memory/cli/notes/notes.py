@@ -112,7 +112,9 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     answer = cli.ask("append", content=content, source=PERSON, **fields)
     similar = [f"similar notes: {', '.join(answer['similar'])}"] if answer["similar"] else []
-    cli.show(answer, [f"{answer['outcome']}  {answer['path']}  ({answer['id']})", *similar])
+    contrary = [f"contradicts {one['id']}: {one['text']}  ({one['why']})" for one in answer["contradicts"]]
+    decide = [f"to decide: mcp-memory conflicts keep {answer['id']}"] if contrary else []
+    cli.show(answer, [f"{answer['outcome']}  {answer['path']}  ({answer['id']})", *similar, *contrary, *decide])
 
 
 @click.command()

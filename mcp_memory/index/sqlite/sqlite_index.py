@@ -21,7 +21,6 @@ from mcp_memory.index.base import (
     Change,
     Delete,
     Generation,
-    Index,
     LexicalRanking,
     NoteKey,
     Part,
@@ -36,6 +35,7 @@ from mcp_memory.index.keywords.postings import stretches
 from mcp_memory.index.keywords.tokenizer import any_of, bindable, keys_nearby, lead_key
 from mcp_memory.index.sqlite import generations, row_reader, row_writer
 from mcp_memory.index.sqlite.cache_sync import FEW
+from mcp_memory.index.sqlite.conflict_table import ConflictTable
 from mcp_memory.index.sqlite.database import BUSY_S, Database
 from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes, condition
 from mcp_memory.index.sqlite.schema import Tables
@@ -60,7 +60,7 @@ class _Snapshot:
     token: int
 
 
-class SqliteIndex(Index):
+class SqliteIndex(ConflictTable):
     """Keeps everything in `folder`, which may be deleted at any time and is then rebuilt."""
 
     def __init__(self, folder: Path) -> None:

@@ -1,0 +1,162 @@
+"""Finds which notes and log entries contradict one another, a few nearest ones of each, and keeps that in the index.
+
+The files decide: a note that is superseded, forgotten or edited, or that names the other one under `compatible_with`,
+takes the contradiction with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from itertools import groupby
+from time import monotonic
+
+from mcp_memory.conflicts.detector import Claim, Contradiction, find_contradiction
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.language.terms import terms
+from mcp_memory.text.markdown import logs
+
+NEAREST = 12
+"""How many passages each statement is compared with: those that share the most words."""
+MAX_PASSAGES = 8
+"""A note with more is a document."""
+SCAN_S, BATCH_S = 5.0, 0.25
+"""How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
+CLOCKS_DIFFER = timedelta(days=1)
+
+_LABELS = re.compile(r"^[0-9:]+\s*|\s*\((?:project|tags):.*\)$")
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class StatedClaim:
+    """A claim, where it stands, and when it was made; `compatible`: ids of what it holds beside."""
+
+    id: NoteId
+    path: NotePath
+    claim: Claim
+    when: datetime | None = None
+    compatible: frozenset[str] = frozenset()
+
+    def holds_beside(self, other: StatedClaim) -> bool:
+        return other.id in self.compatible or self.id in other.compatible
+
+
+class ConflictScan:
+    """Thread-safe: what is found is replaced as a whole. `open_conflicts` are undecided."""
+
+    def __init__(self, index: Index, writer: IndexWriter, clock: Callable[[], datetime]) -> None:
+        self._index, self._writer, self._clock = index, writer, clock
+        self._is_due = True
+        self.open_conflicts: Sequence[Conflict] = ()
+        writer.listeners.append(self._notes_changed)
+
+    async def scan(self, seconds: float = SCAN_S) -> None:
+        """Compare what has changed since the last time, for at most so long. Raises IndexUnavailable."""
+        until = monotonic() + seconds
+        while self._is_due and monotonic() < until:
+            self._is_due = False
+            self._is_due |= await in_thread(self._scan, deadline_s=60, what="comparing notes")
+
+    def contradicted_by(self, claim: Claim, when: datetime | None = None) -> list[tuple[StatedClaim, Contradiction]]:
+        """What a new statement contradicts, the latest first. Raises IndexUnavailable."""
+        new = StatedClaim(NoteId(""), NotePath(""), claim, when or self._clock())
+        found = [pair for near in self._nearest(claim) if (pair := self._compared(near, new)) and pair[1] is new]
+        ordered = sorted(found, key=lambda pair: self._date(pair[0]), reverse=True)
+        return list({pair[0].id: (pair[0], pair[2]) for pair in ordered}.values())
+
+    def newer_of(self, note_id: NoteId) -> Conflict | None:
+        """The conflict with the latest statement that contradicts this one, directly or through others; circles end."""
+        by_older = {conflict.older: conflict for conflict in self.open_conflicts}
+        found, seen = by_older.get(note_id), {note_id}
+        while found and found.newer not in seen and (further := by_older.get(found.newer)):
+            seen.add(found.newer)
+            found = replace(further, older=found.older, older_path=found.older_path, before=found.before)
+        return found
+
+    def claims_of(self, path: NotePath) -> list[StatedClaim]:
+        """What a note or log states; nothing for a document, or for what counts no more."""
+        note = self._index.note(path)
+        if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
+            return []
+        passages = self._index.passages(path)
+        groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]
+        return [claim for entry, group in groups if (claim := _stated(entry, list(group)))]
+
+    # -- in threads --------------------------------------------------------------------------------------------
+
+    def _notes_changed(self, _: Sequence[NotePath]) -> None:
+        self._is_due = True
+
+    def _scan(self) -> bool:
+        """Whether there is more to do."""
+        compared, etags = self._index.compared(), self._writer.indexed_etags
+        todo = [path for path, etag in etags.items() if compared.get(path) != etag]
+        done = dict[NotePath, Etag | None].fromkeys(path for path in compared if path not in etags)
+        found: list[Conflict] = []
+        until = monotonic() + BATCH_S
+        while todo and monotonic() < until:
+            path = todo.pop()
+            found += self._conflicts_of(path)
+            done[path] = etags[path]
+        if done:
+            self._index.put_conflicts(done, found)
+        self.open_conflicts = sorted(self._index.conflicts(), key=lambda conflict: conflict.newer_at)
+        return bool(todo)
+
+    def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
+        for stated in self.claims_of(path):
+            for other in self._nearest(stated.claim):
+                if other.id != stated.id and (pair := self._compared(stated, other)):
+                    older, newer, why = pair
+                    at = self._date(newer).isoformat()
+                    yield Conflict(
+                        older.id, newer.id, older.path, newer.path, at, why.before, why.after, outright=why.outright
+                    )
+
+    def _nearest(self, claim: Claim) -> Iterator[StatedClaim]:
+        filters = Filters(project=claim.project or None, now=self._clock())
+        rows = self._index.lexical(terms(f"{claim.title}\n{claim.text}"), NEAREST, filters, by="overlap")
+        near = self._index.get(rows.ids.tolist()).values()
+        wanted = {passage.shown_id for passage in near}
+        for path in dict.fromkeys(passage.note.path for passage in near):
+            yield from (stated for stated in self.claims_of(path) if stated.id in wanted)
+
+    def _compared(self, one: StatedClaim, two: StatedClaim) -> tuple[StatedClaim, StatedClaim, Contradiction] | None:
+        older, newer = sorted((one, two), key=lambda stated: (self._date(stated), stated.id == "", stated.id))
+        if older.holds_beside(newer) or (older.claim.project and not newer.claim.project):
+            return None  # what is said in general leaves what was said for one project as it is
+        why = find_contradiction(older.claim, newer.claim)
+        return (older, newer, why) if why else None
+
+    def _date(self, stated: StatedClaim) -> datetime:
+        """A date in the future says nothing about which of two is the newer one."""
+        when = stated.when
+        return when if when and when <= self._clock() + CLOCKS_DIFFER else _LONG_AGO
+
+
+def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedClaim | None:
+    if not passages or len(passages) > MAX_PASSAGES:
+        return None
+    first, text = passages[0], "\n\n".join(passage.chunk.text for passage in passages)
+    note, marks = first.note, _words(first.note.meta.get("compatible_with", ()))
+    if not note.is_log:
+        claim = Claim(text, note.title, note.kind, note.project)
+        return StatedClaim(note.id, note.path, claim, note.updated or note.created, frozenset(marks))
+    if entry is None:
+        return None
+    heading = next((head for head in first.chunk.headings if _LABELS.match(head)), "")
+    claim = Claim(text, _LABELS.sub("", _LABELS.sub("", heading)), note.kind, logs.labels([heading]).project)
+    clock = time.fromisoformat(first.chunk.time or "00:00")
+    when = note.created and note.created.replace(hour=clock.hour, minute=clock.minute)
+    beside = frozenset(mark.removeprefix(f"{entry}=") for mark in marks if mark.startswith(f"{entry}="))
+    return StatedClaim(first.shown_id, note.path, claim, when, beside)
+
+
+def _words(values: Iterable[object]) -> list[str]:
+    return [str(value) for value in values]

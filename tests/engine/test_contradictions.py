@@ -1,0 +1,95 @@
+"""What a new statement contradicts is named when it is stored, and kept in the index until somebody decides."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.models import Contradicted, Outcome
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+PORT, OTHER_PORT = "The billing gateway listens on port 8087.", "The billing gateway listens on port 8090 now."
+
+
+async def test_a_receipt_names_what_it_contradicts_and_nothing_is_retired(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append(PORT, kind="fact", project="shop")
+        world.later(hours=1)
+        new = await engine.append(OTHER_PORT, kind="fact", project="shop")
+        assert new.contradicts == (Contradicted(old.id, PORT, "8087 → 8090"),)
+        assert "status" not in world.read(old.path).decode()
+        again = await engine.append(OTHER_PORT, kind="fact", project="shop", supersedes=old.id)
+        assert again.id == new.id and "status: superseded" in world.read(old.path).decode()
+
+
+async def test_an_entry_of_a_log_contradicts_and_is_contradicted(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append("- The nightly job of billing runs at 02:00.", kind="log", project="shop")
+        world.later(hours=1)
+        later = await engine.append("The nightly job of billing runs at 04:30 now.", kind="fact", project="shop")
+        assert [one.id for one in later.contradicts] == [entry.id]
+        world.later(hours=1)
+        last = await engine.append("- The nightly job of billing now runs at 05:15.", kind="log", project="shop")
+        assert [one.id for one in last.contradicts] == [later.id, entry.id]
+
+
+async def test_other_projects_look_alikes_and_older_statements_are_left_alone(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact", project="shop")
+        world.later(hours=1)
+        for content, project in [
+            (OTHER_PORT, "depot"),
+            (OTHER_PORT, None),
+            ("The billing worker listens on port 8090 now.", "shop"),
+            ("On staging the billing gateway listens on port 8090 now.", "shop"),
+        ]:
+            assert (await engine.append(content, kind="fact", project=project)).contradicts == ()
+        earlier = await engine.append(OTHER_PORT, kind="fact", project="shop", created="2026-11-01T10:00:00+00:00")
+        assert earlier.outcome is Outcome.CREATED and earlier.contradicts == ()
+
+
+async def test_the_index_has_the_relation_of_hand_written_notes_until_one_is_edited_or_forgotten(world: World) -> None:
+    world.with_home("").write("notes/one.md", f"---\ncreated: 2026-11-01\nkind: fact\n---\n{PORT}\n".encode())
+    world.write("notes/two.md", f"---\ncreated: 2026-11-03\nkind: fact\n---\n{OTHER_PORT}\n".encode())
+    async with world.engine() as engine:
+        (conflict,) = engine.parts.conflicts.open_conflicts
+        assert (conflict.older, conflict.newer) == ("path:notes/one.md", "path:notes/two.md")
+        assert (conflict.before, conflict.after) == ("8087", "8090")
+        await engine.perform("reindex", {})
+        await engine.perform("reconcile", {})
+        assert engine.parts.conflicts.open_conflicts == [conflict]
+        world.write("notes/one.md", f"---\ncreated: 2026-11-01\nkind: fact\n---\n{OTHER_PORT}\n".encode())
+        await engine.perform("reconcile", {})
+        assert not engine.parts.conflicts.open_conflicts
+
+
+async def test_a_date_in_the_future_makes_no_note_the_newer_one(world: World) -> None:
+    world.with_home("").write("notes/one.md", f"---\ncreated: 2099-01-01\nkind: fact\n---\n{PORT}\n".encode())
+    async with world.engine() as engine:
+        new = await engine.append(OTHER_PORT, kind="fact")
+        assert [one.why for one in new.contradicts] == ["8087 → 8090"]
+
+
+async def test_a_circle_of_contradictions_has_a_newest(world: World) -> None:
+    async with world.engine() as engine:
+        ids = []
+        for port in (8087, 8090, 8087, 8090):
+            world.later(hours=1)
+            note = await engine.append(f"The billing gateway listens on port {port} now, since {len(ids)} o'clock.")
+            ids.append(note.id)
+        await engine.perform("reconcile", {})
+        newest = engine.parts.conflicts.newer_of(ids[0])
+        assert newest and newest.newer == ids[3]
+        assert engine.parts.conflicts.newer_of(ids[3]) is None
+
+
+async def test_what_both_hold_says_so_in_the_file(world: World) -> None:
+    world.with_home("").write("notes/one.md", f"---\nid: ONE\ncreated: 2026-11-01\n---\n{PORT}\n".encode())
+    two = f"---\ncreated: 2026-11-03\ncompatible_with: [ONE]\n---\n{OTHER_PORT}\n"
+    world.write("notes/two.md", two.encode())
+    async with world.engine() as engine:
+        assert not engine.parts.conflicts.open_conflicts
+        world.write("notes/two.md", two.replace("compatible_with: [ONE]\n", "").encode())
+        await engine.perform("reconcile", {})
+        assert engine.parts.conflicts.open_conflicts
