@@ -62,6 +62,8 @@ COMMANDS = {
     "restore": "notes.forgotten:restore",
     "list": "notes.forgotten:list_",
     "erase": "notes.forgotten:erase",
+    "changes": "notes.changes:changes",
+    "undo": "notes.changes:undo",
     "show": "topics.topics:show",
     "review": "sessions.review:review",
     "extract": "sessions.extraction:extract",
@@ -92,7 +94,7 @@ COMMANDS = {
 _SYNONYMS = {
     "get": "show", "read": "show", "cat": "show", "view": "show", "open": "show", "find": "search", "query": "search",
     "grep": "search", "ask": "recall", "add": "append", "store": "append", "save": "append", "remember": "append",
-    "write": "append", "ls": "tree", "remove": "forget", "rm": "forget", "undo": "restore",
+    "write": "append", "ls": "tree", "remove": "forget", "rm": "forget",
     "unforget": "restore", "update": "edit", "change": "edit", "retire": "archive", "run": "serve", "history": "log",
     "setup": "install",
 }  # fmt: skip

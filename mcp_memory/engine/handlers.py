@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
+from mcp_memory.engine.change_history import list_changes, undo_changes
 from mcp_memory.engine.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.note_changes import list_forgotten
@@ -91,6 +92,14 @@ async def _restore_all(engine: Engine, request: requests.ForgottenRequest) -> Pa
 async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> list[Tombstone]:
     since = moment_of("since", request.since, engine.parts.vault.layout.tz)
     return await list_forgotten(engine.parts, client=request.client, session=request.session, since=since)
+
+
+async def _changes(engine: Engine, request: requests.ChangesRequest) -> Payload:
+    return await list_changes(engine.parts, request)
+
+
+async def _undo(engine: Engine, request: requests.UndoRequest) -> Payload:
+    return await undo_changes(engine.parts, request)
 
 
 async def _erase(engine: Engine, request: requests.EraseRequest) -> Payload:
@@ -226,6 +235,8 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "restore": (requests.RestoreRequest, _restore),
     "forgotten": (requests.ForgottenRequest, _forgotten),
     "restore_all": (requests.ForgottenRequest, _restore_all),
+    "changes": (requests.ChangesRequest, _changes),
+    "undo": (requests.UndoRequest, _undo),
     "adopt": (requests.AdoptRequest, _adopt),
     "reindex": (requests.NoArguments, lambda engine, _: engine.parts.admin.reindex()),
     "reconcile": (requests.NoArguments, lambda engine, _: engine.parts.admin.reconcile()),

@@ -137,6 +137,29 @@ class ForgottenRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangesRequest:
+    """What happened to notes: by this client, in this session or project, from then on; the latest `limit`."""
+
+    client: str | None = None
+    session: str | None = None
+    since: str | None = None
+    project: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequest:
+    """Changes to take back: `target`, the id of a change, run or note (its last change), or as `ChangesRequest` selects
+    them; unless `sure`, only what that would mean."""
+
+    target: str | None = None
+    client: str | None = None
+    session: str | None = None
+    since: str | None = None
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class EraseRequest:
     """A note or log entry to delete for good; unless `sure`, only what that would mean."""
 

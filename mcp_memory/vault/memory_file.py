@@ -140,9 +140,11 @@ class MemoryFile:
                 return before[: kept.start] + kept.text + before[kept.start :]
             return sections.add_entry(before, kept.section or OTHERS, sections.render_entry(kept.text))
 
+        known = self._kept(entry)
         file = self._notes.change(MEMORY, changed)
         self._release(entry)
         self._mark(entry, AppendOutcome.LANDED)
+        self._mark(known and known.replaced_by, AppendOutcome.DISMISSED)
         return file
 
     def put_back(self, added: JournaledAppend, text: str) -> WriteResult:

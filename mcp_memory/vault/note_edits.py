@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
-from mcp_memory.models import NotePath, NoteState, Outcome
+from mcp_memory.models import Etag, NotePath, NoteState, Outcome
 from mcp_memory.text.markdown import frontmatter, logs, sections
 from mcp_memory.text.markdown.frontmatter import BOM, newline_of
 from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.draft import WriteResult, control_character
+from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
 from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, find_entry
 from mcp_memory.vault.note_store import NoteStore
+from mcp_memory.vault.retirement import superseded_by
 
 EDIT_AGAIN = "read it again, then pass the new etag"
 CHANGED_ID = "an entry's id changes with its text: memory_recall shows it"
@@ -68,6 +70,25 @@ class NoteEditor:
         file = self._notes.change(path, changed)
         return WriteResult(file, outcome, written)
 
+    def put_back(self, path: NotePath, change: NoteChange) -> NoteFile:
+        """Takes an edit back, or that the note was superseded. Idempotent.
+
+        Raises NotFound if the earlier bytes aren't kept any more, PreconditionFailed if the file was changed since.
+        """
+        self._notes.require_vault()
+        file, before = self._notes.read(path), change.before or Etag("")
+        if file.record.etag == before:
+            return file
+        journal, is_changed = self._notes.changes, file.record.etag != change.after
+        data = journal.find(change.note, before) if journal else None
+        if change.kind is ChangeKind.SUPERSEDED and (is_changed or data is None):
+            return self._notes.change(path, lambda file, text: _reinstated(file, text, change.other))
+        if is_changed:
+            raise PreconditionFailed(f"{path} was changed since", hint=f"undo that first, or mcp-memory edit {path}")
+        if data is None:
+            raise NotFound(f"the earlier text of {path} isn't kept any more", hint="git or a backup may have it")
+        return self._notes.write(path, data, file.record.etag)
+
     def _require_shown(self, file: NoteFile, entry: str | None) -> None:
         if file.record.state is NoteState.DELETED or (entry and entry in file.forgotten_entries):
             raise NotFound(f"{file.record.path} was forgotten", hint="memory_forget with restore=true brings it back")
@@ -95,6 +116,16 @@ class NoteEditor:
         if new.meta.get("title") == old.meta.get("title") == derive_title(old.body) and old.body != new.body:
             changes["title"] = derive_title(new.body)
         return after if new.problem else frontmatter.patch(after, changes)
+
+
+def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
+    """Without the mark that this note superseded it."""
+    known = superseded_by(file) if file else []
+    left: list[str] = [note for note in known if note != by]
+    if left == known:
+        return text
+    none: dict[str, list[str] | None] = dict.fromkeys(("status", "superseded_by", "updated"))
+    return frontmatter.patch(text, {"superseded_by": left} if left else none)
 
 
 def _with_text(before: str, text: str) -> str:

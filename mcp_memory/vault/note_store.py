@@ -18,7 +18,7 @@ from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.change_journal import IMPORT, ChangeJournal, ChangeKind, NoteChange, current_caller
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
-from mcp_memory.vault.note_file import Layout, NoteFile, editable_text, read_note
+from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
 
 ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
 
@@ -54,7 +54,7 @@ class NoteStore:
         self._sources = dict(sources)
         self._tombstones = tombstones
         self.guard = guard
-        self._changes = changes
+        self.changes = changes
 
     @property
     def is_away(self) -> bool:
@@ -216,22 +216,24 @@ class NoteStore:
             entry = logs.entries(added)[0].hash
             return {"kind": ChangeKind.STORED, "entry": entry, "before": expected, "project": project}
         if expected is None or self.is_page(path):
-            return {"kind": ChangeKind.IMPORTED if is_import else ChangeKind.STORED}
+            kind = ChangeKind.IMPORTED if is_import else ChangeKind.STORED
+            return {"kind": kind, **(_entry_changed("", data.decode("utf-8", "replace")) if path == MEMORY else {})}
         blob = self.backend.read(path)
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
         facts = _difference(before, after)
-        if self._changes and facts["kind"] is ChangeKind.EDITED and not current_caller().run:
-            self._changes.keep(after.record.id, blob.etag, blob.data)
+        is_edit = facts["kind"] is ChangeKind.EDITED
+        if self.changes and not current_caller().run and (is_edit or not before.record.is_log):
+            self.changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
         return {**facts, "before": expected}
 
     def _record(self, note: NoteRecord, facts: Mapping[str, Any]) -> None:
         """A change of the current caller's; a compaction's journal has what happens to pages."""
-        if self._changes and not self.is_page(note.path):
+        if self.changes and not self.is_page(note.path):
             by = current_caller()
             known = {"client": by.client, "session": by.session, "run": by.run, "undoes": by.undoes}
             facts = {"project": note.project, **known, **facts}
             at = self.clock().timestamp()
-            self._changes.record(NoteChange(at=at, path=note.path, note=note.id, after=note.etag, **facts))
+            self.changes.record(NoteChange(at=at, path=note.path, note=note.id, after=note.etag, **facts))
 
     def _locate(self, path: NotePath) -> tuple[StorageBackend, NotePath]:
         if not path.startswith("@"):
@@ -267,6 +269,8 @@ def _difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
         entries = {*file.forgotten_entries} - {*other.forgotten_entries}
         if len(entries) == 1:
             return {"kind": kind, "entry": entries.pop()}
+    if after.record.path == MEMORY and (facts := _entry_changed(before.text, after.text)):
+        return facts
     was, now = (frontmatter.parse(file.text).meta for file in (before, after))
     status, successors = now.get("status"), now.get("superseded_by")
     if status == Status.SUPERSEDED and was.get("superseded_by") != successors:
@@ -274,4 +278,14 @@ def _difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
         return {"kind": ChangeKind.SUPERSEDED, "other": str(latest)}
     if was.get("status") == status:
         return {"kind": ChangeKind.EDITED}
-    return {"kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED)}
+    return {"kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED), "other": was.get("status")}
+
+
+def _entry_changed(before: str, after: str) -> dict[str, Any]:
+    """The one entry of `MEMORY.md` that was added, taken out or replaced; empty if it were several, or none."""
+    was, now = ({entry.hash for entry in entries_of(MEMORY, text)} for text in (before, after))
+    gone, new = was - now, now - was
+    if max(len(gone), len(new)) != 1:
+        return {}
+    kind = ChangeKind.EDITED if gone and new else ChangeKind.FORGOTTEN if gone else ChangeKind.STORED
+    return {"kind": kind, "entry": (gone or new).pop()}

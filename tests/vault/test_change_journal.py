@@ -56,7 +56,7 @@ def test_the_journal_is_bounded_and_private(tmp_path: Path, monkeypatch: pytest.
     known = [one.at for one in journal.changes()]
     assert known == [*reversed(range(100))][: len(known)]
     assert 5 < len(known) < 40
-    journal.keep(NoteId("X"), etag_of(b"x"), b"x")
+    journal.keep(NoteId("X"), etag_of(b"x"), b"x", is_edit=False)
     modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.rglob("*")}
     assert modes.pop("versions") == 0o700
     assert set(modes.values()) == {0o600}
@@ -70,15 +70,15 @@ def test_earlier_bytes_go_by_size_and_by_days_with_edits(tmp_path: Path) -> None
 
     old = ChangeJournal(tmp_path)
     for day, data in enumerate(versions[:5]):
-        old.keep(NoteId("X"), etag_of(data), data)
+        old.keep(NoteId("X"), etag_of(data), data, is_edit=day % 2 == 0)
         (newest,) = tmp_path.glob(f"versions/*.{etag_of(data)}")
         os.utime(newest, (day * 86400.0, day * 86400.0))
     assert left(old) == [0, 1, 2, 3, 4]
     by_days = ChangeJournal(tmp_path, keep_days=3)
-    by_days.keep(NoteId("X"), etag_of(versions[5]), versions[5])
+    by_days.keep(NoteId("X"), etag_of(versions[5]), versions[5], is_edit=True)
     assert left(by_days) == [3, 4, 5]
     by_size = ChangeJournal(tmp_path, keep_bytes=len(versions[0]))
-    by_size.keep(NoteId("X"), etag_of(versions[0]), versions[0])
+    by_size.keep(NoteId("X"), etag_of(versions[0]), versions[0], is_edit=True)
     assert left(by_size) == [0]
 
 

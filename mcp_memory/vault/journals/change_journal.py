@@ -20,7 +20,7 @@ from typing import Any
 
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.private_files import append_line, replace_file
 from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
 
@@ -50,8 +50,9 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """One change of one note. `other`: the note that superseded it, or the place that it was moved from. `run`: the
-    compaction or import that it was part of. `undoes`: the id of the change, or the run, that it took back."""
+    """One change of one note. `other`: the note that superseded it, the place that it was moved from, or the status
+    from which it was restored. `run`: the compaction or import that it was part of. `undoes`: the id of the change, or
+    the run, that it took back."""
 
     at: float  # seconds since the epoch
     kind: ChangeKind
@@ -71,7 +72,7 @@ class NoteChange:
     @property
     def id(self) -> str:
         """8 hexadecimal digits."""
-        return _digest(f"{self.at} {self.kind} {self.path} {self.entry}")[:8]
+        return _digest(f"{self.at} {self.kind} {self.path} {self.entry} {self.before} {self.after} {self.undoes}")[:8]
 
     @property
     def target(self) -> str:
@@ -129,10 +130,15 @@ class ChangeJournal:
             known, at = self._latest.get(path, (None, 0.0))
             return at >= since or (etag is not None and known == etag)
 
-    def keep(self, note: NoteId, etag: Etag, data: bytes) -> None:
-        """Keeps the bytes that are about to be replaced, durably. Raises StorageFailed."""
+    def keep(self, note: NoteId, etag: Etag, data: bytes, *, is_edit: bool) -> None:
+        """Keeps the bytes that are about to be replaced: those of an edit durably, since they are nowhere else then.
+        Raises StorageFailed."""
+        file = self._versions / f"{_digest(note)[:16]}.{etag}"
         with self._lock, naming_the_cause(str(self._versions)):
-            replace_file(self._versions / f"{_digest(note)[:16]}.{etag}", data)
+            if is_edit:
+                replace_file(file, data)
+            elif not file.exists():
+                append_line(file, data, synced=False)
             found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in self._versions.iterdir())
             # Days with edits: a wrong clock makes nothing old.
             days = sorted({_day(at) for at, _, _ in found})[-self._keep_days :]
@@ -143,9 +149,12 @@ class ChangeJournal:
                     file.unlink()
 
     def find(self, note: NoteId, etag: Etag) -> bytes | None:
-        """The note's bytes with this etag; None if they are not kept any more."""
+        """The note's bytes with this etag; None if they are not kept any more, or not whole."""
         with suppress(OSError):
-            return (self._versions / f"{_digest(note)[:16]}.{etag}").read_bytes()
+            data = (self._versions / f"{_digest(note)[:16]}.{etag}").read_bytes()
+            for known in (data, data[:-1]):  # a line that was appended has one more
+                if hashlib.sha256(known).hexdigest() == etag:
+                    return known
         return None
 
     def count_lines(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> int:

@@ -1,0 +1,138 @@
+"""Commands that show what happened to notes, and take it back: changes, undo."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+import click
+
+from mcp_memory.cli.console import Heading, Remark
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.text.pluralize import counted
+
+NOT_DONE = 5
+"""The exit code of a preview that nobody could confirm."""
+
+_FEWEST_OF_A_RUN = 4
+"""As many changes of one import or compaction are one line."""
+
+_ACTIONS = {
+    "forget": "will be forgotten",
+    "restore": "will count again",
+    "archive": "will be archived again",
+    "reinstate": "will hold again",
+    "put back": "will have its earlier text again",
+    "undo run": "goes back where it was, with all that this compaction filed",
+}
+
+_client = click.option("--client", help="Only by this client, e.g. claude-code; you; or disk, which is by hand.")
+_session = click.option("--session", help="Only in this session.")
+_since = click.option("--since", help="Only from then on: yesterday, 7d, 14:30, 2026-11-20.")
+
+
+@click.command()
+@_since
+@_client
+@_session
+@click.option("--project", help="Only of this project's notes.")
+@click.option("-n", "--limit", type=click.IntRange(1, 20000), default=50, show_default=True, help="The latest so many.")
+@command_options
+def changes(cli: CommandContext, **wanted: Any) -> None:
+    """Show what was stored, edited, superseded, forgotten, filed or imported: when, by whom, in which session.
+
+    The latest comes first. The name before a title is the change's: `mcp-memory undo NAME` takes it back.
+
+    \b
+    mcp-memory changes --since yesterday
+    mcp-memory changes --client claude-code --json
+    """
+    answer = cli.ask("changes", **wanted)
+    cli.show(answer, _lines(answer))
+
+
+@click.command()
+@click.argument("target", metavar="[CHANGE|NOTE]", required=False)
+@_since
+@_client
+@_session
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@command_options
+def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
+    """Take a change back, the last one of a note (id or path), or all of a session, a client or a time.
+
+    What will happen is shown first. A note that was changed again since stays as it is, and so does what you did to a
+    file by hand. An undo is a change, too, and can be undone. The exit code is 1 if anything had to stay, and 5 if
+    nothing was done because nobody could answer.
+
+    \b
+    mcp-memory undo 3f2a91c0
+    mcp-memory undo --session 4be1 --yes
+    """
+    if not yes:
+        planned = cli.ask("undo", **wanted)
+        can_ask = sys.stdin.isatty() and not cli.as_json
+        is_due = any(step["action"] for step in planned["steps"])
+        cli.show(
+            planned,
+            [*_preview(planned["steps"]), *([] if can_ask or not is_due else [Remark("nothing was done: pass --yes")])],
+        )
+        if not is_due or not can_ask:
+            click.get_current_context().exit(NOT_DONE if is_due else 0)
+        click.confirm("undo this?", abort=True)
+    answer = cli.ask("undo", sure=True, **wanted)
+    left = [step for step in answer["steps"] if step["why"]]
+    done = counted(len(answer["steps"]) - len(left), "change")
+    cli.show(answer, [f"{done} undone", *(f"not undone: {_named(step)}: {step['why']}" for step in left)])
+    if left:
+        click.get_current_context().exit(1)
+
+
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    found: Sequence[Mapping[str, Any]] = answer["changes"]
+    for day, of_day in groupby(found, lambda change: change["at"][:10]):
+        yield Heading(day)
+        for run, group in groupby(of_day, lambda change: (change["run"], change["kind"], change["client"])):
+            members = list(group)
+            if run[0] and len(members) >= _FEWEST_OF_A_RUN:
+                last = members[0]
+                what = f"{last['kind']:<10} {counted(len(members), 'note')}"
+                yield f"{last['at'][11:16]}  {run[0]}  {what}  {_author(last)}"
+            else:
+                yield from map(_line, members)
+    if not found:
+        yield "no change is known"
+    if answer["further"]:
+        yield Remark(f"{answer['further']:,} earlier: --limit {len(found) + answer['further']}")
+    yield Remark(f"known since {answer['since'][:16].replace('T', ' ')}")
+
+
+def _line(change: Mapping[str, Any]) -> str:
+    what = f"{change['kind']} (undone)" if change["undone"] else change["kind"]
+    undoes = f"  undoes {change['undoes']}" if change["undoes"] else ""
+    by = f" by {change['other']}" if change["kind"] == "superseded" else ""
+    moved = f" from {change['other']}" if change["kind"] == "moved" else ""
+    return f"{change['at'][11:16]}  {change['id']}  {what:<10} {_named(change)}{by}{moved}  {_author(change)}{undoes}"
+
+
+def _named(change: Mapping[str, Any]) -> str:
+    if change["count"]:
+        return counted(change["count"], "file")
+    where = change["target"] if change["entry"] else change["path"]
+    return f"{change['title']}  ({where})" if change["title"] else where
+
+
+def _author(change: Mapping[str, Any]) -> str:
+    client = {PERSON: "you", "disk": "by hand"}.get(change["client"], change["client"] or "mcp-memory")
+    return f"{client}, session {change['session']}" if change["session"] else client
+
+
+def _preview(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for step in steps:
+        outcome = _ACTIONS.get(step["action"], f"stays: {step['why']}")
+        yield f"{step['id']}  {step['kind']:<10} {_named(step)}: {outcome}"
+    if not steps:
+        yield "nothing to undo"

@@ -1,0 +1,199 @@
+"""Lists what happened to notes, the latest first, and takes it back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.engine.note_changes import forget_note
+from mcp_memory.engine.requests import ChangesRequest, UndoRequest
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import Place
+from mcp_memory.text.dates import format_when, parse_past
+from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, NoteChange, acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import derive_title, find_entry
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.parts import EngineParts
+
+_INVERSE = {
+    ChangeKind.STORED: "forget",
+    ChangeKind.IMPORTED: "forget",
+    ChangeKind.FORGOTTEN: "restore",
+    ChangeKind.ARCHIVED: "restore",
+    ChangeKind.RESTORED: "forget",
+    ChangeKind.SUPERSEDED: "reinstate",
+    ChangeKind.EDITED: "put back",
+}
+"""How a change is taken back."""
+
+_AGAIN = {"archived": "archive", "superseded": "put back"}
+"""The same for a note that was restored, by the status that it had."""
+
+_TIME = re.compile(r"## [0-9]{2}:[0-9]{2}")
+_BY_HAND = "it was done on disk, where no earlier text is kept: change it by hand, or see mcp-memory log"
+
+
+class ChangeHistory:
+    """The changes as they are known at one moment. Reads files: make it, and ask it, in a thread."""
+
+    def __init__(self, parts: EngineParts) -> None:
+        self._parts = parts
+        self.changes = parts.vault.changes.changes()
+        self._undone: set[str] = set()
+        for change in self.changes:
+            if change.undoes and not self.is_undone(change):
+                self._undone.add(change.undoes)
+
+    def is_undone(self, change: NoteChange) -> bool:
+        return change.id in self._undone or change.run in self._undone
+
+    def select(self, wanted: ChangesRequest | UndoRequest, project: str | None = None) -> list[NoteChange]:
+        """Raises InvalidInput."""
+        client = {"you": PERSON}.get(wanted.client or "", wanted.client)
+        session = wanted.session and wanted.session.rpartition("/")[2]
+        now = self._parts.clock().astimezone(self._parts.vault.layout.tz)
+        since = parse_past(wanted.since, now).timestamp() if wanted.since else 0.0
+        return [
+            change
+            for change in self.changes
+            if client in (None, change.client)
+            and session in (None, change.session and change.session.rpartition("/")[2])
+            and project in (None, change.project)
+            and change.at >= since
+        ]
+
+    def find(self, target: str) -> list[NoteChange]:
+        """The change with this id (its first characters suffice), those of a run, or the last one of a note that isn't
+        undone. Raises InvalidInput, NotFound."""
+        found = [one for one in self.changes if one.run == target or (len(target) >= 4 and one.id.startswith(target))]
+        if not found:
+            of_note = [one for one in self.changes if target in {one.target, one.path, f"path:{one.path}"}]
+            found = [one for one in of_note if not one.undoes and not self.is_undone(one)][:1]
+            if of_note and not found:
+                raise InvalidInput(f"all known changes of {target} are undone", hint="mcp-memory changes lists them")
+        if not found:
+            raise NotFound(f"no change {target[:100]!r} is known", hint="mcp-memory changes lists them")
+        if len({one.run or one.id for one in found}) > 1:
+            raise InvalidInput(f"{target} is the beginning of several changes", hint="pass all 8 characters")
+        return found
+
+    def to_undo(self, wanted: UndoRequest) -> list[NoteChange]:
+        """The latest first; without what is undone, and what was done to undo one of them. Raises as `find`."""
+        if (wanted.target is None) is not any((wanted.client, wanted.session, wanted.since)):
+            raise InvalidInput(
+                "name one change or note, or which by client, session or since", hint="mcp-memory changes"
+            )
+        found = self.find(wanted.target) if wanted.target else self.select(wanted)
+        stored = {one.note for one in found if one.kind is ChangeKind.STORED and not one.entry}
+        ids = {one.id for one in found} | {one.run for one in found}
+        return [
+            one
+            for one in self.changes
+            if (one.id in ids or (one.kind is ChangeKind.SUPERSEDED and one.other in stored))
+            and not self.is_undone(one)
+            and one.undoes not in ids - {None}
+        ]
+
+    def describe(self, change: NoteChange) -> dict[str, Any]:
+        """With the path and title that the note has now."""
+        index = self._parts.index
+        note = index.note(change.path) or next(iter(index.note_by_id(change.note)), None)
+        path, title = note.path if note and not change.entry else change.path, note.title if note else ""
+        if change.entry:
+            title = ""
+            with suppress(McpMemoryError):
+                text = self._parts.vault.read(path).text
+                if entry := find_entry(path, text, change.entry):
+                    title = derive_title(_TIME.sub("", text[entry.start : entry.end]))
+        at = format_when(datetime.fromtimestamp(change.at, self._parts.vault.layout.tz))
+        facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
+        return {"id": change.id, "target": change.target, **facts}
+
+    def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
+        """How each is taken back, or why it can't be."""
+        runs: set[str] = set()
+        for change in changes:
+            if change.run and not change.run.startswith(IMPORT):
+                if change.run not in runs:
+                    runs.add(change.run)
+                    yield change, "undo run", ""
+            elif change.client == DISK:
+                yield change, "", _BY_HAND
+            elif change.kind is ChangeKind.RESTORED and change.other in _AGAIN:
+                yield change, _AGAIN[change.other], ""
+            elif change.kind in _INVERSE:
+                yield change, _INVERSE[change.kind], ""
+            else:
+                yield change, "", "compact files notes again, and review --undo takes an accepted candidate back"
+
+
+async def list_changes(parts: EngineParts, wanted: ChangesRequest) -> dict[str, Any]:
+    """`since`: from when on changes are known."""
+
+    def read() -> dict[str, Any]:
+        history = ChangeHistory(parts)
+        found = history.select(wanted, wanted.project)
+        known_since = history.changes[-1].at if history.changes else parts.clock().timestamp()
+        return {
+            "changes": list(map(history.describe, found[: wanted.limit])),
+            "further": max(0, len(found) - wanted.limit),
+            "since": format_when(datetime.fromtimestamp(known_since, parts.vault.layout.tz)),
+        }
+
+    return await in_thread(read, what="reading the changes")
+
+
+async def undo_changes(parts: EngineParts, wanted: UndoRequest) -> dict[str, Any]:
+    """The `steps`, done if you are `sure`; each with why it wasn't, if so. One that fails doesn't stop the others."""
+
+    def read() -> list[tuple[NoteChange, str, str, dict[str, Any]]]:
+        history = ChangeHistory(parts)
+        return [(*step, history.describe(step[0])) for step in history.steps(history.to_undo(wanted))]
+
+    steps: list[dict[str, Any]] = []
+    for change, action, why, facts in await in_thread(read, what="reading the changes"):
+        steps.append({**facts, "action": action, "why": why})
+        if wanted.sure and action:
+            try:
+                await _undo(parts, change, action)
+            except McpMemoryError as error:
+                steps[-1]["why"] = str(error)
+    return {"sure": wanted.sure, "steps": steps}
+
+
+async def _undo(parts: EngineParts, change: NoteChange, action: str) -> None:
+    """Raises what the vault and the compactor raise."""
+    by = Caller(PERSON, is_person=True, undoes=change.id)
+
+    async def work(places: Sequence[Place]) -> None:
+        path, entry = places[0][0], change.entry
+        if entry and action == "put back":  # an entry of MEMORY.md that was replaced
+            with suppress(NotFound):
+                await forget_note(parts, path, entry, restore=True, by=by)
+                return
+        if action in {"put back", "reinstate"}:
+            file = await in_thread(lambda: parts.vault.editing.put_back(path, change), deadline_s=30, what="writing it")
+            await parts.writer.index_note(file)
+        else:
+            restore, archive = action == "restore", action == "archive"
+            await forget_note(parts, path, entry, restore=restore, archive=archive, reason="undone", by=by)
+
+    if action == "undo run" and change.run:
+        report = await parts.compactor.undo(change.run)
+        if report.left:
+            raise PreconditionFailed(f"{counted(len(report.left), 'file')} had to stay: {report.left[0]}")
+        return
+    with acting(by):
+        target = change.target if change.entry or not change.note.startswith("path:") else NotePath(change.path)
+        await parts.note_lookup.reach([target], work, deleted=action == "restore")
+    parts.model.wake()

@@ -1,0 +1,66 @@
+"""What clients changed, as a person sees it, and the way back."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.client.connection import Address, DaemonConnection
+from mcp_memory.errors import Refused
+from tests.daemon.place import Place
+
+
+def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
+    address = Address.read(served.state.daemon)
+    codex, claude = (DaemonConnection(address, served.credentials, client=name) for name in ("codex", "claude"))
+    kept = codex.call("append", {"content": "The lighthouse has 214 steps.", "kind": "fact", "session": "c-1"})
+    gone = claude.call("append", {"content": "The lighthouse is blue.", "kind": "fact", "session": "c-2"})
+    entry = claude.call("append", {"content": "Painted the lighthouse", "kind": "log", "session": "c-2"})
+    served.run("edit", kept["id"], stdin=b"The lighthouse has 217 steps.").ok()
+    claude.call("forget", {"target": kept["id"], "session": "c-2"})
+
+    out = served.run("changes", "--limit", "5").ok().out
+    lines = [line for line in out.splitlines() if "  " in line]
+    assert [line.split()[2] for line in lines] == ["forgotten", "edited", "stored", "stored", "stored"]
+    assert "The lighthouse has 217 steps.  (notes/fact/" in lines[0]
+    assert [line.rpartition("  ")[2] for line in lines] == [
+        "claude, session c-2", "you", "claude, session c-2", "claude, session c-2", "codex, session c-1",
+    ]  # fmt: skip
+    assert "Painted the lighthouse" in lines[2]
+    assert "no change is known" in served.run("changes", "--client", "nobody").ok().out
+
+    wanted = ("undo", "--session", "c-2")
+    preview = served.run(*wanted)
+    assert preview.code == 5
+    assert [line.rpartition(": ")[2] for line in preview.out.splitlines()] == [
+        "will count again", "will be forgotten", "will be forgotten"
+    ]  # fmt: skip
+    assert served.run(*wanted, "--json").code == 5
+    assert kept["id"] not in served.run("search", "lighthouse").ok().out
+    assert "3 changes undone" in served.run(*wanted, "--yes").ok().out
+    assert "nothing to undo" in served.run(*wanted).ok().out
+    found = served.run("search", "lighthouse").ok().out
+    assert "217 steps" in found
+    assert gone["path"] not in found
+    assert entry["path"] not in found
+    edited = lines[1].split()[1]
+    served.run("undo", edited, "--yes").ok()
+    assert "214 steps" in served.run("search", "lighthouse").ok().out
+    changed = [change for change in served.run("changes", "--json").ok().json["changes"] if change["undoes"] == edited]
+    assert [change["client"] for change in changed] == ["cli"]
+    assert "(undone)" in served.run("changes").ok().out
+    with pytest.raises(Refused):
+        codex.call("changes", {})
+    with pytest.raises(Refused):
+        codex.call("undo", {"since": "yesterday", "sure": True})
+
+
+def test_what_cannot_be_undone_stays_and_ends_with_1(served: Place):
+    note = served.run("append", "--json", "-k", "fact", "The buoy is red.").ok().json
+    served.run("edit", note["id"], stdin=b"The buoy is green.").ok()
+    served.run("forget", note["id"]).ok()
+    changes = served.run("changes", "--json", "--limit", "2").ok().json["changes"]
+    refused = served.run("undo", changes[1]["id"], "--yes")
+    assert refused.code == 1
+    assert "changed since" in refused.out
+    assert served.run("undo", "ffffffff", "--yes").code == 4
+    assert served.run("undo").code == 2

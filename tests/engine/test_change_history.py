@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.topics.config import TopicsConfig
+from tests.support.topics import TEA, told
+from tests.support.world import World, found
+
+pytestmark = pytest.mark.anyio
+
+
+async def changes(engine: Engine, **wanted: Any) -> list[dict[str, Any]]:
+    return (await engine.perform("changes", wanted))["changes"]
+
+
+async def undo(engine: Engine, target: str | None = None, **wanted: Any) -> list[tuple[str, str, str]]:
+    """Each step as kind, action and why not."""
+    answer = await engine.perform("undo", {"target": target, "sure": True, **wanted})
+    return [(step["kind"], step["action"], step["why"]) for step in answer["steps"]]
+
+
+async def kinds(engine: Engine, **wanted: Any) -> list[str]:
+    return [change["kind"] for change in await changes(engine, **wanted)]
+
+
+async def test_who_did_what_in_which_session_the_latest_first(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("The port is 8087", kind="fact", source="codex", session="s1", project="api")
+        world.later(days=1)
+        await engine.append("Deployed it", kind="log", source="claude-code", session="s2")
+        await engine.perform("update", {"target": first.id, "text": "The port is 8090"})
+        await engine.forget(first.id, source="claude-code")
+        listed = await changes(engine)
+        assert [(one["kind"], one["client"], one["session"]) for one in listed] == [
+            ("forgotten", "claude-code", None), ("edited", "cli", None), ("stored", "claude-code", "s2"),
+            ("stored", "codex", "s1"),
+        ]  # fmt: skip
+        assert [one["title"] for one in listed] == ["The port is 8090"] * 2 + ["Deployed it", "The port is 8090"]
+        assert await kinds(engine, client="you") == ["edited"]
+        assert await kinds(engine, session="codex/s1") == ["stored"]
+        assert await kinds(engine, project="api") == ["forgotten", "edited", "stored"]
+        assert await kinds(engine, since="today") == ["forgotten", "edited", "stored"]
+        answer = await engine.perform("changes", {"limit": 1})
+        assert (len(answer["changes"]), answer["further"]) == (1, 3)
+        with pytest.raises(InvalidInput, match="no date"):
+            await changes(engine, since="next week")
+
+
+async def test_each_change_is_taken_back_and_that_too(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("The port is 8087", kind="fact", source="codex")
+        stored, before = (await changes(engine))[0]["id"], world.files()
+        assert await undo(engine, stored) == [("stored", "forget", "")]
+        assert await found(engine, "port") == []
+        assert await undo(engine, stored) == []  # it is undone
+        assert await undo(engine, (await changes(engine))[0]["id"][:5]) == [("forgotten", "restore", "")]
+        assert (await found(engine, "port"), world.files()) == ([note.path], before)
+        for operation, arguments in (
+            ("update", {"target": note.id, "text": "The port is 9999"}),
+            ("forget", {"target": note.id}),
+            ("forget", {"target": note.id, "archive": True}),
+            ("append", {"content": "The port is 8090", "kind": "fact", "supersedes": note.id}),
+        ):
+            await engine.perform(operation, arguments)
+            after = world.files()
+            assert after[note.path] != before[note.path]
+            (change,) = [one for one in await changes(engine) if one["path"] == note.path][:1]
+            assert (await undo(engine, change["id"]))[0][2] == ""
+            assert world.read(note.path) == before[note.path]
+            assert (await found(engine, "8087"))[:1] == [note.path]
+            if operation == "update":  # an undone edit, made again
+                assert (await undo(engine, (await changes(engine))[0]["id"]))[0][2] == ""
+                assert world.files() == after
+                assert (await undo(engine, (await changes(engine))[0]["id"]))[0][2] == ""
+
+
+async def test_taking_back_a_note_lets_the_one_it_replaced_hold_again(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("The port is 8087", kind="fact")
+        before = world.read(old.path)
+        new = await engine.append("The port is 8090", kind="fact", supersedes=old.id)
+        assert [step[:2] for step in await undo(engine, new.id)] == [("superseded", "reinstate"), ("stored", "forget")]
+        assert world.read(old.path) == before
+        assert await found(engine, "port") == [old.path]
+
+
+async def test_a_session_is_undone_as_a_whole_and_others_keep_theirs(world: World) -> None:
+    async with world.engine() as engine:
+        mine = await engine.append("Mine", kind="fact", source="codex", session="good")
+        before = world.files()
+        await engine.append("Theirs", kind="fact", source="codex", session="bad")
+        await engine.append("Their entry", kind="log", source="codex", session="bad")
+        await engine.append("Theirs is better", kind="fact", source="codex", session="bad", supersedes=mine.id)
+        await engine.forget(mine.id, source="codex", session="bad")
+        planned = await engine.perform("undo", {"session": "bad"})
+        assert [step["kind"] for step in planned["steps"]] == ["forgotten", "superseded", "stored", "stored", "stored"]
+        assert world.read(mine.path) != before[mine.path]  # a preview does nothing
+        assert {step[2] for step in await undo(engine, session="bad")} == {""}
+        assert world.read(mine.path) == before[mine.path]
+        assert await found(engine, "mine") == [mine.path]
+        assert await found(engine, "theirs") == []
+        assert await undo(engine, session="bad") == []
+        # Back to the state before the undo, by time
+        world.later(hours=1)
+        assert len(await undo(engine, since="90m")) == 1  # of what is left, the one that stored "Mine"
+
+
+async def test_undo_by_time_ends_at_the_state_of_that_time(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("One", kind="fact")
+        await engine.perform("update", {"target": note.id, "text": "Two"})
+        before = world.files()
+        edited = (await changes(engine))[0]["id"]
+        world.later(hours=2)
+        await engine.append("Three", kind="fact")
+        await undo(engine, edited)
+        third = [change["id"] for change in await changes(engine) if change["title"] == "Three"]
+        await undo(engine, third[0])  # undone within the time: both cancel out
+        assert [step[0] for step in await undo(engine, since="1h")] == ["edited"]
+        assert world.read(note.path) == before[note.path]
+
+
+async def test_a_note_that_was_changed_since_stays_and_says_so(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("One", kind="fact")
+        await engine.perform("update", {"target": note.id, "text": "Two"})
+        edited = (await changes(engine))[0]["id"]
+        world.write(note.path, world.read(note.path) + b"by hand\n")
+        await engine.parts.admin.reconcile()
+        kept = world.read(note.path)
+        ((_, _, why),) = await undo(engine, edited)
+        assert "changed since" in why
+        ((kind, action, why),) = await undo(engine, note.path)  # its last change, on disk
+        assert (kind, action) == ("edited", "")
+        assert "by hand" in why
+        assert world.read(note.path) == kept
+
+
+async def test_earlier_text_that_is_gone_is_an_honest_error(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("One", kind="fact")
+        await engine.perform("update", {"target": note.id, "text": "Two"})
+        for file in (world.state / "versions").iterdir():
+            file.unlink()
+        ((_, _, why),) = await undo(engine, note.id)
+        assert "isn't kept any more" in why
+
+
+async def test_unknown_and_ambiguous_names_are_refused(world: World) -> None:
+    async with world.engine() as engine:
+        with pytest.raises(NotFound):
+            await undo(engine, "abcd")
+        with pytest.raises(InvalidInput, match="name one"):
+            await undo(engine)
+
+
+async def test_a_compaction_is_taken_back_by_its_own_undo(toy_world: World) -> None:
+    at_once = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.6, min_leaves=3)
+    async with toy_world.engine(topics=at_once) as engine:
+        await told(engine, TEA)
+        before = toy_world.files()
+        run = (await engine.perform("compact", {}))["run"]
+        moved = [change for change in await changes(engine) if change["run"] == run]
+        assert [change["kind"] for change in moved] == ["moved"] * len(TEA)
+        assert await undo(engine, moved[0]["id"]) == [("moved", "undo run", "")]
+        assert toy_world.files() == before
+        assert all(change["undone"] for change in await changes(engine) if change["run"] == run)
+        assert await undo(engine, run) == []
+
+
+async def test_entries_of_the_curated_file_are_taken_back_one_by_one(world: World) -> None:
+    async with world.engine() as engine:
+        fields = {"path": "MEMORY.md", "section": "Preferences", "source": "codex"}
+        first = await engine.append("Use uv", **fields)
+        one = world.read("MEMORY.md")
+        second = await engine.append("Tabs, not spaces", **fields)
+        await engine.append("Use pip", **fields, supersedes=first.id)
+        listed = await changes(engine)
+        assert [(change["kind"], change["title"]) for change in listed][1:] == [
+            ("stored", "Tabs, not spaces"), ("stored", ""),
+        ]  # fmt: skip
+        assert listed[0]["kind"] == "edited"
+        assert await undo(engine, listed[0]["id"]) == [("edited", "put back", "")]
+        assert b"Use uv" in world.read("MEMORY.md")
+        assert await undo(engine, second.id) == [("stored", "forget", "")]
+        assert world.read("MEMORY.md") == one
+        assert await engine.parts.admin.lost_entries() == []
