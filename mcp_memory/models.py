@@ -19,6 +19,8 @@ Etag = NewType("Etag", str)  # sha256 of a file's bytes, 64 hexadecimal digits
 NoteId = NewType("NoteId", str)  # the frontmatter's ULID, else `path:<path>`; `<path>#<entry hash>` for a log entry
 TextHash = NewType("TextHash", str)  # sha256 of an embedded text, the key of the embedding cache
 Meta = Mapping[str, Any]  # frontmatter as plain values: str, int, float, bool, None, datetime, date, list, dict
+IMPORTED_ID = "0" * 10  # begins the id of an imported note, in place of the time in a ULID
+IMPORTED = "imported"  # the folder of all imports in the managed folder
 
 
 class Status(StrEnum):
@@ -99,6 +101,33 @@ class NoteRecord:
     problem: str | None = None  # why part of the file was not used (broken YAML, invalid UTF-8 …)
     meta: Meta = field(default_factory=dict[str, Any])
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether it was imported, or is in a read-only source."""
+        is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in f"/{self.path}"
+        return is_imported or self.path.startswith("@")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateMarks:
+    """What makes a note private, besides `private: true` in its head."""
+
+    folders: tuple[str, ...] = ()  # `/notes/health/` at the vault's root, `private/` at any depth
+    kinds: frozenset[str] = frozenset()
+    tags: frozenset[str] = frozenset()
+
+    def cover(self, note: NoteRecord) -> bool:
+        """The tags of a log are those of its entries, so they say nothing about the whole."""
+        whole = f"/{note.path}"
+        return (
+            note.meta.get("private") is True
+            or note.kind in self.kinds
+            or (not note.is_log and not self.tags.isdisjoint(note.tags))
+            or any(
+                whole.startswith(folder) if folder.startswith("/") else f"/{folder}" in whole for folder in self.folders
+            )
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Filters:
@@ -113,6 +142,8 @@ class Filters:
     until: datetime | None = None  # excluded
     session: str | None = None
     now: datetime | None = None  # notes whose `expires_at` is not after this are left out like archived ones
+    foreign: bool | None = None  # True: only imported notes and those of read-only sources; False: only others
+    private: PrivateMarks | None = None  # notes that these cover are left out
 
     def admits(self, note: NoteRecord) -> bool:
         """Whether a note passes; every index engine must decide the same."""
@@ -127,6 +158,8 @@ class Filters:
             and (self.since is None or (date is not None and date >= self.since))
             and (self.until is None or (date is not None and date < self.until))
             and (self.now is None or note.expires_at is None or note.expires_at > self.now)
+            and (self.foreign is None or note.is_foreign is self.foreign)
+            and (self.private is None or not self.private.cover(note))
         )
 
 

@@ -53,7 +53,7 @@ _WITHOUT: dict[str, tuple[str, str, Any]] = {
     "names": ("retrievers", "drop_names", False),
     "spelling": ("retrievers", "respelled_terms", 0),
     **{part: ("fusion", part, 0.0) for part in ("lexical", "ceiling", "section", "neighbour", "unlisted")},
-    **{part: ("boosts", part, 0.0) for part in ("lead", "date", "time", "question")},
+    **{part: ("boosts", part, 0.0) for part in ("lead", "date", "time", "question", "foreign")},
 }
 """A part of the search → the field of SearchConfig, and the value there, that switches it off."""
 _MODES: dict[str, Mode] = {"words": "semantic", "dense": "keyword"}

@@ -226,8 +226,12 @@ class Index(ABC):
         """Notes of a generation in order of path, starting behind `after`."""
 
     @abstractmethod
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
+    def frequencies(self, terms: Sequence[str], filters: Filters | None = None) -> dict[str, int]:
         """In how many chunks each term occurs, word forms folded as in `lexical`."""
+
+    @abstractmethod
+    def count_chunks(self, filters: Filters) -> int:
+        """How many chunks pass."""
 
     def correct_spelling(self, term: str) -> str | None:  # noqa: ARG002 - for engines that can
         """The word one letter away from `term` that occurs in the most chunks. None if there is none, if `term` is

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
-from mcp_memory.recall import cutoff
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
+from mcp_memory.recall.cutoff import for_question
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, latest_first, note_excerpts, without_repeats
+from mcp_memory.recall.source_rank import PromptBars, with_foreign
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.confidence_config import UNSURE
+from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.text.escape_invisible import in_line
 from mcp_memory.text.language.terms import topic_asked_about
@@ -47,7 +48,7 @@ PAGE_SHARE = 0.6
 """The most of an answer that a topic's page may fill; the rest is for notes of other topics."""
 
 READ_DEADLINE_S = 10.0
-TOPIC_S = 2.0
+LOOK_S, TOPIC_S = 1.0, 2.0
 
 log = logging.getLogger(__name__)
 
@@ -96,13 +97,14 @@ class RecallAnswerer:
         page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
-        ranked = await self.searcher.rank(query, filters=filters, limit=most, is_prompt=is_prompt)
+        if is_prompt:
+            ranked, chosen = await self._fit_for_prompt(query, filters, most, PromptBars(phase, filters.project))
+        else:
+            ranked = await self.searcher.rank(query, filters=filters, limit=most)
+            chosen = for_question(ranked.passages, phase)
+        relevant = [chunk.passage for chunk in chosen]
         notices = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
-        # Without a prompt's meaning, the hits say too little about it: then the bar is that of a question.
-        least = phase.least_confidence if ranked.signs.wanting is not None else min(phase.least_confidence, UNSURE)
-        cut = cutoff.for_prompt if is_prompt else cutoff.for_question
-        relevant = cut(ranked.passages, phase)
-        if ranked.confidence < least or (ranked.passages and not relevant):
+        if is_prompt and not relevant:
             frame = self._frame("Relevant memories", budget_tokens, notices)
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded)
         note = await self.searcher.remark(ranked, filters)
@@ -116,6 +118,18 @@ class RecallAnswerer:
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded)
+
+    async def _fit_for_prompt(
+        self, prompt: str, filters: Filters, most: int, bars: PromptBars
+    ) -> tuple[RankedList, Sequence[RankedChunk]]:
+        """What answers a prompt: one's own passages, and foreign ones that it names, or that alone answer it."""
+        rank = partial(self.searcher.rank, prompt, limit=most, is_prompt=True)
+        ranked = await rank(filters=replace(filters, foreign=False))
+        told = bars.fitting(bars.answering(ranked))
+        others = replace(filters, foreign=True)
+        if await in_thread(lambda: self.index.count_chunks(others), deadline_s=LOOK_S, what="looking for imports"):
+            ranked, told = with_foreign(prompt, bars, ranked, told, await rank(filters=others))
+        return ranked, told
 
     async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from mcp_memory.models import Passage
 from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
@@ -14,18 +13,18 @@ FEWEST_TOKENS = 500
 """Of a question's answer, if so much is found."""
 
 
-def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[Passage]:
+def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[RankedChunk]:
     """Those that probably help with a prompt."""
     best = max((chunk.relevance for chunk in ranked), default=0.0)
     least = max(phase.least_relevance, phase.least_share * best)
-    return [chunk.passage for chunk in ranked if chunk.relevance >= least]
+    return [chunk for chunk in ranked if chunk.relevance >= least]
 
 
-def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[Passage]:
+def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[RankedChunk]:
     """Those in reach of the best, and as many more as `FEWEST_TOKENS` have room for: further ones rarely hold what a
     question asks for."""
     least = phase.least_share * ranked[0].score if ranked else 0.0
     before = accumulate((len(chunk.passage.chunk.text) for chunk in ranked), initial=0)
     room = FEWEST_TOKENS * CHARS_PER_TOKEN
     pairs = zip(ranked, before, strict=False)
-    return [chunk.passage for chunk, chars in pairs if chunk.score >= least or chars < room]
+    return [chunk for chunk, chars in pairs if chunk.score >= least or chars < room]

@@ -45,6 +45,8 @@ class BoostWeights:
     """The question asks when, and the entry names a time: +1 point of reciprocal rank on logs."""
     question: float = -0.15
     """The entry is itself a question, so it hardly answers one. From 0 to -.25 each step gains tenths of a point."""
+    foreign: float = -0.1
+    """It was imported or is in a read-only source, so that one's own words come first where both fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ def boosts(question: ParsedQuestion, passage: Passage, weights: BoostWeights) ->
         found["time"] = weights.time
     if is_question(chunk.text):
         found["question"] = weights.question
+    if note.is_foreign:
+        found["foreign"] = weights.foreign
     return found
 
 

@@ -13,6 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+import numpy as np
+
+from mcp_memory.index.base import ScoredRows
 from mcp_memory.models import Passage
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.text.language.identifiers import is_word_in, names_known, words_and_parts
@@ -123,6 +126,16 @@ def features(
         return ConfidenceFeatures(cosine=near)
     closest = coverage(frequencies, chunks, first[:1], meant=meant)
     return ConfidenceFeatures(closest, coverage(frequencies, chunks, first, with_log_headings=True, meant=meant), near)
+
+
+def first_of_class(best: Sequence[Passage], dense: ScoredRows) -> tuple[Sequence[Passage], float | None]:
+    """The first `TOGETHER` passages that are as foreign or as much one's own as the best, and the best cosine of such
+    ones: with the words of imported manuals beside one's own, any question would seem answered."""
+    first = [passage for passage in best if passage.note.is_foreign is best[0].note.is_foreign]
+    near = dense.scores
+    if len(first) < len(best):
+        near = near[np.isin(dense.ids, [passage.chunk_id for passage in first])]
+    return first[:TOGETHER], float(near[0]) if len(near) else None
 
 
 def confidence(signs: ConfidenceFeatures, config: ConfidenceConfig) -> float:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from math import inf
 from typing import Any
 
-from mcp_memory.models import Hit, NotePath, Passage
+from mcp_memory.models import Hit, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, boosts
 from mcp_memory.search.confidence import ConfidenceFeatures
 from mcp_memory.search.fusion import DENSE, FusionWeights, RetrieverRows
@@ -18,6 +19,34 @@ from mcp_memory.vault.note_file import original_of
 
 FIRST_READ = 2
 """How many times the wanted passages are read at first."""
+
+
+ORDERS = frozenset({"decision", "preference", "commitment"})
+
+
+class SourceRank(IntEnum):
+    """Whose words a note has, the weightiest first."""
+
+    STANDING = 0
+    """Standing orders, decisions, preferences and promises of the person."""
+    OWN = 1
+    LOG = 2
+    CAPTURED = 3
+    IMPORTED = 4
+    SOURCE = 5
+    """Of a read-only source."""
+
+
+def rank_of(note: NoteRecord) -> SourceRank:
+    """By state, path, id and kind."""
+    if note.state is NoteState.TRANSCRIPT:
+        return SourceRank.CAPTURED
+    if note.is_foreign:
+        return SourceRank.SOURCE if note.path.startswith("@") else SourceRank.IMPORTED
+    if note.is_log:
+        return SourceRank.LOG
+    is_order = note.always_load or note.kind in ORDERS or note.path == "MEMORY.md"
+    return SourceRank.STANDING if is_order else SourceRank.OWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +87,8 @@ class RankedList:
 def weigh(
     fused: Mapping[int, float], passages: Mapping[int, Passage], question: ParsedQuestion, weights: BoostWeights
 ) -> list[WeightedRow]:
-    """The passages, best first; of equals the newer one first, then by path, so that the order never depends on when
-    something was indexed."""
+    """The passages, best first; of equals the one of the weightier source first, then the newer one, then by path, so
+    that the order never depends on when something was indexed."""
     weighed: list[WeightedRow] = []
     for chunk, passage in passages.items():
         added = boosts(question, passage, weights)
@@ -186,7 +215,7 @@ def _date(passage: Passage) -> str | None:
     return when.date().isoformat() if when else None
 
 
-def _order(row: WeightedRow) -> tuple[float, float, str, int]:
+def _order(row: WeightedRow) -> tuple[float, int, float, str, int]:
     note = row.passage.note
     when = note.updated or note.created
-    return -round(row.score, 6), -when.timestamp() if when else 0.0, note.path, row.passage.ordinal
+    return -round(row.score, 6), rank_of(note), -when.timestamp() if when else 0.0, note.path, row.passage.ordinal

@@ -14,7 +14,7 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError, StillReading
 from mcp_memory.index.base import Index, Part, ScoredRows, Watermark
-from mcp_memory.models import Filters
+from mcp_memory.models import Filters, NoteState
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import ThreadPool
 from mcp_memory.search.index_warmup import IndexWarmup
@@ -225,13 +225,16 @@ class Retrievers:
             return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
 
         def ask(parts: dict[str, list[str]], mark: Watermark) -> KeywordRows:
-            counted = self._index.frequencies(words[: self._config.counted_terms])
+            # How rare a word is among one's own notes has nothing to do with what was imported.
+            of_class = None if filters.foreign is None else Filters(frozenset(NoteState), foreign=filters.foreign)
+            counted = self._index.frequencies(words[: self._config.counted_terms], of_class)
+            chunks = self._index.count_chunks(of_class) if of_class else mark.chunks
             frequencies = rarest(counted, self._config.rare_terms)
             meant, instead = self._respelled(frequencies, parts)
             chosen = [*frequencies, *instead]
             lexical = self._index.lexical(chosen, self._config.candidates, filters)
             section = self._index.lexical(chosen, self._config.section_candidates, filters, by="section")
-            return KeywordRows(lexical, section, frequencies, meant, mark.chunks)
+            return KeywordRows(lexical, section, frequencies, meant, chunks)
 
         try:
             found.keywords = await self.run(retrieve, "the keyword search")

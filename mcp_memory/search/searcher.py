@@ -26,7 +26,7 @@ from mcp_memory.models import FilteredOut, Filters, SearchResult
 from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
 from mcp_memory.search.classifier_training import TrainedClassifier
-from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, features, is_named
+from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, features, first_of_class, is_named
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.filters import admits, explain_no_hits, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
@@ -165,9 +165,9 @@ class Searcher:
                 break
         if checked.is_stale and self._freshness:
             self._freshness.request_sweep()
-        first, best = [row.passage for row in best[:TOGETHER]], best[:limit]
-        named = bool(keywords.frequencies) and is_named(asked, first)
-        cosine = float(dense.scores[0]) if dense and not named else None
+        first, cosine = first_of_class([row.passage for row in best], dense)
+        best, named = best[:limit], bool(keywords.frequencies) and is_named(asked, first)
+        cosine = None if named else cosine
         signs = features(
             first, keywords.frequencies, keywords.chunks, cosine=cosine, has_words=bool(words), meant=keywords.meant
         )

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from mcp_memory.errors import InvalidInput
-from mcp_memory.models import NoteId
+from mcp_memory.models import IMPORTED_ID, NoteId
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.transfer.item import ImportItem, ImportSource
-from mcp_memory.vault.note_import import BASE32, NO_TIME, SEAL_BLANK, SEAL_KEY
+from mcp_memory.vault.note_import import BASE32, SEAL_BLANK, SEAL_KEY
 
 
 def source_mark(source: ImportSource) -> str:
@@ -23,7 +23,7 @@ def source_mark(source: ImportSource) -> str:
 def imported_id(source: ImportSource, key: str) -> NoteId:
     """Returns the id of a source's note, which is the same each time."""
     own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
-    return NoteId(NO_TIME + source_mark(source) + own)
+    return NoteId(IMPORTED_ID + source_mark(source) + own)
 
 
 def seal_note(item: ImportItem, source: ImportSource, note_id: NoteId, origin: str) -> bytes:

@@ -10,13 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from mcp_memory.errors import PathRefused
+from mcp_memory.models import IMPORTED
 from mcp_memory.storage.path_rules import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, beside, fold, is_note, validate_new
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.links import Link, find_links, resolve
 from mcp_memory.transfer.item import ImportItem, ImportSource
-
-IMPORTED = "imported"
-"""The folder of all imports in the managed folder."""
 
 _NOT_EVERYWHERE = re.compile('[<>:"|?*\\\\/\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
 _ROOM_BYTES = MAX_COMPONENT_BYTES - 60

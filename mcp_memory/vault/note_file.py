@@ -228,6 +228,8 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
         kept["forgotten"] = _words(meta["forgotten"])
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with") if meta.get(ids)}
+    if str(meta.get("private") or "no").lower() not in {"no", "false"}:  # whatever it says, somebody meant it
+        kept["private"] = True
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
         kept["derived_from"] = _words(meta.get("derived_from"))

@@ -17,7 +17,7 @@ from enum import StrEnum
 from functools import partial
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import IMPORTED_ID, Etag, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.path_rules import beside, validate_new
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import etag_of
@@ -30,7 +30,6 @@ from mcp_memory.vault.note_store import NoteStore
 SEAL_KEY = "import_check"
 SEAL_BLANK = "0" * 16  # in place of the note's own digits while they are computed
 BASE32 = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-NO_TIME = "0" * 10  # the time in a ULID: an import makes the same id each time
 WRITERS = 4  # threads: a disk syncs several files in little more than the time of one
 _HEAD_BYTES = 80 * 1024  # more than any frontmatter that is read
 _FORM = re.compile(rb"^[ \t]*import_check: v1-([0-9a-f]{16})-([0-9a-f]{16})[ \t]*\r?$", re.MULTILINE)
@@ -56,7 +55,7 @@ class ImportSeal:
 
 def mark_in(note_id: str) -> str | None:
     """The part of an imported note's id that identifies its source; None for other notes."""
-    is_ours = len(note_id) == 26 and note_id.startswith(NO_TIME) and set(note_id) <= set(BASE32)
+    is_ours = len(note_id) == 26 and note_id.startswith(IMPORTED_ID) and set(note_id) <= set(BASE32)
     return note_id[10:16] if is_ours else None
 
 

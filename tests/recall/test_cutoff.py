@@ -20,8 +20,8 @@ def ranked(*scores: float, chars: int = 400, relevance: tuple[float, ...] = ()) 
     ]
 
 
-def ids(passages: list[Passage]) -> list[int]:
-    return [passage.chunk_id for passage in passages]
+def ids(found: list[RankedChunk]) -> list[int]:
+    return [chunk.passage.chunk_id for chunk in found]
 
 
 def test_a_question_is_answered_by_what_is_in_reach_of_the_best() -> None:

@@ -23,7 +23,20 @@ import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
 from mcp_memory.index.base import Delete, Generation, Index, IndexedChunk, Upsert
-from mcp_memory.models import Chunk, Conflict, Etag, Filters, NoteId, NotePath, NoteRecord, NoteState, Scored, TextHash
+from mcp_memory.models import (
+    IMPORTED_ID,
+    Chunk,
+    Conflict,
+    Etag,
+    Filters,
+    NoteId,
+    NotePath,
+    NoteRecord,
+    NoteState,
+    PrivateMarks,
+    Scored,
+    TextHash,
+)
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -346,6 +359,37 @@ class IndexContract:
         assert [record.path for record in index.notes(EVERY_STATE)] == ["a.md", "b.md", "d.md", "c.md"]
         assert [record.path for record in index.notes(EVERY_STATE, limit=1)] == ["a.md"]
         assert [record.path for record in index.scan(generation.number, NotePath("a.md"), 2)] == ["b.md", "c.md"]
+
+    def test_imported_and_private_notes_can_be_left_out(self, index: Index) -> None:
+        foreign: dict[str, dict[str, Any]] = {
+            "imported/x/a.md": {},
+            "Agent/imported/x/b.md": {},
+            "moved.md": {"id": f"{IMPORTED_ID}X1"},
+            "@docs/c.md": {},
+        }
+        private: dict[str, dict[str, Any]] = {
+            "head.md": {"meta": {"private": True}}, "private/a.md": {}, "notes/private/b.md": {}, "health/a.md": {},
+            "kind.md": {"kind": "diary"}, "tag.md": {"tags": ("money", "x")},
+        }  # fmt: skip
+        own: dict[str, dict[str, Any]] = {
+            "a.md": {"title": '"private":true'}, "private.md": {}, "notes/health/a.md": {}, "importedx/a.md": {},
+            "memory/2026-01-01.md": {"is_log": True, "tags": ("money",)}, "tags.md": {"tags": ("moneys",)},
+        }  # fmt: skip
+        notes = foreign | private | own
+        start(index, [make_upsert(path, ["alpha"], **values) for path, values in notes.items()])
+        marks = PrivateMarks(("private/", "/health/"), frozenset({"diary"}), frozenset({"money"}))
+        for filters, wanted in (
+            (Filters(foreign=True), {*foreign}),
+            (Filters(foreign=False), {*private, *own}),
+            (Filters(private=marks), {*foreign, *own}),
+            (Filters(private=PrivateMarks()), {*notes} - {"head.md"}),
+            (Filters(foreign=False, private=marks), {*own}),
+        ):
+            assert {str(note.path) for note in index.notes(filters)} == wanted
+            assert {path for path, values in notes.items() if filters.admits(make_note(path, **values))} == wanted
+            assert all(found == wanted for found in _paths_found(index, filters).values())
+            assert index.frequencies(["alpha", "beta"], filters) == {"alpha": len(wanted), "beta": 0}
+            assert index.count_chunks(filters) == len(wanted)
 
     # -- keywords ----------------------------------------------------------------------------------------------
     def test_a_chunk_outranks_its_neighbour_and_a_repeated_word_a_single_one(self, index: Index) -> None:

@@ -63,7 +63,7 @@ def evaluate(
     "outdated"?, "project"?}); for prompts, what an agent is told with each is measured too. The vault is copied, and
     indexed with your configuration in a folder of its own; your vault and its daemon are left alone. Figures come with
     their 95 % confidence interval. PART is words, dense, names, spelling, lexical, ceiling, section, neighbour,
-    unlisted, or a boost: lead, date, time, question.
+    unlisted, or a boost: lead, date, time, question, foreign.
 
     \b
     mcp-memory eval sets/docs                          the table

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from mcp_memory.index.keywords.segment import Some
 
+    Ids, Mask = NDArray[np.int64], NDArray[np.bool_]
+
 K1, B = 1.2, 0.75
 
 _MOST_WORDS = 16
@@ -117,9 +119,13 @@ class TermCorpus:
             here |= part.segment.own.contains(keys)
         return here
 
-    def frequency(self, keys: Sequence[int]) -> int:
-        """In how many chunks all of the keys occur."""
-        return sum(_holding(part, keys) for part in self.parts) if keys else 0
+    def frequency(self, keys: Sequence[int], admitted: Callable[[Ids], Mask] | None = None) -> int:
+        """In how many chunks, of those `admitted`, all of the keys occur."""
+        return sum(_holding(part, keys, admitted) for part in self.parts) if keys else 0
+
+    def count(self, admitted: Callable[[Ids], Mask]) -> int:
+        """How many chunks are admitted."""
+        return sum(int(np.count_nonzero(part.alive & admitted(part.segment.chunks))) for part in self.parts)
 
     @cached_property
     def _chunk_scale(self) -> _Scale:
@@ -184,8 +190,9 @@ def _idf(holding: int, total: int) -> float:
     return max(math.log((max(total, holding) - holding + 0.5) / (holding + 0.5)), _LEAST_IDF)
 
 
-def _holding(part: TermPart, keys: Sequence[int]) -> int:
+def _holding(part: TermPart, keys: Sequence[int], admitted: Callable[[Ids], Mask] | None) -> int:
     rows = part.segment.own.rows_and_counts(keys[0])[0]
     for key in keys[1:]:
         rows = np.intersect1d(rows, part.segment.own.rows_and_counts(key)[0], assume_unique=True)
-    return int(np.count_nonzero(part.alive[rows]))
+    held = part.alive[rows]
+    return int(np.count_nonzero(held & admitted(part.segment.chunks[rows]) if admitted else held))

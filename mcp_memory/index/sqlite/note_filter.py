@@ -17,11 +17,11 @@ import numpy as np
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
-from mcp_memory.models import Filters
+from mcp_memory.models import IMPORTED, IMPORTED_ID, Filters, PrivateMarks
 from mcp_memory.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime
 
     from numpy.typing import NDArray
@@ -57,7 +57,30 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
             add(f"date {comparison} ?", bound)
     if (now := microseconds(filters.now)) is not None:
         add("(expires IS NULL OR expires > ?)", now)
+    if filters.foreign is not None:
+        not_in = "" if filters.foreign else "NOT "
+        add(
+            f"{not_in}(substr(path, 1, 1) = '@' OR substr(id, 1, ?) = ? OR instr('/' || path, ?) > 0)",
+            len(IMPORTED_ID), IMPORTED_ID, f"/{IMPORTED}/",
+        )  # fmt: skip
+    if filters.private is not None:
+        _leave_out(tables, filters.private, add)
     return " AND ".join(clauses), values
+
+
+def _leave_out(tables: Tables, private: PrivateMarks, add: Callable[..., None]) -> None:
+    # Finding these keys takes a tenth of parsing the record; quotes within a text are escaped there.
+    add("instr(record, ?) = 0", '"private":true')
+    for folder in private.folders:
+        if folder.startswith("/"):
+            add("instr('/' || path, ?) <> 1", bindable(folder))
+        else:
+            add("instr('/' || path, ?) = 0", f"/{bindable(folder)}")
+    if private.kinds:
+        add(f"kind NOT IN ({_marks(private.kinds)})", *sorted(map(bindable, private.kinds)))
+    for tag in sorted(private.tags):
+        tagged = f"number IN (SELECT number FROM {tables.tags} WHERE tag = ?)"
+        add(f"(instr(record, ?) > 0 OR NOT {tagged})", '"is_log":true', bindable(tag))
 
 
 @dataclass(frozen=True)

@@ -173,9 +173,14 @@ class SqliteIndex(ConflictTable):
                 return ScoredRows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
 
-    def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
-        with self._corpus() as (_, corpus):
-            return {term: corpus.frequency(any_of(term)) for term in terms}
+    def frequencies(self, terms: Sequence[str], filters: Filters | None = None) -> dict[str, int]:
+        with self._corpus() as (now, corpus):
+            admitted = self._admitted(now, filters).mask if now and filters else None
+            return {term: corpus.frequency(any_of(term), admitted) for term in terms}
+
+    def count_chunks(self, filters: Filters) -> int:
+        with self._corpus() as (now, corpus):
+            return corpus.count(self._admitted(now, filters).mask) if now else 0
 
     def correct_spelling(self, term: str) -> str | None:
         spellings, keys = keys_nearby(term)
@@ -199,23 +204,18 @@ class SqliteIndex(ConflictTable):
     # -- notes and passages ------------------------------------------------------------------------------------
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
         with self._snapshot() as now:
-            if now is None:
-                return {}
-            found = row_reader.passages_by_id(now.connection, now.tables, chunk_ids)
+            found = row_reader.passages_by_id(now.connection, now.tables, chunk_ids) if now else ()
             return {passage.chunk_id: passage for passage in found}
 
     def passages(self, path: NotePath) -> list[Passage]:
         with self._snapshot() as now:
-            if now is None:
-                return []
-            return list(row_reader.passages_of_note(now.connection, now.tables, path))
+            return list(row_reader.passages_of_note(now.connection, now.tables, path)) if now else []
 
     def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
         column = "content" if key == "content_hash" else key
         with self._snapshot() as now:
-            if now is None:
-                return []
-            return row_reader.records(now.connection, now.tables, f"{column} = ? ORDER BY path", [bindable(value)])
+            order = f"{column} = ? ORDER BY path"
+            return row_reader.records(now.connection, now.tables, order, [bindable(value)]) if now else []
 
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         with self._snapshot() as now:

@@ -1,0 +1,90 @@
+"""Whose words a prompt is told: one's own before imported ones, those of its project, and nothing private."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.config import EngineConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.evaluation.context import context_figures
+from mcp_memory.evaluation.report import OVERALL
+from mcp_memory.evaluation.running import brief
+from mcp_memory.evaluation.sets import read_set
+from mcp_memory.search.searcher import SearchConfig
+from tests.eval.documents import documents
+from tests.support.briefings import told
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+CHANGES = Path(__file__).parents[1] / "eval" / "changes"
+MANUAL = "id: 0000000000GA405C7HC5F0EN{at:02}\nkind: reference\nsource: obsidian"
+OWN = {
+    "fact/limit": "# Limit of Bringo\n\nOur contract with Bringo allows 20 requests per second.",
+    "fact/cat": "# The cat's tablets\n\nThe cat gets half a tablet of thyroxine each morning.",
+}
+IMPORTED = {
+    "Bringo partner handbook": "The partner plan allows 50 requests per second, the starter plan 2.",
+    "VAT checker": "E4021: the service of the member state cannot be reached.",
+    "Uploads": "nginx refuses bodies above `client_max_body_size`, which is 1 MB if nothing is set.",
+}
+
+
+@asynccontextmanager
+async def opened(folder: Path, models: Path, notes: dict[str, str]) -> AsyncGenerator[Engine]:
+    world = World(folder / "vault", folder / "state", models)
+    for name, text in notes.items():
+        world.write(f"{name}.md", text)
+    async with world.engine(embedder=EmbedderConfig(), search=SearchConfig()) as engine:
+        await engine.parts.model.train_classifier()
+        yield engine
+
+
+def with_imports() -> dict[str, str]:
+    own = {f"notes/{name}": text for name, text in OWN.items()}
+    return own | {
+        f"imported/obsidian-handbook/{title}": f"---\n{MANUAL.format(at=at)}\n---\n\n# {title}\n\n{text}\n"
+        for at, (title, text) in enumerate(IMPORTED.items(), 10)
+    }
+
+
+async def test_own_words_answer_instead_of_imported_ones(tmp_path: Path, model_cache: Path) -> None:
+    async with opened(tmp_path, model_cache, with_imports()) as engine:
+        prompt = "how many requests per second does Bringo allow us?"
+        assert "20 requests" in (answer := await told(engine, "s", prompt)) and "50 requests" not in answer
+        found = await engine.search(prompt)
+        assert [hit.path.split("/")[0] for hit in found.hits[:2]] == ["notes", "imported"], "a question finds both"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "words"),
+    [
+        ("what does the Bringo partner handbook say about requests per second?", "50 requests"),  # by its title
+        ("E4021", "member state"),  # by an identifier
+        ("what does nginx do with large bodies if client_max_body_size is not set?", "1 MB"),  # nothing else answers
+    ],
+)
+async def test_imported_words_are_told_where_they_are_named_or_alone(
+    prompt: str, words: str, tmp_path: Path, model_cache: Path
+) -> None:
+    async with opened(tmp_path, model_cache, with_imports()) as engine:
+        assert words in await told(engine, "s", prompt)
+
+
+async def test_two_hundred_imported_documents_change_nothing(tmp_path: Path, model_cache: Path) -> None:
+    prompts = read_set(CHANGES / "prompts.jsonl")
+    assert documents(tmp_path / "documents") == 200
+    config = EngineConfig(tmp_path, tmp_path, model_cache)
+    alone, among = [
+        context_figures(await brief(which, config, tmp_path / which.name, print))[OVERALL].metrics
+        for which in (prompts, prompts.among(tmp_path / "documents"))
+    ]
+    for metric, figure in alone.items():
+        if metric not in {"tokens", "outdated_unmarked"}:
+            assert among[metric].mean >= figure.mean - 0.05, metric
+    assert among["tokens"].mean <= 1.1 * alone["tokens"].mean
