@@ -179,6 +179,7 @@ class Passage:
     ordinal: int  # 0-based position of the chunk in its note; neighbours are ordinal ± 1
     chunk: Chunk
     note: NoteRecord
+    remark: str = ""  # what a reader must know of it, such as what held before
 
     @property
     def shown_id(self) -> NoteId:
@@ -200,6 +201,7 @@ class Hit:
     date: str | None
     score: float  # 0 to 1, comparable between queries
     snippet: str
+    contradicted_by: NoteId | None = None  # a newer note or log entry that says otherwise; nobody has decided
     explain: Mapping[str, Any] | None = None
 
 

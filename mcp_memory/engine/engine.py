@@ -93,7 +93,9 @@ class Engine:
             is_prompt=is_prompt,
         )  # fmt: skip
         reasons = (result.degraded, parts.freshness.describe_lag() or stale)
-        return replace(result, degraded="; ".join(filter(None, reasons)) or None)
+        newer = {hit.id: conflict.newer for hit in result.hits if (conflict := parts.conflicts.newer_of(hit.id))}
+        hits = tuple(replace(hit, contradicted_by=newer.get(hit.id)) for hit in result.hits)
+        return replace(result, hits=hits, degraded="; ".join(filter(None, reasons)) or None)
 
     @_takes(RecallRequest)
     async def recall(self, request: RecallRequest) -> str:

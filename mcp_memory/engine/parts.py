@@ -37,6 +37,7 @@ from mcp_memory.models import Filters, NotePath, NoteRecord
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
+from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
@@ -77,7 +78,9 @@ class EngineParts:
         self.watcher = Watcher(self._sweep, config.watch)
         self.freshness = Freshness(vault, self.writer, config.chunking, self.indexer, self.watcher, self.health)
         self.searcher = Searcher(index, self.model, config.search, clock, self.freshness)
-        self.answerer = RecallAnswerer(vault, index, self.searcher, config.recall, clock)
+        self.answerer = RecallAnswerer(
+            vault, index, self.searcher, config.recall, clock, CurrentValues(index, self.conflicts)
+        )
         seen = SeenPassages(config.state / "given")
         candidates = CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, candidates, clock)

@@ -40,8 +40,9 @@ def search_payload(result: SearchResult) -> Payload:
 
 def _hit_payload(hit: Hit) -> Payload:
     payload = {**asdict(hit), "score": round(hit.score, 3)}
-    if hit.explain is None:
-        del payload["explain"]
+    for name in ("explain", "contradicted_by"):
+        if payload[name] is None:
+            del payload[name]
     return payload
 
 

@@ -14,6 +14,7 @@ from itertools import groupby
 from time import monotonic
 
 from mcp_memory.conflicts.detector import Claim, Contradiction, find_contradiction
+from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage
@@ -27,21 +28,25 @@ MAX_PASSAGES = 8
 """A note with more is a document."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
+DETECTOR = 1
+"""Increment it when notes have to be compared again, because the detector judges them differently."""
 CLOCKS_DIFFER = timedelta(days=1)
 
-_LABELS = re.compile(r"^[0-9:]+\s*|\s*\((?:project|tags):.*\)$")
+_HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class StatedClaim:
-    """A claim, where it stands, and when it was made; `compatible`: ids of what it holds beside."""
+    """A claim, where it stands, and when it was made; `compatible`: ids of what it holds beside. What was imported
+    counts as older than one's own words."""
 
     id: NoteId
     path: NotePath
     claim: Claim
     when: datetime | None = None
     compatible: frozenset[str] = frozenset()
+    is_foreign: bool = False
 
     def holds_beside(self, other: StatedClaim) -> bool:
         return other.id in self.compatible or self.id in other.compatible
@@ -54,6 +59,8 @@ class ConflictScan:
         self._index, self._writer, self._clock = index, writer, clock
         self._is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
+        self._by_older: dict[NoteId, Conflict] = {}
+        self._by_newer: dict[NoteId, Conflict] = {}
         writer.listeners.append(self._notes_changed)
 
     async def scan(self, seconds: float = SCAN_S) -> None:
@@ -61,7 +68,11 @@ class ConflictScan:
         until = monotonic() + seconds
         while self._is_due and monotonic() < until:
             self._is_due = False
-            self._is_due |= await in_thread(self._scan, deadline_s=60, what="comparing notes")
+            try:
+                self._is_due |= await in_thread(self._scan, deadline_s=60, what="comparing notes")
+            except IndexReplaced:  # the next sweep fills the new one
+                self._is_due = True
+                return
 
     def contradicted_by(self, claim: Claim, when: datetime | None = None) -> list[tuple[StatedClaim, Contradiction]]:
         """What a new statement contradicts, the latest first. Raises IndexUnavailable."""
@@ -72,12 +83,19 @@ class ConflictScan:
 
     def newer_of(self, note_id: NoteId) -> Conflict | None:
         """The conflict with the latest statement that contradicts this one, directly or through others; circles end."""
-        by_older = {conflict.older: conflict for conflict in self.open_conflicts}
+        by_older = self._by_older
         found, seen = by_older.get(note_id), {note_id}
         while found and found.newer not in seen and (further := by_older.get(found.newer)):
             seen.add(found.newer)
             found = replace(further, older=found.older, older_path=found.older_path, before=found.before)
         return found
+
+    def older_than(self, note_id: NoteId) -> Conflict | None:
+        """The conflict with the latest statement that this one contradicts."""
+        return self._by_newer.get(note_id)
+
+    def concerns(self, note_id: NoteId) -> bool:
+        return note_id in self._by_older or note_id in self._by_newer
 
     def claims_of(self, path: NotePath) -> list[StatedClaim]:
         """What a note or log states; nothing for a document, or for what counts no more."""
@@ -95,7 +113,8 @@ class ConflictScan:
 
     def _scan(self) -> bool:
         """Whether there is more to do."""
-        compared, etags = self._index.compared(), self._writer.indexed_etags
+        compared = self._index.compared()
+        etags = {path: Etag(f"{etag} {DETECTOR}") for path, etag in self._writer.indexed_etags.items()}
         todo = [path for path, etag in etags.items() if compared.get(path) != etag]
         done = dict[NotePath, Etag | None].fromkeys(path for path in compared if path not in etags)
         found: list[Conflict] = []
@@ -106,7 +125,12 @@ class ConflictScan:
             done[path] = etags[path]
         if done:
             self._index.put_conflicts(done, found)
-        self.open_conflicts = sorted(self._index.conflicts(), key=lambda conflict: conflict.newer_at)
+        known = self._index.conflicts()
+        dates = {conflict.newer: conflict.newer_at for conflict in known}
+        self.open_conflicts = sorted(known, key=lambda conflict: conflict.newer_at)
+        self._by_older = {conflict.older: conflict for conflict in self.open_conflicts}
+        by_date_of_older = sorted(known, key=lambda conflict: dates.get(conflict.older, ""))
+        self._by_newer = {conflict.newer: conflict for conflict in by_date_of_older}
         return bool(todo)
 
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
@@ -128,7 +152,7 @@ class ConflictScan:
             yield from (stated for stated in self.claims_of(path) if stated.id in wanted)
 
     def _compared(self, one: StatedClaim, two: StatedClaim) -> tuple[StatedClaim, StatedClaim, Contradiction] | None:
-        older, newer = sorted((one, two), key=lambda stated: (self._date(stated), stated.id == "", stated.id))
+        older, newer = sorted((one, two), key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
         if older.holds_beside(newer) or (older.claim.project and not newer.claim.project):
             return None  # what is said in general leaves what was said for one project as it is
         why = find_contradiction(older.claim, newer.claim)
@@ -147,11 +171,12 @@ def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedClaim | Non
     note, marks = first.note, _words(first.note.meta.get("compatible_with", ()))
     if not note.is_log:
         claim = Claim(text, note.title, note.kind, note.project)
-        return StatedClaim(note.id, note.path, claim, note.updated or note.created, frozenset(marks))
+        return StatedClaim(note.id, note.path, claim, note.updated or note.created, frozenset(marks), note.is_foreign)
     if entry is None:
         return None
-    heading = next((head for head in first.chunk.headings if _LABELS.match(head)), "")
-    claim = Claim(text, _LABELS.sub("", _LABELS.sub("", heading)), note.kind, logs.labels([heading]).project)
+    headings = [(head, match["title"]) for head in first.chunk.headings if (match := _HEADING.match(head))]
+    heading, title = headings[0] if headings else ("", "")
+    claim = Claim(text, title, note.kind, logs.labels([heading]).project)
     clock = time.fromisoformat(first.chunk.time or "00:00")
     when = note.created and note.created.replace(hour=clock.hour, minute=clock.minute)
     beside = frozenset(mark.removeprefix(f"{entry}=") for mark in marks if mark.startswith(f"{entry}="))

@@ -13,6 +13,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
+from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, latest_first, note_excerpts, without_repeats
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
@@ -77,6 +78,7 @@ class RecallAnswerer:
     searcher: Searcher
     config: RecallConfig
     clock: Callable[[], datetime]
+    current: CurrentValues
 
     @property
     def topics(self) -> TopicPages:
@@ -107,6 +109,7 @@ class RecallAnswerer:
         if is_prompt and not relevant:
             frame = self._frame("Relevant memories", budget_tokens, notices)
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded)
+        relevant = await self.current.replace_older(relevant, filters, query)
         note = await self.searcher.remark(ranked, filters)
         notices += [f"Note: {note}."] if note else []
         frame = self._frame("Relevant memories", budget_tokens, notices, "" if known else WHOLE_NOTE)

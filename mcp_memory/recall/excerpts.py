@@ -55,7 +55,8 @@ class Excerpt:
 def excerpt_of(passage: Passage) -> Excerpt:
     chunk, note = passage.chunk, passage.note
     heading = heading_of(note, chunk.headings or (note.title,))
-    return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, heading, kind_and_dates(note), chunk.start)
+    about = " · ".join(fact for fact in (kind_and_dates(note), passage.remark) if fact)
+    return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, heading, about, chunk.start)
 
 
 def heading_of(note: NoteRecord, headings: Sequence[str]) -> str:

@@ -28,9 +28,10 @@ _HIT = _object(
         "date": {"anyOf": [_STRING, {"type": "null"}]},
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
+        "contradicted_by": _string("A newer note that says otherwise; nobody has decided yet."),
         "explain": {"type": "object"},
     },
-    optional=("explain",),
+    optional=("contradicted_by", "explain"),
 )
 
 SEARCH_SCHEMA = _object(

@@ -168,6 +168,7 @@ def _search_lines(found: Payload) -> Iterator[str]:
     for number, hit in enumerate(found["hits"], 1):
         snippet = hit["snippet"].strip("\n")
         facts = [f"id {hit['id']}", hit["date"] or "", _place(hit), hit["kind"]]
+        facts += [f"contradicted by {hit['contradicted_by']}"] if "contradicted_by" in hit else []
         title = [] if in_line(hit["title"]) in in_line(snippet) else [in_quotes(hit["title"])]
         yield f"{number}. {' · '.join([*(in_line(fact) for fact in facts if fact), *title])}"
         yield quoted(snippet if len(snippet) <= SNIPPET_CHARS else f"{snippet[:SNIPPET_CHARS]} …")

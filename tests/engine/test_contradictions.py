@@ -93,3 +93,39 @@ async def test_what_both_hold_says_so_in_the_file(world: World) -> None:
         world.write("notes/two.md", two.replace("compatible_with: [ONE]\n", "").encode())
         await engine.perform("reconcile", {})
         assert engine.parts.conflicts.open_conflicts
+
+
+async def test_an_agent_is_told_the_newer_value_alone_and_what_held_before(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append(PORT, kind="fact", project="shop")
+        world.later(hours=1)
+        await engine.append(OTHER_PORT, kind="fact", project="shop", source="codex")
+        await engine.perform("reconcile", {})
+        told = await engine.recall("which port does the billing gateway listen on?", project="shop")
+        assert OTHER_PORT in told and PORT not in told
+        assert "before: 8087, until 2026-11-21 by codex; not confirmed" in told
+        told = await engine.recall("which port did the billing gateway listen on before?", project="shop")
+        assert PORT in told and "outdated since 2026-11-21, not confirmed" in told
+        hits = {hit.id: hit for hit in (await engine.search("billing gateway port", project="shop")).hits}
+        assert hits[old.id].contradicted_by in hits
+
+
+async def test_a_general_note_holds_where_only_another_project_changed_it(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("The line length of code is 88.", kind="preference")
+        world.later(hours=1)
+        await engine.append("The line length of code is 100 now.", kind="preference", project="shop")
+        await engine.perform("reconcile", {})
+        assert "is 88" in await engine.recall("what is the line length of code?", project="depot")
+        assert "is 88" not in await engine.recall("what is the line length of code?", project="shop")
+
+
+async def test_an_entry_of_a_project_in_a_shared_log_replaces_that_projects_note(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("The nightly job of billing runs at 02:00.", kind="fact", project="shop")
+        world.later(hours=1)
+        log = await engine.append("- The nightly job of billing now runs at 04:30.", kind="log", project="shop")
+        assert [one.id for one in log.contradicts] == [old.id]
+        await engine.perform("reconcile", {})
+        told = await engine.recall("when does the nightly job of billing run?", project="shop")
+        assert "04:30" in told and "before: 02:00" in told and "runs at 02:00" not in told

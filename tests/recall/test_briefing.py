@@ -63,7 +63,7 @@ async def test_a_session_hears_a_passage_once_until_its_context_is_emptied(world
         assert PORT in await told(engine, "s", QUESTION)
         assert await told(engine, "s", QUESTION) == ""
         assert PORT in await told(engine, "another", QUESTION)
-        await engine.append("The staging database listens on port 6000 since November.", kind="fact")
+        await engine.append("The replica of the staging database listens on port 6000.", kind="fact")
         more = await told(engine, "s", QUESTION)
         assert "6000" in more and PORT not in more
     async with world.engine() as engine:

@@ -1,0 +1,70 @@
+"""Puts the newer of two notes that contradict each other in place of the older one, and says what held before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from mcp_memory.conflicts.change_words import HISTORY
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.conflict_scan import ConflictScan
+from mcp_memory.models import Conflict, Filters, NoteId, Passage
+from mcp_memory.runtime.threads import in_thread
+
+LOOK_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentValues:
+    """What agents are told until a person or an agent decides."""
+
+    index: Index
+    conflicts: ConflictScan
+
+    async def replace_older(self, passages: Sequence[Passage], filters: Filters, query: str) -> list[Passage]:
+        """The passages in their order, each older statement replaced by the newest one that contradicts it; a query
+        that asks how it was before gets both. An older one stays where the newer one is of another project or from
+        after `filters.until`. Raises IndexUnavailable."""
+        if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
+            return list(passages)
+        keeps_older = HISTORY.search(query) is not None
+
+        def look() -> list[Passage]:
+            found = (one for passage in passages for one in self._current(passage, filters, keeps_older=keeps_older))
+            return list({one.chunk_id: one for one in found}.values())
+
+        return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
+
+    def holds(self, note_id: NoteId, filters: Filters) -> bool:
+        """Whether nothing newer contradicts the note."""
+        conflict = self.conflicts.newer_of(note_id)
+        return conflict is None or not self._newest(conflict, filters)
+
+    def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
+        conflict = self.conflicts.newer_of(passage.shown_id)
+        newest = self._newest(conflict, filters) if conflict else []
+        if conflict and newest and keeps_older:
+            yield replace(passage, remark=f"outdated since {conflict.newer_at[:10]}, not confirmed: {conflict.newer}")
+        for one in newest or [passage]:
+            older = self.conflicts.older_than(one.shown_id)
+            yield replace(one, remark=self._remark(older, one, filters)) if older else one
+
+    def _newest(self, conflict: Conflict, filters: Filters) -> list[Passage]:
+        if filters.until and datetime.fromisoformat(conflict.newer_at) >= filters.until:
+            return []
+        told = Filters(project=filters.project, now=filters.now, private=filters.private)
+        found = [
+            one
+            for one in self.index.passages(conflict.newer_path)
+            if one.shown_id == conflict.newer and told.admits(one.note)
+        ]
+        telling = [one for one in found if conflict.after and conflict.after in one.chunk.text]
+        return (telling or found)[:1]
+
+    def _remark(self, conflict: Conflict, newer: Passage, filters: Filters) -> str:
+        older = self.index.note(conflict.older_path)
+        if older is None or (filters.private and filters.private.cover(older)):
+            return ""
+        by = f" by {newer.note.source}" if newer.note.source else ""
+        return f"before: {conflict.before}, until {conflict.newer_at[:10]}{by}; not confirmed"
