@@ -95,7 +95,7 @@ class NoteRecord:
     created: datetime | None = None
     updated: datetime | None = None  # aware; a daily log's day at midnight. `updated or created` is the note's date
     expires_at: datetime | None = None
-    always_load: bool = False  # decided by its folder alone: anyone may have written its frontmatter
+    always_load: bool = False  # its folder or its head says so; anyone may have written a head: ask the Provenance
     content_hash: str = ""  # sha256 of the body without outer white space; equal for equal content
     is_log: bool = False
     problem: str | None = None  # why part of the file was not used (broken YAML, invalid UTF-8 …)
@@ -141,6 +141,7 @@ class Filters:
     since: datetime | None = None  # by the note's date (for logs, the day); aware; included
     until: datetime | None = None  # excluded
     session: str | None = None
+    always_load: bool = False  # only those that ask to be in every session
     now: datetime | None = None  # notes whose `expires_at` is not after this are left out like archived ones
     foreign: bool | None = None  # True: only imported notes and those of read-only sources; False: only others
     private: PrivateMarks | None = None  # notes that these cover are left out
@@ -155,6 +156,7 @@ class Filters:
             and (not self.tags or self.tags <= set(note.tags))
             and (self.project is None or note.project in (None, self.project))
             and (self.session is None or note.session == self.session)
+            and (note.always_load or not self.always_load)
             and (self.since is None or (date is not None and date >= self.since))
             and (self.until is None or (date is not None and date < self.until))
             and (self.now is None or note.expires_at is None or note.expires_at > self.now)

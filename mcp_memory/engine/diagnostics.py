@@ -39,6 +39,8 @@ class VaultFacts:
     root: str
     paths: Sequence[str]
     ids: Mapping[NotePath, NoteId]
+    unheeded: Sequence[NotePath] = ()
+    """Notes whose head says `always_load` without your consent."""
     problems: Sequence[Problem] = ()
     faults: Sequence[Problem] = ()
     overcome: Sequence[Problem] = ()
@@ -133,6 +135,9 @@ def _lost(lost: Sequence[LostEntry]) -> Iterator[Finding]:
 def _files(facts: VaultFacts) -> Iterator[Finding]:
     for problem in facts.problems:
         yield Finding("warning", f"{problem.path}: {problem.reason}", "repair or remove the file; the rest is indexed")
+    for path in facts.unheeded:
+        what = f"{path} says always_load, but this installation didn't write it: no session starts with it"
+        yield Finding("info", what, f"if you want that: mcp-memory adopt {shlex.quote(path)}, or edit it")
     for left in facts.leftovers:
         file = shlex.quote(f"{facts.root}/{left.path}")
         yield Finding("warning", f"{left.path}: {left.reason}", f"look at it (less {file}), keep what you need, rm it")

@@ -44,14 +44,15 @@ async def fix(parts: EngineParts) -> list[str]:
 def _facts(parts: EngineParts) -> VaultFacts:
     admin, indexer, vault, health = parts.admin, parts.indexer, parts.vault, parts.health
     try:
-        ids, fault = {record.path: record.id for record in admin.tree()}, []
+        notes, fault = admin.tree(), []
     except IndexUnavailable as error:
-        ids, fault = {}, [Problem("index", error.message)]
+        notes, fault = [], [Problem("index", error.message)]
     model, wants_vectors = parts.model, parts.config.embedder.provider != "none"
     return VaultFacts(
         root=str(vault.roots().get("", "")),
         paths=sorted(vault.list().files),
-        ids=ids,
+        ids={note.path: note.id for note in notes},
+        unheeded=[note.path for note in notes if note.always_load and not vault.provenance.is_standing_order(note)],
         problems=list(parts.writer.problems.values()),
         faults=[*health.faults.values(), *fault],
         overcome=admin.index_problems,

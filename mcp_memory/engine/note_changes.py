@@ -148,9 +148,15 @@ async def edit_note(parts: EngineParts, place: Place, text: str, expected: str |
     same call tells what became of it."""
     deadline_s = parts.config.vault.write_deadline_s
     until = monotonic() + deadline_s
-    edited = await in_thread(
-        lambda: parts.vault.editing.edit(*place, text, expected), deadline_s=deadline_s, what="changing the note"
-    )
+    vault = parts.vault
+
+    def change() -> WriteResult:
+        edited = vault.editing.edit(*place, text, expected)
+        if edited.file.record.always_load:  # you have just seen its head, and want it so
+            vault.provenance.adopt(edited.file)
+        return edited
+
+    edited = await in_thread(change, deadline_s=deadline_s, what="changing the note")
     record = edited.file.record
     note_id = NoteId(f"{record.path}#{edited.entry}") if edited.entry else record.id
     return Receipt(note_id, record.path, record.etag, edited.outcome, await _index(parts, edited, None, until))

@@ -137,17 +137,20 @@ class Memory:
         session: str | None = None,
         expires: datetime | str | None = None,
         path: str | None = None,
+        section: str | None = None,
         source: str | None = NAME,
         created: datetime | str | None = None,
         once: bool = False,
     ) -> Receipt:
         """Store one note or log entry, durably; the same content again returns the first, with `once` also where that
-        was forgotten or replaced, unless `created` is after that. `created`: its date, if not now. Raises
-        InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
+        was forgotten or replaced, unless `created` is after that. `created`: its date, if not now. `section`: with
+        `path="MEMORY.md"`, the heading below which an entry is added. Raises InvalidInput, Refused, AlreadyExists (for
+        `path`), NotFound (for `supersedes`), StorageFailed."""
         return answers.receipt(
             self._ask(
                 "append", content=content, kind=kind, title=title, tags=tags, project=project, supersedes=supersedes,
-                session=session, expires=expires, path=path, source=source, created=created, once=once or None,
+                session=session, expires=expires, path=path, section=section, source=source, created=created,
+                once=once or None,
             )
         )  # fmt: skip
 

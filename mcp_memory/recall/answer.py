@@ -26,7 +26,7 @@ from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.config import TRANSCRIPTS
-from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, NoteFile, entries_of
+from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
 
@@ -196,8 +196,8 @@ class RecallAnswerer:
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self.clock()
-        always = Filters(path_prefix=self.vault.layout.in_home(f"{ALWAYS_LOAD}/"), now=now, project=project)
-        paths = sorted(record.path for record in self.index.notes(always))
+        orders = self.index.notes(Filters(always_load=True, now=now, project=project))
+        paths = sorted(record.path for record in orders if self.vault.provenance.is_standing_order(record))
         paths.append(MEMORY)
         for wanted in [kinds] if kinds else STANDING_KINDS:
             found = self.index.notes(Filters(kinds=wanted, now=now, project=project), limit=100)

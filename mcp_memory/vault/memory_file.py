@@ -21,6 +21,7 @@ Fits = Callable[[NoteFile], bool]
 """Whether a session's start shows all of a file."""
 
 SHOW_IDS = "memory_recall(path='MEMORY.md') shows the ids of its entries"
+NEW_FILE = "# Memory\n"
 OTHERS = "Other entries"
 """The section of a restored entry that had none."""
 
@@ -77,7 +78,7 @@ class MemoryFile:
                 after = _replaced(before, old, "" if is_there else text)
             else:
                 outcome, text = Outcome.CREATED, sections.render_entry(draft.content)
-                after = sections.add_entry(before, section, text)
+                after = sections.add_entry(before or NEW_FILE, section, text)
             data = after.encode("utf-8", "surrogateescape")
             future = read_note(MEMORY, data, Etag(""), "", self._notes.layout, self._notes.kinds)
             if len(after) > len(before) and not fits(future):
@@ -122,7 +123,7 @@ class MemoryFile:
         self._mark(entry, AppendOutcome.DISMISSED)
         return file
 
-    def restore(self, entry: str) -> NoteFile:
+    def restore(self, entry: str, by: Caller) -> NoteFile:
         """Puts an entry back: in place of the one that replaced it, which is kept then; else where it was, or at the
         end of its section if the text before it has changed. Idempotent."""
 
@@ -134,7 +135,7 @@ class MemoryFile:
                 raise NotFound(f"no entry {entry} of MEMORY.md was forgotten", hint="mcp-memory list --deleted")
             now = find_entry(MEMORY, before, kept.replaced_by) if kept.replaced_by else None
             if isinstance(now, sections.CuratedEntry):
-                self._keep(before, now, Caller(), replaced_by=entry)
+                self._keep(before, now, by, replaced_by=entry)
                 return before[: now.start] + kept.text + before[now.end :]
             if _digest(before[: kept.start]) == kept.before:
                 return before[: kept.start] + kept.text + before[kept.start :]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
+from contextlib import suppress
+from dataclasses import replace
+
+from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import Etag, NotePath, NoteState, Outcome
 from mcp_memory.text.markdown import frontmatter, logs, sections
 from mcp_memory.text.markdown.frontmatter import BOM, newline_of
@@ -10,6 +13,7 @@ from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.draft import WriteResult, control_character
+from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome
 from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
 from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, find_entry
 from mcp_memory.vault.note_store import NoteStore
@@ -22,8 +26,9 @@ CHANGED_ID = "an entry's id changes with its text: memory_recall shows it"
 class NoteEditor:
     """Part of the vault; doesn't check whose note it is. Thread-safe."""
 
-    def __init__(self, notes: NoteStore, *, secrets_allowed: bool) -> None:
+    def __init__(self, notes: NoteStore, journal: AppendJournal, *, secrets_allowed: bool) -> None:
         self._notes = notes
+        self._journal = journal
         self._secrets_allowed = secrets_allowed
 
     def read(self, path: NotePath, entry: str | None) -> tuple[str, str]:
@@ -68,6 +73,8 @@ class NoteEditor:
             return after if entry or file.record.is_log else self._dated(before, after)
 
         file = self._notes.change(path, changed)
+        if entry and written and written != entry:
+            self._rejournal(file, entry, written)
         return WriteResult(file, outcome, written)
 
     def put_back(self, path: NotePath, change: NoteChange) -> NoteFile:
@@ -88,6 +95,20 @@ class NoteEditor:
         if data is None:
             raise NotFound(f"the earlier text of {path} isn't kept any more", hint="git or a backup may have it")
         return self._notes.write(path, data, file.record.etag)
+
+    def _rejournal(self, file: NoteFile, entry: str, written: str) -> None:
+        """From now on it is the new entry that another program's stale save could remove."""
+        path, new = file.record.path, find_entry(file.record.path, file.text, written)
+        with suppress(StorageFailed):  # the entry itself is written
+            for added in self._journal.entries_of(path) if new else ():
+                if new and added.entry == entry and added.fate is not AppendOutcome.DISMISSED:
+                    now = replace(added, entry=written, before=None, fate=AppendOutcome.ANNOUNCED)
+                    mark = new.mark if isinstance(new, CuratedEntry) else ""
+                    self._journal.announce(
+                        now, file.text[new.start : new.end].strip().removeprefix(mark.strip()).strip()
+                    )
+                    self._journal.mark(now, AppendOutcome.LANDED)
+                    self._journal.mark(added, AppendOutcome.DISMISSED)
 
     def _require_shown(self, file: NoteFile, entry: str | None) -> None:
         if file.record.state is NoteState.DELETED or (entry and entry in file.forgotten_entries):

@@ -109,7 +109,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         created=created,
         updated=updated,
         expires_at=expires,
-        always_load=folder.startswith(f"{ALWAYS_LOAD}/"),
+        always_load=folder.startswith(f"{ALWAYS_LOAD}/") or (bool(folder) and meta.get("always_load") is True),
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,

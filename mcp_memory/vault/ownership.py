@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.models import NoteId, NotePath, NoteState
+from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.page import is_page
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
@@ -41,9 +41,11 @@ def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
     return OwnershipTier.AGENT if vouched else OwnershipTier.PERSONAL
 
 
-def may_retire(path: str, tier: OwnershipTier, *, layout: Layout, by_person: bool = False) -> None:
+def may_retire(
+    path: str, tier: OwnershipTier, *, layout: Layout, by_person: bool = False, is_order: bool = False
+) -> None:
     """Raises Refused if a tool may not forget or supersede this note; you may do so with personal notes, and with those
-    that are always loaded."""
+    that are always loaded (`is_order`)."""
     inner = layout.below_home(path) or ""
     if tier is OwnershipTier.SOURCE:
         raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
@@ -53,7 +55,7 @@ def may_retire(path: str, tier: OwnershipTier, *, layout: Layout, by_person: boo
             hint="the user can edit the file, or forget it at the command line"
             + (f", or hand it over: mcp-memory adopt {path}" if layout.below_home(path) is not None else ""),
         )
-    if inner.startswith(f"{ALWAYS_LOAD}/") and not by_person:
+    if is_order and not by_person:
         raise Refused(f"{path} is always loaded; agents may not change it", hint="edit or move the file by hand")
     if is_page(inner):
         raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction rewrites the page")
@@ -116,6 +118,12 @@ class Provenance:
             return places[path] != "revoked"
         known = self._ledger.places_of(note_id)
         return bool(known) and not any(self._holds(place, note_id) for place in known)
+
+    def is_standing_order(self, note: NoteRecord) -> bool:
+        """Whether every session starts with it: it is in `_always-load/`, or its head says so and we wrote or you
+        adopted it. No tool and no import writes `always_load`, so in such a note it is yours."""
+        inner = self._notes.layout.below_home(note.path) or ""
+        return inner.startswith(f"{ALWAYS_LOAD}/") or (note.always_load and self.vouches(note.path, note.id))
 
     def known_ids(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
         """The ids under which we know the note that is (`file`) or was at `path`, without copies and notes that have

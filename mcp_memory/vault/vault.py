@@ -65,7 +65,7 @@ class Vault:
         self._daily_log = DailyLog(notes, journals.appends, self._retirement)
         self.filing = TopicFiles(notes, self.ledger, self.provenance)
         self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
-        self.editing = NoteEditor(notes, secrets_allowed=self.secrets_allowed)
+        self.editing = NoteEditor(notes, journals.appends, secrets_allowed=self.secrets_allowed)
         self._memory = MemoryFile(notes, journals.appends, self._tombstones)
         self.shared = SharedFiles(notes, journals.appends, self._daily_log, self._memory)
         # By content, so that two sessions that append the same make one note.
@@ -171,7 +171,7 @@ class Vault:
         """
         self._notes.require_vault()
         if path == MEMORY and entry:
-            return self._memory.restore(entry)
+            return self._memory.restore(entry, by)
         return self._retirement.restore(self._retirable(path, by), entry)
 
     def archive(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
@@ -294,6 +294,7 @@ class Vault:
         return file
 
     def _retirable(self, path: NotePath, by: Caller = UNKNOWN) -> NoteFile:
-        file = self.read(path)
-        may_retire(path, self.tier(path, file.record.id), layout=self.layout, by_person=by.is_person)
+        file, layout = self.read(path), self.layout
+        is_order = self.provenance.is_standing_order(file.record)
+        may_retire(path, self.tier(path, file.record.id), layout=layout, by_person=by.is_person, is_order=is_order)
         return file

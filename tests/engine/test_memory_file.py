@@ -61,7 +61,7 @@ async def test_an_entry_goes_to_the_end_of_its_section(world: World) -> None:
 async def test_the_file_is_made_and_keeps_its_line_endings(world: World) -> None:
     async with world.engine() as engine:
         await remember(engine, "Tea.")
-        assert world.read("MEMORY.md") == b"## Preferences\n\n- Tea.\n"
+        assert world.read("MEMORY.md") == b"# Memory\n\n## Preferences\n\n- Tea.\n"
         mine = b"\xef\xbb\xbf## Preferences\r\n\r\nNo sugar.\r\nCaf\xe9.\r\n\r\n## Rest"
         world.write("MEMORY.md", mine)
         await remember(engine, "Tea.\nGreen.")

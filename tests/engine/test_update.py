@@ -86,6 +86,13 @@ async def test_one_entry_of_a_log_is_changed(world: World) -> None:
         for wrong in ("## 09:00 One\n\n## 10:00 Two", "Text\n\n```\nopen"):
             with pytest.raises(InvalidInput, match="not one entry"):
                 await engine.update(edited.id, wrong)
+        before = world.read(first.path)
+        assert (await engine.perform("lost", {}))["lost"] == []
+        world.write(first.path, b"# 2026-11-21\n\n## 12:00\n\nTea.\n")
+        (lost,) = (await engine.perform("lost", {}))["lost"]
+        assert lost["id"] == edited.id, "a stale save removed the entry as it was after the edit"
+        await engine.perform("recover", {"ids": [lost["id"]]})
+        assert set(world.read(first.path).split()) == set(before.split())
 
 
 async def test_what_no_edit_may_do(world: World) -> None:

@@ -538,7 +538,7 @@ class IndexContract:
         notes: dict[str, dict[str, Any]] = {
             "a.md": {"kind": "fix", "tags": ("x", "y"), "project": "p", "updated": day},
             "dir/b.md": {"kind": "fact", "tags": ("x",), "project": "q", "created": day + timedelta(days=2)},
-            "dir/c.md": {"session": "s", "expires_at": day},
+            "dir/c.md": {"session": "s", "expires_at": day, "always_load": True},
             "dir2/d.md": {"state": NoteState.ARCHIVED, "updated": day - timedelta(days=2), "created": day},
             "dir/sub/e.md": {"state": NoteState.INBOX, "expires_at": day + timedelta(days=1)},
         }
@@ -561,6 +561,7 @@ class IndexContract:
             (Filters(everything, tags=frozenset({"x", "y"})), {"a.md"}),
             (Filters(everything, project="p"), set(notes) - {"dir/b.md"}),
             (Filters(everything, session="s"), {"dir/c.md"}),
+            (Filters(everything, always_load=True), {"dir/c.md"}),
             (Filters(everything, since=day), {"a.md", "dir/b.md"}),
             (Filters(everything, until=day), {"dir2/d.md"}),
             (Filters(everything, since=day, until=day + timedelta(days=2)), {"a.md"}),

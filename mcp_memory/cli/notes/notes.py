@@ -93,9 +93,10 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
-@click.option("--supersedes", metavar="ID", help="The note that this one replaces.")
+@click.option("--supersedes", metavar="ID", help="The note, or the entry of MEMORY.md, that this one replaces.")
 @click.option("--expires", help="When it stops counting, e.g. 2026-12-31.")
-@click.option("--path", help="A new file's exact path inside the managed folder.")
+@click.option("--path", help="A new file's exact path inside the managed folder; or MEMORY.md.")
+@click.option("--section", help="With --path MEMORY.md: the heading below which the entry goes.")
 @click.option("--project", help="The project it belongs to; default: none.")
 @command_options
 def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
@@ -104,6 +105,7 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
     \b
     mcp-memory append -k decision "We use SQLite: one file, no server."
     git log -1 --format=%B | mcp-memory append -k log
+    mcp-memory append --path MEMORY.md --section Preferences "Tabs, not spaces."
     """
     content = " ".join(words)
     if words in ((), ("-",)):

@@ -52,6 +52,8 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         add("(project = ? OR project IS NULL)", bindable(filters.project))
     if filters.session is not None:
         add("session = ?", bindable(filters.session))
+    if filters.always_load:
+        add("json_extract(record, '$.always_load')")
     for comparison, moment in ((">=", filters.since), ("<", filters.until)):
         if (bound := microseconds(moment)) is not None:
             add(f"date {comparison} ?", bound)
