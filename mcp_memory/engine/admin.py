@@ -12,7 +12,7 @@ from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Watermark
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.vault.lost_entries import SERIOUS, LostEntry
+from mcp_memory.vault.shared.lost_entries import SERIOUS, LostEntry
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts

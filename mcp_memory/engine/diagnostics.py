@@ -13,8 +13,8 @@ from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE, PROPOSAL
-from mcp_memory.vault.lost_entries import LostEntry, Why
 from mcp_memory.vault.note_file import original_of
+from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 
 Severity = Literal["error", "warning", "info"]
 

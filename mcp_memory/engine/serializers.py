@@ -8,8 +8,8 @@ from typing import Any
 from mcp_memory.models import Hit, NoteRecord, NoteState, Receipt, SearchResult
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.vault.journals.tombstones import Tombstone
-from mcp_memory.vault.lost_entries import LostEntry
 from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.shared.lost_entries import LostEntry
 
 Payload = dict[str, Any]
 

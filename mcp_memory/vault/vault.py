@@ -17,13 +17,10 @@ from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Out
 from mcp_memory.storage.base import Listing, Prepared
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
-from mcp_memory.vault.daily_log import DailyLog
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
-from mcp_memory.vault.lost_entries import SharedFiles
 from mcp_memory.vault.marker import WELCOME
-from mcp_memory.vault.memory_file import Fits, MemoryFile
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
 from mcp_memory.vault.note_file import MEMORY, NoteFile
@@ -31,6 +28,9 @@ from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
 from mcp_memory.vault.retirement import Retirement, remove_entry
+from mcp_memory.vault.shared.daily_log import DailyLog
+from mcp_memory.vault.shared.lost_entries import SharedFiles
+from mcp_memory.vault.shared.memory_file import Fits, MemoryFile
 from mcp_memory.vault.topic_files import TopicFiles
 
 

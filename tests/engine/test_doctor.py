@@ -10,8 +10,8 @@ from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.engine.doctor import examine
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.vault.journals.append_journal import JournaledAppend
-from mcp_memory.vault.lost_entries import LostEntry
 from mcp_memory.vault.note_file import original_of
+from mcp_memory.vault.shared.lost_entries import LostEntry
 from tests.support.world import NOON, World
 
 LOG = f"memory/{NOON.date()}.md"

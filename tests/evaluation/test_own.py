@@ -12,9 +12,9 @@ from mcp_memory.evaluation.own import REWORDED, SHORTENED, TITLE, own_questions
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.topics.page import PAGE
 from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.daily_log import entry_hash
 from mcp_memory.vault.journals.tombstones import Tombstone, Tombstones
 from mcp_memory.vault.marker import open_marker
+from mcp_memory.vault.shared.daily_log import entry_hash
 
 SENTENCE = "The release pipeline publishes signed wheels after every tagged build on the main branch."
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from mcp_memory.errors import Refused
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault.daily_log import entry_hash
 from mcp_memory.vault.journals.append_journal import KEPT_DAYS, AppendJournal, AppendOutcome, JournaledAppend
-from mcp_memory.vault.lost_entries import find_lost, overwritten
 from mcp_memory.vault.note_file import Layout, read_note
+from mcp_memory.vault.shared.daily_log import entry_hash
+from mcp_memory.vault.shared.lost_entries import find_lost, overwritten
 from tests.support.world import KINDS, NOON, World, draft, more
 
 PATH = NotePath("memory/2026-11-21.md")

@@ -13,7 +13,7 @@ from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import Outcome
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.config import VaultConfig
-from mcp_memory.vault.daily_log import FULL_BYTES
+from mcp_memory.vault.shared.daily_log import FULL_BYTES
 from tests.support.world import NOON, World, found, python
 
 LOG = f"memory/{NOON.date()}.md"

@@ -12,12 +12,12 @@ from typing import Literal
 
 from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.models import Etag, NoteId, NotePath
-from mcp_memory.vault.daily_log import DailyLog
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
-from mcp_memory.vault.memory_file import MemoryFile
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
 from mcp_memory.vault.note_store import NoteStore
+from mcp_memory.vault.shared.daily_log import DailyLog
+from mcp_memory.vault.shared.memory_file import MemoryFile
 
 Why = Literal["overwritten", "missing", "edited", "unanswered"]
 """Why an entry is gone, as far as the bytes tell: the file went back to its state before the entry; it went while other
