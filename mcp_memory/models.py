@@ -100,12 +100,31 @@ class NoteRecord:
     is_log: bool = False
     problem: str | None = None  # why part of the file was not used (broken YAML, invalid UTF-8 …)
     meta: Meta = field(default_factory=dict[str, Any])
+    supersedes: tuple[NoteId, ...] = ()  # what it says that it replaces
+    superseded_by: tuple[NoteId, ...] = ()  # what replaced it, the latest last; some may be forgotten
+    superseded_at: datetime | None = None  # since when it is superseded; None if it isn't, or counts again
+
+    @property
+    def counts_until(self) -> datetime | None:
+        """When it expires or was superseded; None if it has no end that we know."""
+        return min(filter(None, (self.superseded_at, self.expires_at)), default=None)
+
+    def status(self, now: datetime) -> str:
+        """One word for callers: active, superseded, archived, expired, candidate or forgotten."""
+        if self.superseded_at:
+            return Status.SUPERSEDED
+        if self.state is NoteState.ACTIVE and self.expires_at and self.expires_at <= now:
+            return "expired"
+        return _STATUS.get(self.state, Status.ACTIVE)
 
     @property
     def is_foreign(self) -> bool:
         """Whether it was imported, or is in a read-only source."""
         is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in f"/{self.path}"
         return is_imported or self.path.startswith("@")
+
+
+_STATUS = {NoteState.ARCHIVED: Status.ARCHIVED, NoteState.INBOX: "candidate", NoteState.DELETED: "forgotten"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +161,7 @@ class Filters:
     until: datetime | None = None  # excluded
     session: str | None = None
     always_load: bool = False  # only those that ask to be in every session
-    now: datetime | None = None  # notes whose `expires_at` is not after this are left out like archived ones
+    now: datetime | None = None  # notes whose `counts_until` is not after this are left out
     foreign: bool | None = None  # True: only imported notes and those of read-only sources; False: only others
     private: PrivateMarks | None = None  # notes that these cover are left out
 
@@ -159,7 +178,7 @@ class Filters:
             and (note.always_load or not self.always_load)
             and (self.since is None or (date is not None and date >= self.since))
             and (self.until is None or (date is not None and date < self.until))
-            and (self.now is None or note.expires_at is None or note.expires_at > self.now)
+            and (self.now is None or (end := note.counts_until) is None or end > self.now)
             and (self.foreign is None or note.is_foreign is self.foreign)
             and (self.private is None or not self.private.cover(note))
         )
@@ -203,6 +222,8 @@ class Hit:
     date: str | None
     score: float  # 0 to 1, comparable between queries
     snippet: str
+    status: str = "active"  # or superseded, archived, expired, candidate
+    superseded_by: NoteId | None = None  # the note that holds now in its place
     contradicted_by: NoteId | None = None  # a newer note or log entry that says otherwise; nobody has decided
     explain: Mapping[str, Any] | None = None
 
@@ -278,3 +299,5 @@ class Receipt:
     indexed: str  # "full" (keywords and vectors), "keywords" (vectors follow at once) or "pending" (the next sweep)
     similar: tuple[NoteId, ...] = ()
     contradicts: tuple[Contradicted, ...] = ()  # the latest first
+    superseded: Mapping[str, str] | None = None  # what this note replaced: id, path and the beginning of its text
+    superseded_by: Mapping[str, str] | None = None  # of a duplicate: the note that holds now in its place

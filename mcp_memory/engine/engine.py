@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.handlers import OPERATIONS
-from mcp_memory.engine.note_changes import append_note, edit_note, forget_note
+from mcp_memory.engine.note_changes import append_note, edit_note, forget_note, link_of
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
 from mcp_memory.engine.serializers import Payload
-from mcp_memory.errors import IndexReplaced, InvalidInput
-from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
+from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError
+from mcp_memory.models import (
+    Hit,
+    NoteId,
+    NotePath,
+    NoteRecord,
+    Problem,
+    Receipt,
+    SearchResult,
+    Status,
+)
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
@@ -92,6 +102,9 @@ class Engine:
             checked_query(query), limit=checked_limit(limit), filters=checked, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
+        if any(hit.status == Status.SUPERSEDED for hit in result.hits):
+            named = await in_thread(lambda: list(map(self._successor, result.hits)), what="reading chains")
+            result = replace(result, hits=tuple(named))
         reasons = (result.degraded, parts.freshness.describe_lag() or stale)
         newer = {hit.id: conflict.newer for hit in result.hits if (conflict := parts.conflicts.newer_of(hit.id))}
         hits = tuple(replace(hit, contradicted_by=newer.get(hit.id)) for hit in result.hits)
@@ -108,7 +121,7 @@ class Engine:
             return await parts.note_lookup.reach(
                 plan.targets, lambda wanted: answerer.notes(wanted, request.lines, plan.budget_tokens)
             )
-        filters = parts.filters(kinds=plan.kinds, project=request.project)
+        filters = parts.filters(kinds=plan.kinds, project=request.project, until=request.until)
         if plan.question is None:
             return (await answerer.start(filters.project, plan.budget_tokens, filters.kinds)).text
         stale = parts.freshness.describe_lag()
@@ -142,7 +155,7 @@ class Engine:
         )
         if not request.supersedes:
             return await append_note(parts, draft)
-        return await parts.note_lookup.reach([request.supersedes], lambda places: append_note(parts, draft, *places[0]))
+        return await parts.note_lookup.reach([request.supersedes], lambda places: append_note(parts, draft, places[0]))
 
     @_takes(UpdateRequest)
     async def update(self, request: UpdateRequest) -> Receipt:
@@ -166,6 +179,22 @@ class Engine:
             ),
             deleted=restore,
         )
+
+    async def holding(self, record: NoteRecord) -> Mapping[str, str] | None:
+        """The other note of this one's chain that counts now."""
+        vault = self.parts.vault
+
+        def look() -> Mapping[str, str] | None:
+            with suppress(McpMemoryError):  # what was just changed is answered in any case
+                return link_of(None if record.is_log else vault.chains.holding(vault.read(record.path)))
+
+        return await in_thread(look, deadline_s=10, what="looking for the note that holds")
+
+    def _successor(self, hit: Hit) -> Hit:
+        with suppress(McpMemoryError):
+            head = self.parts.vault.chains.holding(self.parts.vault.chains.require(hit.id))
+            return replace(hit, superseded_by=head.record.id) if head else hit
+        return hit
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""

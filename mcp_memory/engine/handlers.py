@@ -16,6 +16,7 @@ from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.note_changes import list_forgotten
 from mcp_memory.engine.serializers import (
     Payload,
+    chain_payload,
     forgotten_payload,
     lost_payload,
     receipt_payload,
@@ -24,15 +25,17 @@ from mcp_memory.engine.serializers import (
 )
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
-from mcp_memory.models import NoteRecord
+from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import moment_of
 from mcp_memory.search.note_lookup import Place
+from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
 from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
 from mcp_memory.vault.journals.change_journal import IMPORT, acting
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone
+from mcp_memory.vault.note_file import NoteFile
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine import Engine
@@ -65,11 +68,13 @@ async def _update(engine: Engine, request: requests.UpdateRequest) -> Payload:
 
 
 async def _forget(engine: Engine, request: requests.ForgetRequest) -> Payload:
-    return forgotten_payload(await engine.forget(**asdict(request)), request.target)
+    record = await engine.forget(**asdict(request))
+    return forgotten_payload(record, request.target, await engine.holding(record))
 
 
 async def _restore(engine: Engine, request: requests.RestoreRequest) -> Payload:
-    return forgotten_payload(await engine.forget(**asdict(request), restore=True), request.target, restored=True)
+    record = await engine.forget(**asdict(request), restore=True)
+    return forgotten_payload(record, request.target, await engine.holding(record), restored=True)
 
 
 async def _forgotten(engine: Engine, request: requests.ForgottenRequest) -> Payload:
@@ -166,6 +171,20 @@ async def _tree_and_fresh(engine: Engine) -> tuple[list[Topic], list[NoteRecord]
     return await in_thread(view.read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree")
 
 
+async def _history(engine: Engine, request: requests.TargetRequest) -> Payload:
+    """All notes of a chain, the newest first; of forgotten ones no text."""
+    parts = engine.parts
+
+    def read(path: NotePath, entry: str | None) -> Sequence[NoteFile]:
+        chains = parts.vault.chains
+        return chains.history(chains.require(NoteId(f"{path}#{entry}")) if entry else parts.vault.read(path))
+
+    chain = await parts.note_lookup.reach(
+        [request.target], lambda places: in_thread(lambda: read(*places[0]), deadline_s=HISTORY_S, what="the chain")
+    )
+    return visible_in({"chain": [chain_payload(file, parts.clock()) for file in chain]})
+
+
 async def _adopt(engine: Engine, request: requests.AdoptRequest) -> Payload:
     if request.revoke:
         return {"returned": await engine.parts.admin.give_back(request.path, dry_run=request.dry_run)}
@@ -251,6 +270,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "runs": (requests.NoArguments, _runs),
     "tree": (requests.TreeRequest, _tree),
     "show": (requests.TargetRequest, _show),
+    "history": (requests.TargetRequest, _history),
     "share": (requests.TargetRequest, _share),
     "extract": (requests.ExtractRequest, session_handlers.extract),
     "held": (requests.HeldRequest, session_handlers.held),

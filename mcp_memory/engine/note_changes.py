@@ -5,6 +5,7 @@ Forgetting takes a note or log entry out of every answer, along with other files
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -31,6 +32,7 @@ from mcp_memory.models import (
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.secrets.finder import find_secret
+from mcp_memory.text.tokens import truncate
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import Draft, WriteResult, one_line
 from mcp_memory.vault.journals.change_journal import acting
@@ -42,17 +44,16 @@ if TYPE_CHECKING:
 
 MOST_SIMILAR = 5
 MOST_FORGOTTEN = 1_000_000
+LINK_TOKENS = 75
 
 _UNKNOWN = Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending")
 
 
-async def append_note(
-    parts: EngineParts, draft: Draft, supersedes: NotePath | None = None, entry: str | None = None
-) -> Receipt:
-    """Store a draft within one deadline for writing and indexing, in place of a note or of an entry of `MEMORY.md`.
-    Raises what the vault raises; past the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
-    if supersedes == MEMORY and entry:
-        draft, supersedes = replace(draft, path=MEMORY, replaces=entry), None
+async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None = None) -> Receipt:
+    """Store a draft within one deadline for writing and indexing, in place of a note or entry. Raises what the vault
+    raises; past the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
+    if supersedes and supersedes[0] == MEMORY and supersedes[1]:
+        draft, supersedes = replace(draft, path=MEMORY, replaces=supersedes[1]), None
     near: list[Passage] = []
     contrary: list[Contradicted] = []
 
@@ -81,8 +82,9 @@ async def append_note(
     if receipt.outcome in (Outcome.DUPLICATE, Outcome.UNKNOWN):
         return receipt
     parts.updates.add(receipt.id, draft.source, draft.session)
-    others = [passage.shown_id for passage in near if passage.note.path not in (receipt.path, supersedes)]
-    contradicts = tuple(one for one in contrary if one.id != receipt.id)[:MOST_SIMILAR]
+    chain = (receipt.id, (receipt.superseded or {}).get("id"))
+    others = [passage.shown_id for passage in near if passage.shown_id not in chain]
+    contradicts = tuple(one for one in contrary if one.id not in chain)[:MOST_SIMILAR]
     if contradicts:
         parts.watcher.hint()  # so that answers mark them soon
     return replace(receipt, similar=tuple(dict.fromkeys(others))[:MOST_SIMILAR], contradicts=contradicts)
@@ -92,32 +94,48 @@ def _claim(draft: Draft) -> Claim:
     return Claim(draft.content.strip(), draft.title or "", draft.kind.name, draft.project)
 
 
-async def _write(parts: EngineParts, draft: Draft, supersedes: NotePath | None) -> Receipt:
+async def _write(parts: EngineParts, draft: Draft, supersedes: Place | None) -> Receipt:
     deadline_s = parts.config.vault.write_deadline_s
+    old, entry = supersedes or (None, None)
     until = monotonic() + deadline_s
     try:
         stored = await in_thread(
             lambda: parts.vault.append(
-                draft, supersedes=supersedes, same=_same_content(parts, draft), fits=parts.answerer.shows_all
+                draft, supersedes=old, entry=entry, same=_same_content(parts, draft), fits=parts.answerer.shows_all
             ),
             deadline_s=deadline_s,
             what="writing the note",
         )
     except DeadlineExceeded:
         return _UNKNOWN
-    indexed, record = await _index(parts, stored, supersedes, until), stored.file.record
+    indexed, record = await _index(parts, stored, until), stored.file.record
     note_id = NoteId(f"{record.path}#{stored.entry}") if stored.entry else record.id
-    return Receipt(note_id, record.path, record.etag, stored.outcome, indexed)
+    before = stored.replaced
+    later = before and before.record.path != old
+    why = f"{old} had been replaced by this one already" if later else ""
+    return Receipt(
+        note_id, record.path, record.etag, stored.outcome, indexed,
+        superseded=link_of(before, why), superseded_by=link_of(stored.holding),
+    )  # fmt: skip
 
 
-async def _index(parts: EngineParts, stored: WriteResult, old: NotePath | None, until: float) -> str:
+def link_of(file: NoteFile | None, why: str = "") -> Mapping[str, str] | None:
+    """What an answer says of another note of a chain. `why`: what else to know of it."""
+    if file is None:
+        return None
+    text = truncate(" ".join(file.body.split()), LINK_TOKENS)
+    return {"id": file.record.id, "path": file.record.path, "text": text} | ({"why": why} if why else {})
+
+
+async def _index(parts: EngineParts, stored: WriteResult, until: float) -> str:
     """Index what was just written, until `until` (monotonic seconds); otherwise the next sweep does. Vectors are made
     after the answer: until then, keyword search finds the note."""
     path = stored.file.record.path
     try:
         with anyio.fail_after(max(0.1, until - monotonic())):
             complete = await parts.writer.index_note(stored.file)
-            if old:
+            if stored.replaced:
+                old = stored.replaced.record.path
                 file = await in_thread(lambda: parts.vault.read(old), deadline_s=10, what="reading")
                 await parts.writer.index_note(file)
     except (McpMemoryError, TimeoutError) as error:
@@ -159,7 +177,7 @@ async def edit_note(parts: EngineParts, place: Place, text: str, expected: str |
     edited = await in_thread(change, deadline_s=deadline_s, what="changing the note")
     record = edited.file.record
     note_id = NoteId(f"{record.path}#{edited.entry}") if edited.entry else record.id
-    return Receipt(note_id, record.path, record.etag, edited.outcome, await _index(parts, edited, None, until))
+    return Receipt(note_id, record.path, record.etag, edited.outcome, await _index(parts, edited, until))
 
 
 async def forget_note(

@@ -89,6 +89,7 @@ class EngineParts:
             self.answerer, index, self.model, seen, self.updates, config.recall, self.filters, self.freshness,
             self.digest,
         )  # fmt: skip
+        vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]
         self.note_lookup = NoteLookup(index, vault.ledger)
         self.near_duplicates = NearDuplicates(index, self.conflicts)
         self.shares = SharedFolders(config.state)

@@ -109,13 +109,15 @@ def recall_plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
     if request.lines and (ids or not path):
         raise InvalidInput("lines goes with path alone", hint="pass the path of one note")
     if targets := list(dict.fromkeys([*(ids or ()), *([path] if path else ())])):
-        if query or phase or request.kinds:
-            raise InvalidInput("ids and path take no query, phase or kinds", hint="call twice")
+        if query or phase or request.kinds or request.until:
+            raise InvalidInput("ids and path take no query, phase, kinds or until", hint="call twice")
         if len(targets) > MOST_NOTES:
             raise InvalidInput(f"{len(targets)} notes at once", hint=f"at most {MOST_NOTES}")
         return RecallPlan(budget, targets)
     phase = phase or PhaseConfig()
     question = checked_query(query) if query is not None and (query.strip() or not request.phase) else None
+    if request.until and question is None:
+        raise InvalidInput("until goes with a query", hint="ask for what you want to know as of that date")
     kinds = request.kinds or phase.kinds or None
     return RecallPlan(budget, (), question, kinds, phase)
 

@@ -3,7 +3,8 @@
 The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ.
 This module is over 300 lines because it lists them all.
 The text in a field's annotation is what agents read about it; the server fills in what stands in braces. A field
-without one isn't offered to agents, and one marked `INTERNAL` isn't accepted from other processes.
+without one isn't offered to agents, and one marked `INTERNAL` isn't accepted from other processes. Over 300 lines
+because all requests stand here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Annotated, Any, Literal
 Mode = Literal["hybrid", "semantic", "keyword"]
 Kinds = Annotated[Sequence[str] | None, "Only these kinds, e.g. ['decision', 'fix']."]
 Project = Annotated[str | None, "Only this project's notes and those without one; '*' = all. Default: your project."]
+Until = Annotated[str | None, "As of this date: what counted then, even if replaced since, e.g. 2026-11-21."]
 Session = Annotated[str | None, "Your session's id, if you know it."]
 INTERNAL = object()
 BRIEF_MS = 5000
@@ -38,7 +40,7 @@ class SearchRequest:
     tags: Annotated[Sequence[str] | None, "Only notes with all of these tags."] = None
     project: Project = None
     since: Annotated[str | None, "Only notes from this date on, e.g. 2026-11-01."] = None
-    until: Annotated[str | None, "Only notes before this date, e.g. 2026-11-21."] = None
+    until: Until = None
     path: Annotated[str | None, "Only this folder or file, e.g. notes/fix; @transcripts = past sessions."] = None
     include_archived: Annotated[bool, "Also retired and expired notes."] = False
     mode: Annotated[Mode, "Default hybrid; keyword for exact words."] = "hybrid"
@@ -60,6 +62,7 @@ class RecallRequest:
     )
     kinds: Kinds = None
     project: Project = None
+    until: Until = None
     budget_tokens: Annotated[
         int | None, "At most this long, 100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."
     ] = None
@@ -79,7 +82,7 @@ class AppendRequest:
         str | None,
         "Its project; '*' = none. Default: yours. In a log entry's heading: ## 10:30 Title (project: x; tags: a, b).",
     ] = None
-    supersedes: Annotated[str | None, "Id of the note, or of the entry of MEMORY.md, that this one replaces."] = None
+    supersedes: Annotated[str | None, "Id of the note or entry that this one replaces."] = None
     session: Session = None
     expires: Annotated[str | None, "Date from which it no longer counts, e.g. 2026-12-31."] = None
     path: Annotated[

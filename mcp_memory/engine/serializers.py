@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
-from mcp_memory.models import Hit, NoteRecord, NoteState, Receipt, SearchResult
+from mcp_memory.models import Hit, NoteRecord, NoteState, Receipt, SearchResult, Status
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.vault.journals.tombstones import Tombstone
-from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.shared.lost_entries import LostEntry
 
 Payload = dict[str, Any]
+
+_OPTIONAL = frozenset({"explain", "superseded_by", "contradicted_by"})
 
 
 def lost_payload(lost: LostEntry) -> Payload:
@@ -40,19 +44,35 @@ def search_payload(result: SearchResult) -> Payload:
 
 def _hit_payload(hit: Hit) -> Payload:
     payload = {**asdict(hit), "score": round(hit.score, 3)}
-    for name in ("explain", "contradicted_by"):
-        if payload[name] is None:
-            del payload[name]
-    return payload
+    return {name: value for name, value in payload.items() if value is not None or name not in _OPTIONAL}
 
 
 def receipt_payload(receipt: Receipt) -> Payload:
     lists = {name: list(asdict(receipt)[name]) for name in ("similar", "contradicts")}
-    return visible_in({**asdict(receipt), "outcome": receipt.outcome.value, **lists})
+    payload = {**asdict(receipt), "outcome": receipt.outcome.value, **lists}
+    return visible_in({name: value for name, value in payload.items() if value is not None})
 
 
-def forgotten_payload(record: NoteRecord, target: str, *, restored: bool = False) -> Payload:
+def chain_payload(file: NoteFile, now: datetime) -> Payload:
+    """A note of a chain. `date`: when it was stored or said; `until`: when it was superseded."""
+    record, status = file.record, file.record.status(now)
+    dates = {"date": record.created, "until": record.superseded_at}
+    return {
+        **{name: getattr(record, name) for name in ("id", "path", "title", "source", "session")},
+        **{name: value.isoformat(timespec="seconds") if value else None for name, value in dates.items()},
+        "status": status,
+        "text": None if record.state is NoteState.DELETED else file.body.strip(),
+    }
+
+
+def forgotten_payload(
+    record: NoteRecord, target: str, holding: Mapping[str, str] | None, *, restored: bool = False
+) -> Payload:
+    """After a forget, `archive` or restore. `holding`: the other note of its chain that counts now."""
     is_entry = record.is_log or record.path == MEMORY
-    status = "archived" if record.state is NoteState.ARCHIVED else "active" if restored else "deleted"
     note_id = target if is_entry else record.id
-    return visible_in({"id": note_id, "path": record.path, "etag": record.etag, "status": status})
+    status = Status.ACTIVE if restored else Status.DELETED
+    if record.state is NoteState.ARCHIVED:
+        status = Status.SUPERSEDED if record.superseded_at else Status.ARCHIVED
+    payload = {"id": note_id, "path": record.path, "etag": record.etag, "status": status.value}
+    return visible_in(payload | ({"holds_now": holding} if holding else {}))

@@ -18,7 +18,7 @@ from mcp_memory.storage.path_rules import validate_existing
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.retirement import remove_entry
+from mcp_memory.vault.succession.retirement import remove_entry
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, sources_of
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused
-from mcp_memory.index.base import IndexedChunk, Upsert
+from mcp_memory.index.base import Index, IndexedChunk, Upsert
 from mcp_memory.indexing.incremental_chunking import LogChunker
 from mcp_memory.models import Chunk, Etag, NotePath, NoteRecord, NoteState, Problem, TextHash
 from mcp_memory.text.chunking import chunker
@@ -24,7 +25,7 @@ BATCH_CHUNKS = 256
 MAX_ABOVE_CHARS = 300
 """Title and tags are repeated with every chunk, so long ones would fill the index."""
 
-PASSAGES_VERSION = 8
+PASSAGES_VERSION = 9
 """Raise it whenever the same chunks would be embedded or tokenized differently, so that indexes are rebuilt."""
 
 
@@ -102,6 +103,17 @@ class RowPreparer:
             if batch.is_full:
                 break
         return batch
+
+    def outdated(self, changed: Iterable[NoteRecord], index: Index) -> list[NoteFile]:
+        """The notes that these replaced, where they now count or no longer do but the index says otherwise."""
+        chains, found = self._vault.chains, list[NoteFile]()
+        for path in dict.fromkeys(path for record in changed for path in chains.depending(record)):
+            with suppress(McpMemoryError):
+                file, was = self._vault.read(path), index.note(path)
+                now = file.record
+                if was and (was.state, was.superseded_at, was.meta) != (now.state, now.superseded_at, now.meta):
+                    found.append(file)
+        return found
 
     def _cut(self, file: NoteFile) -> Upsert:
         # The marked signature, so that the file is also read again after a restart.

@@ -2,11 +2,13 @@
 
 Files are read and chunked before the lock is taken, so its holder first checks that they haven't changed. Callers get
 the lock in turn, so an agent's note waits for at most one batch of a sweep.
+
+Over 300 lines because notes of ours, sweeps and rebuilds write under this one lock.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -84,6 +86,7 @@ class IndexWriter:
         self._targets = [active]
         self._known.clear()
         for record in self.scan(active):
+            self._vault.chains.learn(record.path, record)
             # If a crash interrupted a forget, only the vault knows of it, and the note is checked again.
             signature = record.signature if self._vault.agrees_with_tombstones(record) else ""
             self._known[record.path] = IndexedFile(signature, record.etag)
@@ -130,6 +133,7 @@ class IndexWriter:
                 return None, None
             ready = cut or self._cut(file)
             if ready:
+                self._vault.chains.learn(ready.upsert.note.path, ready.upsert.note)
                 for target in self._targets:
                     self._index.apply(target.number, [ready.upsert])
             return ready, bool(self.generation.embedding) and not self._index.watermark().vectors_pending
@@ -148,7 +152,8 @@ class IndexWriter:
                 self._known[path] = ready.known
                 self.set_problems([path], {path: Problem(path, problem)} if problem else {})
                 self._tell([path])
-            return complete
+        await self._follow([ready.upsert.note] if ready else [])
+        return complete
 
     def _is_known(self, file: NoteFile) -> bool:
         known = self._known.get(file.record.path)
@@ -197,11 +202,16 @@ class IndexWriter:
             async with self._lock:
                 # Notes that we wrote in the meantime are newer than what this sweep read.
                 current = [upsert for upsert in batch.upserts if self._is_still(upsert.note.path, known)]
+                before = await self._indexed(upsert.note.path for upsert in current if not only)
                 await self._apply(current, [only] if only else self._targets)
                 if not only:
                     self._known |= {path: now for path, now in batch.known.items() if self._is_still(path, known)}
-            if current and not only:
-                self._tell([upsert.note.path for upsert in current])
+            notes = [upsert.note for upsert in current]
+            for note in notes:
+                self._vault.chains.learn(note.path, note)
+            if notes and not only:
+                self._tell([note.path for note in notes])
+                await self._follow([*before, *notes])
             await self.remove([path for path in batch.unusable if path in known], known)
             changed += len(current)
             at += len(batch.paths)
@@ -215,11 +225,15 @@ class IndexWriter:
         if paths:
             async with self._lock:
                 gone = [path for path in paths if only or self._is_still(path, known)]
+                before = await self._indexed(gone)
                 await self._apply([Delete(path) for path in gone], [only] if only else self._targets)
                 if not only:
                     for path in gone:
                         self._known.pop(path, None)
+                        self._vault.chains.learn(path, None)
                     self._tell(gone)
+            if not only:
+                await self._follow(before)
 
     def reread_all_later(self) -> None:
         """Make the next sweep read every file and compare its bytes."""
@@ -262,6 +276,16 @@ class IndexWriter:
             self._targets = [replace(built, active=True)]
 
     # -- below -------------------------------------------------------------------------------------------------
+
+    async def _indexed(self, paths: Iterable[NotePath]) -> list[NoteRecord]:
+        known = [path for path in paths if path in self._known]
+        return await in_thread(lambda: [*filter(None, map(self._index.note, known))], what="looking up notes")
+
+    async def _follow(self, changed: Sequence[NoteRecord]) -> None:
+        """Index the notes again that these replaced, where they now count or no longer do."""
+        outdated = self._preparer.outdated
+        for file in await in_thread(lambda: outdated(changed, self._index), what="looking at older notes"):
+            await self.index_note(file)
 
     def _tell(self, paths: Sequence[NotePath]) -> None:
         for listener in self.listeners:

@@ -25,12 +25,14 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """The state of a note or log entry after `forget`, `archive` or `restore`."""
+    """The state of a note or log entry after `forget`, `archive` or `restore`; `holds_now`: the other note of its chain
+    that counts, with id, path and the beginning of its text."""
 
     id: NoteId
     path: NotePath
     etag: Etag
     status: Status
+    holds_now: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

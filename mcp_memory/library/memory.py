@@ -187,13 +187,14 @@ class Memory:
         phase: str | None = None,
         kinds: Sequence[str] | None = None,
         project: str | None = None,
+        until: datetime | str | None = None,
         budget_tokens: int | None = None,
     ) -> str:
-        """Text within a token budget: what answers a question, notes in full, or (without arguments) what a session
-        starts with. Raises InvalidInput, NotFound."""
+        """Text within a token budget: what answers a question (`until`: as of that date), notes in full, or (without
+        arguments) what a session starts with. Raises InvalidInput, NotFound."""
         return self._ask(
             "recall", query=query, ids=ids, path=path, lines=lines, phase=phase, kinds=kinds, project=project,
-            budget_tokens=budget_tokens,
+            until=until, budget_tokens=budget_tokens,
         )["text"]  # fmt: skip
 
     def update(self, target: str, text: str, *, expected: str | None = None) -> Receipt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -19,6 +20,7 @@ from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, latest_first, n
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import note_of
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.text.escape_invisible import in_line
@@ -27,6 +29,7 @@ from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
+from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
 
@@ -42,6 +45,7 @@ START_TITLE = "Memory at session start"
 STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
 """Shown to every session, in this order; a commitment until it expires."""
 
+NOW_CHARS = 200
 WHOLE_NOTE = "Whole note: memory_recall path=…"
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
@@ -115,9 +119,14 @@ class RecallAnswerer:
         frame = self._frame("Relevant memories", budget_tokens, notices, "" if known else WHOLE_NOTE)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        wants_page = relevant and self.config.topic_pages and known is None
+        room = room * 3 // 4 if filters.until else room  # the rest says what holds now
+        wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
         topic = await self._topic(query, filters) if wants_page else None
         found, passages = _chosen(relevant, topic, room, known)
+        if filters.until:
+            since = partial(self._replaced, passages)
+            for line in await in_thread(since, deadline_s=READ_DEADLINE_S, what="reading what holds now"):
+                found = with_notice(found, line, frame.room(budget_tokens))
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
         return RecalledText(frame, found, passages, ranked.degraded)
@@ -181,18 +190,41 @@ class RecallAnswerer:
         """The excerpts, the notes they link to, whether a session wrote any, and a line for each superseded one and
         about the entries of `MEMORY.md`."""
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
-        excerpts = [excerpt for file, entry in files for excerpt in note_excerpts(file, entry, lines)]
+        excerpts, replaced = list[Excerpt](), list[str]()
+        for file, entry in files:
+            about = ""
+            for known in superseded(file, entry):
+                remark, head = self._successor(known)
+                replaced.append(in_line(remark))
+                if head and not lines and (entry or not file.record.is_log):
+                    excerpts, about = [*excerpts, *note_excerpts(head)], " · superseded"
+            found = note_excerpts(file, entry, lines)
+            excerpts += [replace(excerpt, about=f"{excerpt.about}{about}") for excerpt in found]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self.index.note(path)) and note.state is not NoteState.DELETED]
-        replaced: list[str] = []
-        for file, entry in files:
-            if file.record.path == MEMORY and entry is None:
-                ids = ", ".join(f"{e.start_line} #{e.hash}" for e in entries_of(MEMORY, file.text))
-                replaced += [f"Entries by line, for supersedes and memory_forget: {ids}"] if ids else []
-            if successor := self.vault.provenance.find_successor(file):
-                head = successor.record
-                replaced.append(in_line(f"Note: {file.record.path} was superseded by {head.id} ({head.path})."))
+        if (MEMORY, None) in paths:
+            ids = ", ".join(f"{e.start_line} #{e.hash}" for e in entries_of(MEMORY, self.vault.read(MEMORY).text))
+            replaced += [f"Entries by line, for supersedes and memory_forget: {ids}"] if ids else []
         return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
+
+    def _successor(self, file: NoteFile) -> tuple[str, NoteFile | None]:
+        """What to say of a note or entry that was superseded, and the note that holds in its place."""
+        record, head = file.record, self.vault.chains.holding(file)
+        name = record.id if "#" in record.id else record.path
+        if record.superseded_at is None:
+            return f"Note: {name} counts again: what had superseded it was forgotten or is gone.", None
+        by = f" by {head.record.id} ({head.record.path})" if head else ""
+        day = record.superseded_at.date()
+        return f"Note: {name} was superseded{by}{f' on {day.isoformat()}' if day.year > 1 else ''}.", head
+
+    def _replaced(self, passages: Iterable[Passage]) -> list[str]:
+        """A line for each of these notes and entries that was superseded since, with the text that holds now."""
+        lines: list[str] = []
+        for note_id in dict.fromkeys(passage.shown_id for passage in passages if note_of(passage).superseded_at):
+            with suppress(McpMemoryError):
+                remark, head = self._successor(self.vault.chains.require(note_id))
+                lines.append(in_line(f"{remark} {' '.join(head.body.split())[:NOW_CHARS] if head else ''}".strip()))
+        return lines
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self.clock()

@@ -11,6 +11,7 @@ from mcp_memory.models import NotePath, NoteRecord, Passage
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
 from mcp_memory.vault.note_file import NoteFile, find_entry
+from mcp_memory.vault.succession.entry_marks import entry_record
 
 MAX_LABEL_CHARS = 200
 
@@ -150,6 +151,8 @@ def note_excerpts(
     record = file.record
     all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
     hidden = forgotten_lines(file) | _lines_of_others(file, project)
+    if stated is not None:  # history that nobody asked for
+        hidden |= _superseded_lines(file)
     if entry is not None:
         found = find_entry(record.path, file.text, entry)
         if found is None or found.start_line in hidden:
@@ -179,6 +182,13 @@ def forgotten_lines(file: NoteFile) -> set[int]:
     forgotten = set(file.record.meta.get("forgotten", []))
     entries = logs.entries(file.text, file.body_start) if forgotten else []
     return _lines_of(entry for entry in entries if entry.hash in forgotten)
+
+
+def _superseded_lines(file: NoteFile) -> set[int]:
+    if not file.record.meta.get("superseded"):
+        return set()
+    entries = logs.entries(file.text, file.body_start)
+    return _lines_of(entry for entry in entries if entry_record(file.record, entry.hash).superseded_at)
 
 
 def _lines_of_others(file: NoteFile, project: str | None) -> set[int]:

@@ -13,6 +13,7 @@ from mcp_memory.text.dates import parse_when
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
+from mcp_memory.vault.succession.entry_marks import entry_record
 
 ANY_PROJECT = "*"
 MAX_LIMIT = 1000
@@ -39,7 +40,8 @@ def filters_from(
         prefix = one_line("path", path, 1000).removeprefix("./")
         if prefix.startswith("/") or ".." in prefix.split("/"):
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
-    states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived else [NoteState.ACTIVE]
+    # As of a date: also what was superseded or expired since, which `counts_until` tells.
+    states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived or until else [NoteState.ACTIVE]
     if prefix and prefix.split("/")[0] == f"@{TRANSCRIPTS}":
         states = [NoteState.TRANSCRIPT]
     start, end = moment_of("since", since, tz), moment_of("until", until, tz)
@@ -53,7 +55,7 @@ def filters_from(
         project=None if project in (None, "", ANY_PROJECT) else one_line("project", project or ""),
         since=start,
         until=end,
-        now=None if include_archived else now,
+        now=None if include_archived else end or now,
     )
 
 
@@ -64,10 +66,9 @@ def admits(filters: Filters, passage: Passage) -> bool:
 
 def note_of(passage: Passage) -> NoteRecord:
     """What filters look at: the note; for a log entry, with its own project and tags."""
-    note = passage.note
     if not passage.chunk.entry:
-        return note
-    labels = logs.labels(passage.chunk.headings)
+        return passage.note
+    note, labels = entry_record(passage.note, passage.chunk.entry), logs.labels(passage.chunk.headings)
     return replace(note, project=labels.project or note.project, tags=labels.tags)
 
 

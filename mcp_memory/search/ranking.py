@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import IntEnum
 from math import inf
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from mcp_memory.models import Hit, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, boosts
 from mcp_memory.search.confidence import ConfidenceFeatures
+from mcp_memory.search.filters import note_of
 from mcp_memory.search.fusion import DENSE, FusionWeights, RetrieverRows
 from mcp_memory.text.language.identifiers import is_word_in, words_and_parts
 from mcp_memory.text.markdown.logs import is_log_path
@@ -186,7 +188,7 @@ def explained(
     return reasons
 
 
-def hit_of(ranked: RankedChunk, snippet_chars: int) -> Hit:
+def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
     """What a caller sees of a passage; the snippet is the whole chunk unless that is longer than `snippet_chars`."""
     chunk, note = ranked.passage.chunk, ranked.passage.note
     headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
@@ -203,6 +205,7 @@ def hit_of(ranked: RankedChunk, snippet_chars: int) -> Hit:
         snippet=chunk.text
         if len(chunk.text) <= snippet_chars
         else truncate(chunk.text, snippet_chars // CHARS_PER_TOKEN),
+        status=note_of(ranked.passage).status(now),
         explain=ranked.explain,
     )
 

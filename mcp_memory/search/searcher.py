@@ -120,7 +120,7 @@ class Searcher:
     ) -> SearchResult:
         """At most `limit` hits. Raises IndexUnavailable or DeadlineExceeded if no retriever answers."""
         ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain, is_prompt=is_prompt)
-        hits = tuple(hit_of(ranked, self._config.snippet_chars) for ranked in ranking.passages)
+        hits = tuple(hit_of(ranked, self._config.snippet_chars, self._clock()) for ranked in ranking.passages)
         note = await self.remark(ranking, filters)
         degraded = "; ".join([*([ranking.degraded] if ranking.degraded else []), *ranking.stale]) or None
         others = await self._left_out(query, filters, limit, mode) if explain else ()

@@ -29,9 +29,11 @@ _HIT = _object(
         "score": {"type": "number", "description": "0 to 1, comparable between queries."},
         "snippet": _STRING,
         "contradicted_by": _string("A newer note that says otherwise; nobody has decided yet."),
+        "status": _string("active, superseded, archived, expired or candidate."),
+        "superseded_by": _string("Id of the note that holds now instead."),
         "explain": {"type": "object"},
     },
-    optional=("contradicted_by", "explain"),
+    optional=("contradicted_by", "superseded_by", "explain"),
 )
 
 SEARCH_SCHEMA = _object(
@@ -51,6 +53,8 @@ SEARCH_SCHEMA = _object(
     optional=("degraded", "note", "signs", "left_out"),
 )
 
+_LINK = _object(dict.fromkeys(("id", "path", "text", "why"), _STRING), optional=("why",))
+
 APPEND_SCHEMA = _object(
     {
         "id": _STRING,
@@ -67,9 +71,17 @@ APPEND_SCHEMA = _object(
             "items": _object({"id": _STRING, "text": _STRING, "why": _STRING}),
             "description": "Older notes that say otherwise. If yours replaces one, repeat the call with supersedes.",
         },
-    }
+        "superseded": {**_LINK, "description": "What this note replaced; forget this one and that holds again."},
+        "superseded_by": {**_LINK, "description": "Of a duplicate: what has replaced it since."},
+    },
+    optional=("superseded", "superseded_by"),
 )
 
 FORGET_SCHEMA = _object(
-    {"id": _STRING, "path": _STRING, "etag": _STRING, "status": {**_STRING, "enum": ["deleted", "archived", "active"]}}
+    {
+        **dict.fromkeys(("id", "path", "etag"), _STRING),
+        "status": {**_STRING, "enum": ["deleted", "archived", "active", "superseded"]},
+        "holds_now": {**_LINK, "description": "The older note that counts again, or the newer one."},
+    },
+    optional=("holds_now",),
 )

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, Refused
-from mcp_memory.models import NoteId, Outcome
+from mcp_memory.models import NoteId, NoteRecord, Outcome
 from mcp_memory.text.dates import due_date, parse_when
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
@@ -46,6 +46,10 @@ class Draft:
     def content_hash(self) -> str:
         return content_hash(self.content)
 
+    def is_stored_as(self, record: NoteRecord) -> bool:
+        wanted = (self.content_hash, self.kind.name, self.project)
+        return (record.content_hash, record.kind, record.project) == wanted
+
     @property
     def heading(self) -> str:
         """The title, or one derived from the content; a log entry of one line needs none."""
@@ -56,11 +60,14 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """A note after a write; `entry` is the hash of the log entry that was written."""
+    """A note after a write; `entry` is the hash of the log entry that was written. `replaced`: the note or entry that
+    it superseded. `holding`: the later note that counts in place of this one, which was stored before."""
 
     file: NoteFile
     outcome: Outcome
     entry: str | None = None
+    replaced: NoteFile | None = None
+    holding: NoteFile | None = None
 
 
 def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:

@@ -20,7 +20,7 @@ from mcp_memory.vault.journals.ledger import Ledger
 from mcp_memory.vault.note_file import ALWAYS_LOAD, INBOX, NoteFile, file_stem
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import Provenance
-from mcp_memory.vault.retirement import retired_at
+from mcp_memory.vault.succession.retirement import retired_at
 
 OTHER_NAME = "choose another name"
 

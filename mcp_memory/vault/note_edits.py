@@ -17,7 +17,6 @@ from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcom
 from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
 from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, find_entry
 from mcp_memory.vault.note_store import NoteStore
-from mcp_memory.vault.retirement import superseded_by
 
 EDIT_AGAIN = "read it again, then pass the new etag"
 CHANGED_ID = "an entry's id changes with its text: memory_recall shows it"
@@ -141,11 +140,11 @@ class NoteEditor:
 
 def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
     """Without the mark that this note superseded it."""
-    known = superseded_by(file) if file else []
-    left: list[str] = [note for note in known if note != by]
+    known: list[str] = [*file.record.superseded_by] if file else []
+    left = [note for note in known if note != by]
     if left == known:
         return text
-    none: dict[str, list[str] | None] = dict.fromkeys(("status", "superseded_by", "updated"))
+    none: dict[str, list[str] | None] = dict.fromkeys(("status", "superseded_by", "superseded_at"))
     return frontmatter.patch(text, {"superseded_by": left} if left else none)
 
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -27,6 +27,7 @@ ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MEMORY = NotePath("MEMORY.md")
 MAX_ID = 200
 
+_UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
 _MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")  # of emphasis and quotes; not an underscore within a word
 _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
@@ -94,6 +95,11 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     if day:
         created = updated = _fixed(datetime.combine(day, time(), layout.tz))
     expires = _when(meta.get("expires_at"), layout.tz)
+    superseded = None
+    if _text(meta.get("status")) == Status.SUPERSEDED:
+        superseded = _when(meta.get("superseded_at"), layout.tz) or updated or created or _UNKNOWN
+        if "superseded_at" not in meta:
+            updated = None  # superseding a note used to change this date alone
     record = NoteRecord(
         path=path,
         id=_id(meta, path),
@@ -114,6 +120,9 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         is_log=day is not None,
         problem=problem,
         meta=_kept(meta, layout.tz),
+        supersedes=_ids(meta.get("supersedes")),
+        superseded_by=_ids(meta.get("superseded_by")),
+        superseded_at=superseded,
     )
     return NoteFile(record, text, document.body_start)
 
@@ -226,6 +235,8 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     if meta.get("forgotten"):
         kept["forgotten"] = _words(meta["forgotten"])
+    if meta.get("superseded"):
+        kept["superseded"] = _words(meta["superseded"])
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with") if meta.get(ids)}
     if str(meta.get("private") or "no").lower() not in {"no", "false"}:  # whatever it says, somebody meant it
@@ -258,6 +269,10 @@ def _text(value: object) -> str | None:
     if value is None or isinstance(value, (list, dict, bool)):
         return None
     return " ".join(str(value).replace("\0", " ").split()) or None
+
+
+def _ids(value: object) -> tuple[NoteId, ...]:
+    return tuple(dict.fromkeys(map(NoteId, _words(value))))
 
 
 def _words(value: object) -> list[str]:

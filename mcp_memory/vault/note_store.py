@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import Etag, FileStat, NotePath, NoteRecord, NoteState, Problem, Status
@@ -21,6 +21,9 @@ from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
 
 ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
+
+if TYPE_CHECKING:
+    from mcp_memory.vault.succession.chains import Chains
 
 _BY_STATUS = {
     Status.DELETED.value: ChangeKind.FORGOTTEN,
@@ -55,6 +58,7 @@ class NoteStore:
         self._tombstones = tombstones
         self.guard = guard
         self.changes = changes
+        self.chains: Chains | None = None
 
     @property
     def is_away(self) -> bool:
@@ -98,16 +102,17 @@ class NoteStore:
                 )
         return Listing(files, problems, ignored, own.complete, folders, frozenset(missing))
 
-    def read(self, path: NotePath) -> NoteFile:
-        """The note; of a file over the size limit its beginning, with a `problem` that says so.
+    def read(self, path: NotePath, *, chained: bool = True) -> NoteFile:
+        """The note; of a file over the size limit its beginning, with a `problem` that says so. Unless `chained`, with
+        the state that its own file gives it.
 
         Raises NotFound, PathRefused, StorageFailed.
         """
         backend, inner = self._locate(path)
         blob = backend.read(inner, limit_bytes=self.max_note_bytes, beginning=True)
         if blob.whole:
-            return self.note(path, blob.data, blob.etag, blob.stat)
-        file = self.note(path, _whole_characters(blob.data), blob.etag, blob.stat)
+            return self.note(path, blob.data, blob.etag, blob.stat, chained=chained)
+        file = self.note(path, _whole_characters(blob.data), blob.etag, blob.stat, chained=chained)
         problem = f"read only up to {self.max_note_bytes:,} bytes (vault.max_note_bytes): split the file"
         return _first_part(file, f"{file.record.problem}; {problem}" if file.record.problem else problem)
 
@@ -194,7 +199,7 @@ class NoteStore:
             return False
         return False
 
-    def note(self, path: NotePath, data: bytes, etag: Etag, stat: FileStat) -> NoteFile:
+    def note(self, path: NotePath, data: bytes, etag: Etag, stat: FileStat, *, chained: bool = True) -> NoteFile:
         """Parses the bytes of a note. It stays forgotten even if another program has put its old bytes back."""
         file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
         record = file.record
@@ -204,7 +209,8 @@ class NoteStore:
             if record.is_log and (hidden := self._tombstones.entries(path)):
                 entries = list(dict.fromkeys([*record.meta.get("forgotten", []), *sorted(hidden)]))
                 record = replace(record, meta={**record.meta, "forgotten": entries})
-        return replace(file, record=record, settled=stat.settled)
+        file = replace(file, record=record, settled=stat.settled)
+        return self.chains.resolved(file) if chained and self.chains else file
 
     def _describe_change(
         self, path: NotePath, data: bytes, expected: Etag | None, added: str | None

@@ -9,13 +9,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.topics.page import is_page
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
 from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, Layout, NoteFile
 from mcp_memory.vault.note_store import NoteStore
-from mcp_memory.vault.retirement import superseded_by
 
 
 class OwnershipTier(StrEnum):
@@ -139,18 +138,6 @@ class Provenance:
                 if (file := self._notes.read(place)).record.id == note_id:
                     return file
         return None
-
-    def find_successor(self, file: NoteFile) -> NoteFile | None:
-        """The last existing note in the chain of those that superseded this one; None if there is none."""
-        head, seen = file, {file.record.id}
-        while (later := superseded_by(head)) and head.record.state is NoteState.ARCHIVED:
-            notes = (self.find_note(note_id) for note_id in reversed(later) if note_id not in seen)
-            found = next((note for note in notes if note and note.record.state is not NoteState.DELETED), None)
-            if found is None:
-                break
-            head = found
-            seen.add(found.record.id)
-        return None if head is file else head
 
     def _holds(self, path: NotePath, note_id: NoteId) -> bool:
         try:

@@ -1,6 +1,6 @@
 """Reads and writes the notes of a vault. No other code writes them.
 
-Verbs are synchronous and thread-safe; the engine runs them in worker threads.
+Verbs are synchronous and thread-safe; the engine runs them in worker threads. Over 300 lines because all stand here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, Refused
+from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, Prepared
 from mcp_memory.vault import draft as drafts
@@ -27,10 +27,12 @@ from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
-from mcp_memory.vault.retirement import Retirement, remove_entry
 from mcp_memory.vault.shared.daily_log import DailyLog
 from mcp_memory.vault.shared.lost_entries import SharedFiles
 from mcp_memory.vault.shared.memory_file import Fits, MemoryFile
+from mcp_memory.vault.succession.chains import Chains
+from mcp_memory.vault.succession.entry_marks import entry_note
+from mcp_memory.vault.succession.retirement import Retirement, remove_entry
 from mcp_memory.vault.topic_files import TopicFiles
 
 
@@ -60,6 +62,7 @@ class Vault:
         self._journals = journals
         self._tombstones = journals.tombstones
         self.provenance = Provenance(notes, self.ledger)
+        self.chains = notes.chains = Chains(notes, self.ledger)
         self._publisher = NotePublisher(notes, self.ledger, self.provenance)
         self._retirement = Retirement(notes, self._tombstones)
         self._daily_log = DailyLog(notes, journals.appends, self._retirement)
@@ -70,7 +73,7 @@ class Vault:
         self.shared = SharedFiles(notes, journals.appends, self._daily_log, self._memory)
         # By content, so that two sessions that append the same make one note.
         self._appending = [threading.Lock() for _ in range(64)]
-        # For all appends that supersede, so that of two at once the second learns of the first.
+        # For all that changes a chain, so that of two that supersede one note the second learns of the first.
         self._superseding = threading.Lock()
 
     @property
@@ -135,20 +138,22 @@ class Vault:
         return tier_of(path, layout=self.layout, vouched=self.provenance.vouches(path, note_id))
 
     def append(
-        self, draft: Draft, *, supersedes: NotePath | None = None, same: Sequence[NotePath] = (), fits: Fits = bool
-    ) -> WriteResult:
+        self, draft: Draft, *, supersedes: NotePath | None = None, entry: str | None = None,
+        same: Sequence[NotePath] = (), fits: Fits = bool,
+    ) -> WriteResult:  # fmt: skip
         """Stores one note or entry durably; the same content again returns the first.
 
-        `supersedes` is the path of the note that the new one replaces; it stays, marked. `same`: where the index has
-        this content. `fits`: as for `MemoryFile.append`. Raises InvalidInput, Refused, AlreadyExists (for
-        `draft.path`), NotFound (for `supersedes`), StorageFailed.
+        `supersedes` is the path of the note, or of the log with the `entry`, that the new one replaces; it stays,
+        marked. If it was superseded already, the new one replaces its head: no call is lost, no chain forks. `same`:
+        where the index has this content. `fits`: as for `MemoryFile.append`. Raises InvalidInput, Refused,
+        AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed.
         """
         self._notes.require_vault()
         drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
         if draft.path == MEMORY:
             return self._memory.append(draft, fits)
         with self._superseding if supersedes else nullcontext():
-            return self._append(draft, supersedes, same)
+            return self._append(draft, self._replaceable(supersedes, entry) if supersedes else None, entry, same)
 
     def forget(
         self, path: NotePath, entry: str | None = None, reason: str | None = None, by: Caller = UNKNOWN
@@ -161,18 +166,24 @@ class Vault:
         self._notes.require_vault()
         if path == MEMORY and entry:
             return self._memory.forget(entry, reason, by)
-        return self._retirement.forget(self._retirable(path, by), entry, reason, by)
+        with self._superseding:
+            return self._retirement.forget(self._retirable(path, by), entry, reason, by)
 
     def restore(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
-        """Undoes a forget or `archive`: restores the old bytes, or if the note has changed since, removes the marks.
-        Idempotent.
+        """Undoes a forget or `archive`: restores the old bytes, or if the note has changed since, removes the marks. If
+        another note has taken its place in the chain, it comes back superseded by that. Idempotent.
 
         Raises as `forget`.
         """
         self._notes.require_vault()
         if path == MEMORY and entry:
             return self._memory.restore(entry, by)
-        return self._retirement.restore(self._retirable(path, by), entry)
+        with self._superseding:
+            file = self._retirable(path, by)
+            holding = None if entry else self.chains.holding(file)
+            file = self._retirement.restore(file, entry)
+            is_rival = holding and self.read(holding.record.path).record.state is file.record.state is NoteState.ACTIVE
+            return self._retirement.supersede(path, holding.record.id) if holding and is_rival else file
 
     def archive(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
         """Marks a note as archived: only searches for archived notes find it. Idempotent. Raises as `forget`."""
@@ -191,8 +202,9 @@ class Vault:
     def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
         """Marks a note as replaced by another; it stays. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
-        self._replaceable(path)
-        return self._retirement.supersede(path, by)
+        with self._superseding:
+            self._replaceable(path)
+            return self._retirement.supersede(path, by)
 
     def write_readme(self) -> None:
         """Adds a README that explains a new vault, unless there is one."""
@@ -250,48 +262,39 @@ class Vault:
         """Removes what no restore can need any more, given all that is in the vault; returns how much."""
         return self._tombstones.prune(standing, paths, self._notes.clock().date())
 
-    def _append(self, draft: Draft, supersedes: NotePath | None, same: Sequence[NotePath]) -> WriteResult:
-        old = self._replaceable(supersedes) if supersedes else None
+    def _append(self, draft: Draft, named: NoteFile | None, entry: str | None, same: Sequence[NotePath]) -> WriteResult:
         with self._appending[int(draft.content_hash[:4], 16) % len(self._appending)]:
             if draft.kind.name == LOG:
-                if draft.path or old or draft.created or draft.expires_at:
-                    raise InvalidInput(
-                        "a log entry has no path and no time but now, never expires, and supersedes nothing",
-                        hint="use another kind",
-                    )
+                if draft.path or named or draft.created or draft.expires_at:
+                    what = "a log entry has no path and no time but now, never expires, and supersedes nothing"
+                    raise InvalidInput(what, hint="use another kind")
                 return self._daily_log.append(draft)
             again = self._publisher.already_written(draft, same)
-            if (
-                old
-                and (head := self.provenance.find_successor(old))
-                and head.record.id not in {again and again.file.record.id}
-            ):
-                raise Refused(
-                    f"{supersedes} was superseded already, in the end by {head.record.id} ({head.record.path})",
-                    hint=f"read that one, then pass supersedes={head.record.id} if yours replaces it",
-                )
-            stored = again or self._publisher.publish(draft, old.record.id if old else None)
-        if supersedes and old and old.record.id != stored.file.record.id:
-            try:
-                self._notes.require_vault()
-                self._retirement.supersede(supersedes, stored.file.record.id)
-            except McpMemoryError:
-                if stored.outcome is Outcome.CREATED:
-                    with suppress(McpMemoryError):  # unless another program has written to it already
-                        self.backend.remove_generated(stored.file.record.path, stored.file.record.etag)
-                raise
-            return replace(stored, outcome=Outcome.SUPERSEDED if stored.outcome is Outcome.CREATED else stored.outcome)
-        return stored
+            if named is None:
+                return again or self._publisher.publish(draft, None)
+            later = self.chains.later(named)
+            repeated = (WriteResult(note, Outcome.DUPLICATE) for note in later if draft.is_stored_as(note.record))
+            again = again or next(repeated, None)
+            if again and again.file.record.id in (note.record.id for note in (named, *later)):
+                holding = later[-1] if later and later[-1].record.id != again.file.record.id else None
+                return replace(again, holding=holding)
+            old = self._replaceable(later[-1].record.path) if later else named
+            stored = again or self._publisher.publish(draft, old.record.id)
+        try:
+            self._notes.require_vault()
+            self._retirement.supersede(old.record.path, stored.file.record.id, entry if old is named else None)
+        except McpMemoryError:
+            if stored.outcome is Outcome.CREATED:
+                with suppress(McpMemoryError):  # unless another program has written to it already
+                    self.backend.remove_generated(stored.file.record.path, stored.file.record.etag)
+            raise
+        return replace(stored, outcome=Outcome.SUPERSEDED if again is None else again.outcome, replaced=old)
 
-    def _replaceable(self, path: NotePath) -> NoteFile:
-        """Raises before anything is written if the note could not be marked as superseded."""
+    def _replaceable(self, path: NotePath, entry: str | None = None) -> NoteFile:
+        """The note, or the entry as one. Raises before anything is written if it could not be marked as superseded."""
         file = self._retirable(path)
-        if file.record.is_log:
-            raise InvalidInput(f"{path} is a daily log", hint="forget the entry, then append the new one")
-        if file.record.state is NoteState.DELETED:
-            raise NotFound(f"{path} was forgotten", hint="append without supersedes")
-        self._retirement.check_supersede(file)
-        return file
+        self._retirement.check_supersede(file, entry)
+        return (entry_note(file, entry) if entry else None) or file
 
     def _retirable(self, path: NotePath, by: Caller = UNKNOWN) -> NoteFile:
         file, layout = self.read(path), self.layout

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.models import NotePath, Outcome
+from mcp_memory.models import NoteId, NotePath, Outcome
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.config import VaultConfig
@@ -217,42 +217,55 @@ async def test_a_repeated_call_changes_nothing_more(world: World) -> None:
 
 
 async def test_a_superseded_note_has_one_successor(world: World) -> None:
-    """Who would supersede it again is told of the one that counts, and so is who recalls it."""
+    """Who would supersede it again replaces the one that counts, and is told so."""
     async with world.engine() as engine:
         first = await engine.append("Tea at four", kind="fact")
         assert "superseded" not in await engine.recall(ids=[first.id])
         second = await engine.append("Tea at five", kind="fact", supersedes=first.id)
-        third = await engine.append("Tea at six", kind="fact", supersedes=second.id)
-        before = world.files()
+        assert second.superseded and second.superseded["id"] == first.id and "why" not in second.superseded
+        third = await engine.append("Tea at six", kind="fact", supersedes=first.id)
+        assert third.superseded and third.superseded["id"] == second.id and third.superseded["text"] == "Tea at five"
+        assert f"{first.path} had been replaced" in third.superseded["why"]
         for old in (first, second):
-            with pytest.raises(Refused, match=third.id):
-                await engine.append("Tea at seven", kind="fact", supersedes=old.id)
             assert f"{old.path} was superseded by {third.id} ({third.path})" in await engine.recall(ids=[old.id])
         assert " was superseded by" not in await engine.recall(ids=[third.id])
-        assert world.files() == before
         await engine.forget(third.id)
         assert f"superseded by {second.id}" in await engine.recall(path=first.path)
         fourth = await engine.append("Tea at eight", kind="fact", supersedes=second.id)
         assert fourth.outcome is Outcome.SUPERSEDED, "what is forgotten stands in nobody's way"
+        assert await found(engine, "tea") == [fourth.path]
 
 
-async def test_of_two_that_supersede_at_once_one_is_told(world: World) -> None:
+async def test_of_many_that_supersede_at_once_all_are_kept_in_one_chain(world: World) -> None:
     async with world.engine() as engine:
         old = await engine.append("Tea at four", kind="fact")
-        outcomes: list[str] = []
+        replaced: list[NoteId] = []
 
         async def supersede(hour: int) -> None:
-            try:
-                await engine.append(f"Tea at {hour}", kind="fact", supersedes=old.id)
-                outcomes.append("superseded")
-            except Refused:
-                outcomes.append("refused")
+            receipt = await engine.append(f"Tea at {hour}", kind="fact", supersedes=old.id)
+            assert receipt.outcome is Outcome.SUPERSEDED and receipt.superseded
+            replaced.append(receipt.superseded["id"])
 
         async with anyio.create_task_group() as tasks:
             for hour in range(5, 13):
                 tasks.start_soon(supersede, hour)
-    assert sorted(outcomes) == ["refused"] * 7 + ["superseded"]
-    assert len(meta(world, old.path)["superseded_by"]) == 1
+        assert len(await found(engine, "tea")) == 1
+        assert len(await found(engine, "tea", include_archived=True)) == 9
+    assert len(set(replaced)) == 8 and old.id in replaced
+
+
+async def test_a_call_that_is_repeated_after_another_has_replaced_its_note_changes_nothing(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("Tea at four", kind="fact")
+        five = await engine.append("Tea at five", kind="fact", supersedes=old.id)
+        six = await engine.append("Tea at six", kind="fact", supersedes=five.id)
+        before = world.files()
+        again = await engine.append("Tea at five", kind="fact", supersedes=old.id)
+        assert (again.id, again.outcome) == (five.id, Outcome.DUPLICATE)
+        assert again.superseded_by and again.superseded_by["id"] == six.id
+        assert world.files() == before
+        back = await engine.append("Tea at five", kind="fact", supersedes=six.id)
+        assert back.outcome is Outcome.SUPERSEDED and back.id != five.id, "a value may come back"
 
 
 async def test_superseding_itself_is_a_duplicate(world: World) -> None:
@@ -279,7 +292,7 @@ async def test_nothing_is_stored_where_the_old_note_cannot_be_marked(world: Worl
         await engine.parts.admin.adopt()
         log = await engine.append("did things", kind="log")
         before = world.files()
-        for target in ("notes/fact/flow.md", log.id, log.path, "notes/none.md", "01NONE"):
+        for target in ("notes/fact/flow.md", f"{log.path}#0123456789abcdef", log.path, "notes/none.md", "01NONE"):
             with pytest.raises((InvalidInput, NotFound)):
                 await engine.append("new words", kind="fact", supersedes=target)
     assert world.files() == before

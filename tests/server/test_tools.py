@@ -61,7 +61,7 @@ def test_arguments_are_those_of_the_contract(tools):
             "query", "limit", "kinds", "tags", "project", "since", "until", "path", "include_archived", "mode",
             "explain",
         },
-        "memory_recall": {"query", "ids", "path", "lines", "phase", "kinds", "project", "budget_tokens"},
+        "memory_recall": {"query", "ids", "path", "lines", "phase", "kinds", "project", "until", "budget_tokens"},
         "memory_append": {
             "content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path", "section",
         },

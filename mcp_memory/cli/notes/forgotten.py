@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.console import say_all
+from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
@@ -30,7 +31,8 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
     mcp-memory restore notes/fact/old-port.md
     """
     answer = cli.ask("forget", target=note, reason=reason, source=PERSON, personal=True)
-    cli.show(answer, [f"forgotten  {answer['path']}  (mcp-memory restore {answer['id']})"])
+    again = chain_lines("now holds", answer.get("holds_now"))
+    cli.show(answer, [f"forgotten  {answer['path']}  (mcp-memory restore {answer['id']})", *again])
 
 
 @click.command("list")
@@ -71,7 +73,9 @@ def restore(cli: CommandContext, note: str | None, dry_run: bool, yes: bool, **f
         raise InvalidInput("name one note, or which ones by --client, --session or --since", hint="see list --deleted")
     if note is not None:
         answer = cli.ask("restore", target=note, source=PERSON, personal=True)
-        cli.show(answer, [f"restored  {answer['path']}"])
+        cli.show(
+            answer, [f"restored  {answer['path']}", *chain_lines("but it was replaced by", answer.get("holds_now"))]
+        )
         return
     if dry_run or not yes:
         if not dry_run:

@@ -18,6 +18,8 @@ from mcp_memory.text.pluralize import counted
 _kinds = click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
 _project = click.option("--project", help="This project's notes and those without one; default: all.")
 
+_until = click.option("--until", help="As of this date: what counted then, even if it was replaced since.")
+
 _RETRIEVERS = ("lexical", "section", "dense")
 _COLUMNS = ("", "words", "section", "vectors", "boosts", "sum", "score", "words of the question")
 _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; good neighbors raise a passage further."
@@ -29,7 +31,7 @@ _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; g
 @_kinds
 @click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
 @click.option("--since", help="Only notes dated from here on, e.g. 2026-11-01.")
-@click.option("--until", help="Only notes dated before this.")
+@_until
 @click.option("--path", help="Only this folder or file.")
 @click.option("--archived", "include_archived", is_flag=True, help="Also retired and expired notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
@@ -74,6 +76,7 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 @click.option("--lines", help="With --path: only these lines, e.g. 10-20.")
 @click.option("--phase", help="What comes next: start, prompt, plan, build, debug or review.")
 @_kinds
+@_until
 @click.option("--budget", "budget_tokens", type=int, help="Most tokens (4 characters each).")
 @_project
 @command_options
@@ -83,6 +86,7 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
     \b
     mcp-memory recall "how do we deploy"
     mcp-memory recall --path memory/2026-11-21.md --lines 1-20
+    mcp-memory recall --until 2026-11-01 "which port"
     """
     answer = cli.ask("recall", query=" ".join(query) or None, **wanted)
     cli.show(answer, [recall_to_commands(answer["text"])])
@@ -114,9 +118,19 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     answer = cli.ask("append", content=content, source=PERSON, **fields)
     similar = [f"similar notes: {', '.join(answer['similar'])}"] if answer["similar"] else []
+    similar += chain_lines("replaced", answer.get("superseded"))
+    similar += chain_lines("stored before, but replaced since by", answer.get("superseded_by"))
     contrary = [f"contradicts {one['id']}: {one['text']}  ({one['why']})" for one in answer["contradicts"]]
     decide = [f"to decide: mcp-memory conflicts keep {answer['id']}"] if contrary else []
     cli.show(answer, [f"{answer['outcome']}  {answer['path']}  ({answer['id']})", *similar, *contrary, *decide])
+
+
+def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
+    """What an answer says of another note of the chain."""
+    if not link:
+        return []
+    why = f" ({link['why']})" if "why" in link else ""
+    return [f"{what}: {link['path']}  ({link['id']}){why}", f"  {link['text']}"]
 
 
 @click.command()
@@ -154,7 +168,9 @@ def _commit_line(event: dict[str, Any]) -> str:
 def _print_hit(hit: dict[str, Any]) -> None:
     score, place = f"{hit['score']:.2f}", visible(f"{hit['path']}:{hit['start_line']}-{hit['end_line']}")
     heading = hit["heading"] or hit["title"]
-    facts = (None if heading == hit["snippet"].strip() else heading, hit["kind"], hit["date"], hit["id"])
+    status = None if hit["status"] == "active" else hit["status"]
+    status = f"{status} by {hit['superseded_by']}" if "superseded_by" in hit else status
+    facts = (None if heading == hit["snippet"].strip() else heading, hit["kind"], hit["date"], hit["id"], status)
     about = visible(" · ".join(fact for fact in facts if fact and fact != f"path:{hit['path']}"))
     if is_styled():
         # Not rich, whose import would take a quarter of the time of a search.

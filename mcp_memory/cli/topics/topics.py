@@ -37,15 +37,21 @@ def tree(cli: CommandContext, depth: int | None) -> None:
 
 @click.command()
 @click.argument("note")
+@click.option("--history", is_flag=True, help="All notes that replaced one another, the newest first.")
 @command_options
-def show(cli: CommandContext, note: str) -> None:
+def show(cli: CommandContext, note: str, history: bool) -> None:
     """Print one note as it is on disk, and its topic. Takes an id, a path, or a topic's folder.
 
     \b
     mcp-memory show topics/01-x                    a topic's page
     mcp-memory show notes/decision/we-use-uv.md
     mcp-memory show 01M7Z3HPR77M1K414E2NKABTV4     the id that append printed
+    mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it
     """
+    if history:
+        answer = cli.ask("history", target=note)
+        cli.show(answer, [line for link in answer["chain"] for line in _link_lines(link)])
+        return
     answer = cli.ask("show", target=note)
     days = [when.partition("T")[0] for when in (answer["created"], answer["updated"]) if when]
     rows = {
@@ -59,6 +65,15 @@ def show(cli: CommandContext, note: str) -> None:
     children = [f"  {child['path']}  {child['title']}" for child in answer["children"]]
     more = ["", Heading("read on with mcp-memory show:"), *children] if children else []
     cli.show(answer, [Heading(answer["title"]), *facts, "", answer["text"].rstrip("\n"), *more])
+
+
+def _link_lines(link: dict[str, Any]) -> list[Any]:
+    day, until = (when and when[:16].replace("T", " ") for when in (link["date"], link["until"]))
+    span = f"{day or 'unknown date'}{f' until {until}' if until else ''}"
+    who = " in ".join(filter(None, (link["source"] or "unknown client", link["session"])))
+    text = "(forgotten: mcp-memory restore brings it back)" if link["text"] is None else link["text"]
+    lines = [f"  {line}".rstrip() for line in text.splitlines()]
+    return [Heading(f"{span}  {link['status']}  {who}"), f"  {link['id']}  {link['path']}", *lines, ""]
 
 
 @click.command()

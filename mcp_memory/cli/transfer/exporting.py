@@ -27,7 +27,7 @@ from mcp_memory.transfer.formats.archive import ArchivedFile
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.marker import MARKER
-from mcp_memory.vault.retirement import remove_entry
+from mcp_memory.vault.succession.retirement import remove_entry
 
 FORMATS = {".jsonl": "jsonl", ".md": "book", ".tar": "tar"}
 """File name's end → format."""

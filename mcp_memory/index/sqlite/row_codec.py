@@ -27,7 +27,8 @@ def decode_note(record: str) -> NoteRecord:
     """Raises DamagedRow."""
     try:
         values: dict[str, Any] = _decoder.decode(record)
-        values["state"], values["tags"] = NoteState(values["state"]), tuple(values["tags"])
+        values["state"] = NoteState(values["state"])
+        values |= {name: tuple(values.get(name, ())) for name in ("tags", "supersedes", "superseded_by")}
         return NoteRecord(**values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise DamagedRow("a note's record cannot be read") from error

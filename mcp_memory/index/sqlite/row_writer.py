@@ -127,7 +127,7 @@ def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecor
         "project": None if note.project is None else bindable(note.project),
         "session": None if note.session is None else bindable(note.session),
         "date": microseconds(note.updated or note.created),
-        "expires": microseconds(note.expires_at),
+        "expires": microseconds(note.counts_until),
         "content": bindable(note.content_hash),
         "size": size,
         "record": encode_note(note),

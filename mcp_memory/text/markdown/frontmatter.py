@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 BOM = "\ufeff"
 
 _FIELDS = """
-id title kind project status created updated tags always_load supersedes superseded_by deleted_at deleted_by deleted_in
-deleted_because expires_at source session derived_from forgotten depth node_kind descendant_count earliest_at latest_at
-stale provisional token_count
+id title kind project status created updated tags always_load supersedes superseded_by superseded_at deleted_at
+deleted_by deleted_in deleted_because expires_at source session derived_from forgotten superseded depth node_kind
+descendant_count earliest_at latest_at stale provisional token_count
 """
 FIELD_ORDER = tuple(_FIELDS.split())
 """The order in which a note's keys are written; unknown ones follow."""

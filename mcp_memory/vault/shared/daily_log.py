@@ -14,7 +14,7 @@ from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome, JournaledAppend
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.note_store import NoteStore
-from mcp_memory.vault.retirement import Retirement
+from mcp_memory.vault.succession.retirement import Retirement
 
 SAME_MINUTE_S = 60.0
 

@@ -16,10 +16,12 @@ from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
 from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of
 from mcp_memory.vault.note_store import ATTEMPTS, NoteStore
+from mcp_memory.vault.succession.entry_marks import entry_mark, entry_record
 
 Changes = Mapping[str, frontmatter.Value | None]
 
-_NOT_DELETED: Changes = dict.fromkeys(("status", "deleted_at", "deleted_by", "deleted_in", "deleted_because"))
+_DELETION = ("deleted_at", "deleted_by", "deleted_in", "deleted_because")
+_WITHOUT = "append without supersedes"
 
 
 class Retirement:
@@ -69,7 +71,7 @@ class Retirement:
         if file.record.state is not NoteState.DELETED:
             return self.archive(file, undo=True)
         # If another program has written to it since, only our marks are removed.
-        restored = self._put_bytes_back(file) or self._patch(path, lambda _: _NOT_DELETED, restores=True)
+        restored = self._put_bytes_back(file) or self._patch(path, _without_deletion, restores=True)
         with suppress(StorageFailed):  # it hides nothing any more
             self._tombstones.release(file.record.etag, restored.record.etag)
         return restored
@@ -89,9 +91,9 @@ class Retirement:
                     self._tombstones.keep_entry(known)
             raise
 
-    def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
-        """Marks a note as replaced by another; it stays. Idempotent."""
-        return self._patch(path, lambda file: self._supersede_marks(file, by))
+    def supersede(self, path: NotePath, by: NoteId, entry: str | None = None) -> NoteFile:
+        """Marks a note or log entry as replaced by another note; it stays. Idempotent."""
+        return self._patch(path, lambda file: self._supersede_marks(file, by, entry))
 
     def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False) -> NoteFile:
         """Sets or removes `status: archived` and nothing else, so that undoing it gives the same bytes again. A note
@@ -104,15 +106,15 @@ class Retirement:
                 raise NotFound(f"{file.record.path} was forgotten", hint="memory_forget with restore=true")
             status = frontmatter.parse(now.text).meta.get("status")
             if undo:
-                return {"status": None} if status == Status.ARCHIVED else {}
+                return _without_deletion(now) if status == Status.ARCHIVED else {}
             return {} if now.record.state is NoteState.ARCHIVED else {"status": Status.ARCHIVED.value}
 
         return self._patch(file.record.path, marks)
 
-    def check_supersede(self, file: NoteFile) -> None:
+    def check_supersede(self, file: NoteFile, entry: str | None = None) -> None:
         """Raises what `supersede` would raise, and writes nothing."""
         blob = self._notes.read_bytes(file.record.path)
-        frontmatter.patch(editable_text(file.record.path, blob.data), self._supersede_marks(file, NoteId("?")))
+        frontmatter.patch(editable_text(file.record.path, blob.data), self._supersede_marks(file, NoteId("?"), entry))
 
     def list_tombstones(self, file: NoteFile) -> list[Tombstone]:
         """The tombstone of a forgotten note, or those of the forgotten entries that a log still holds, or that were
@@ -135,12 +137,23 @@ class Retirement:
     def _now(self) -> datetime:
         return self._notes.clock().replace(microsecond=0)  # as frontmatter has it
 
-    def _supersede_marks(self, file: NoteFile, by: NoteId) -> Changes:
+    def _supersede_marks(self, file: NoteFile, by: NoteId, entry: str | None) -> Changes:
         """Empty if the note has these marks, so that a retry changes nothing."""
-        known = superseded_by(file)
-        if by in known and file.record.state is NoteState.ARCHIVED:
+        record, path = file.record, file.record.path
+        if record.is_log:
+            entry = _require_entry(path, entry)
+            if entry in file.forgotten_entries or not file.has_entry(entry):
+                raise NotFound(f"no entry {entry} in {path}", hint=_WITHOUT)
+            if by in entry_record(record, entry).superseded_by:
+                return {}
+            others = [mark for mark in record.meta.get("superseded", ()) if not mark.startswith(f"{entry} ")]
+            return {"superseded": [*others, entry_mark(entry, by, self._now())]}
+        if record.state is NoteState.DELETED:
+            raise NotFound(f"{path} was forgotten", hint=_WITHOUT)
+        if by in record.superseded_by and record.state is NoteState.ARCHIVED:
             return {}
-        return {"status": Status.SUPERSEDED.value, "superseded_by": [*known, by], "updated": self._now()}
+        names: list[str] = [*(name for name in record.superseded_by if name != by), by]
+        return {"status": Status.SUPERSEDED.value, "superseded_by": names, "superseded_at": self._now()}
 
     def _patch(
         self, path: NotePath, changes: Callable[[NoteFile], Changes], *, forgets: bool = False, restores: bool = False
@@ -198,23 +211,16 @@ def read_tombstone(file: NoteFile) -> Tombstone:
     return Tombstone(file.record.path, None, at, client, session, reason, file.record.title)
 
 
-def superseded_by(file: NoteFile) -> list[NoteId]:
-    """The notes that the file names as its successors, the latest last."""
-    value = frontmatter.parse(file.text).meta.get("superseded_by")
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return [NoteId(str(item)) for item in items if item]
-
-
 def retired_at(file: NoteFile) -> datetime | None:
     """When the note was forgotten, replaced or expired; None if the file does not say."""
     meta, record = frontmatter.parse(file.text).meta, file.record
     if record.state is NoteState.DELETED:
         return as_datetime(meta.get("deleted_at"), UTC)
-    return record.updated if meta.get("status") == Status.SUPERSEDED else record.expires_at
+    return record.superseded_at or record.expires_at
 
 
 def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
-    """The bytes of a log or `MEMORY.md` without this entry and its hash in `forgotten`.
+    """The bytes of a log or `MEMORY.md` without this entry and its hash in `forgotten` and `superseded`.
 
     Raises NotFound, Refused for a file that holds no text.
     """
@@ -225,11 +231,18 @@ def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
         raise NotFound(f"no entry {entry} in {path}")
     for known in reversed(found):
         text = text[: known.start] + text[known.end :]
-    forgotten = meta.meta.get("forgotten")
-    if isinstance(forgotten, list) and entry in forgotten:
-        rest = [str(item) for item in cast("list[object]", forgotten) if item != entry]
-        text = _without_empty_head(frontmatter.patch(text, {"forgotten": rest or None}))
+    for name in ("forgotten", "superseded"):
+        marks = meta.meta.get(name)
+        if isinstance(marks, list) and any(str(mark).split()[:1] == [entry] for mark in cast("list[object]", marks)):
+            rest = [str(mark) for mark in cast("list[object]", marks) if str(mark).split()[:1] != [entry]]
+            text = _without_empty_head(frontmatter.patch(text, {name: rest or None}))
     return text.encode("utf-8", "surrogateescape")
+
+
+def _without_deletion(file: NoteFile) -> Changes:
+    """What was superseded before it was forgotten is so again."""
+    status = Status.SUPERSEDED.value if file.record.superseded_by else None
+    return {"status": status, **dict.fromkeys(_DELETION)}
 
 
 def _require_entry(path: NotePath, entry: str | None) -> str:

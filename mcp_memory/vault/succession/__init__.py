@@ -1,0 +1,1 @@
+"""Knows which note replaced which, and which one of a chain holds."""

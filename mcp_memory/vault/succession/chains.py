@@ -1,0 +1,192 @@
+"""Follows which note replaced which, by the marks in the notes' own files.
+
+A superseded note counts again once everything that replaced it is forgotten or gone; so a chain has one note that
+holds, unless all are forgotten. A file that only claims to replace another changes nothing: the older one has the mark.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from mcp_memory.errors import McpMemoryError, NotFound, PathRefused
+from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.text.markdown import logs
+from mcp_memory.vault.journals.ledger import Ledger
+from mcp_memory.vault.note_file import ARCHIVE, INBOX, NoteFile
+from mcp_memory.vault.note_store import NoteStore
+from mcp_memory.vault.succession.entry_marks import entry_note, entry_record, successors_of_entries
+
+_OURS = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
+"""An id that we gave. Of any other name that no note has, only a person knows what it means."""
+
+
+class Chains:
+    """Thread-safe. Reads the files, since the index may be behind."""
+
+    def __init__(self, notes: NoteStore, ledger: Ledger) -> None:
+        self._notes = notes
+        self._ledger = ledger
+        self._lock = threading.Lock()
+        self._named: dict[NotePath, set[NoteId]] = {}
+        self._naming: dict[NoteId, dict[NotePath, None]] = {}
+        self.paths_of: Callable[[NoteId], Sequence[NotePath]] = lambda _: ()
+        """Where the index knows a note from."""
+
+    def learn(self, path: NotePath, record: NoteRecord | None) -> None:
+        """Call it for each note that the index knows: which others it names. None for one that is gone."""
+        names = {*record.supersedes, *_successors(record)} if record else set[NoteId]()
+        with self._lock:
+            for name in self._named.pop(path, set[NoteId]()) - names:
+                self._naming[name].pop(path, None)
+            for name in names:
+                self._naming.setdefault(name, {})[path] = None
+            if names:
+                self._named[path] = names
+
+    def resolved(self, file: NoteFile) -> NoteFile:
+        """The note with its state in its chain: active again if nothing that replaced it stands."""
+        record = file.record
+        if record.superseded_at and record.superseded_by and not any(True for _ in self._standing(record)):
+            inner = self._notes.layout.below_home(record.path) or ""
+            places = {ARCHIVE: NoteState.ARCHIVED, INBOX: NoteState.INBOX}
+            state = places.get(inner.partition("/")[0], NoteState.ACTIVE)
+            return replace(file, record=replace(record, state=state, superseded_at=None))
+        marked = (entry_record(record, entry) for entry in successors_of_entries(record))
+        if again := [entry.id.rpartition("#")[2] for entry in marked if not any(True for _ in self._standing(entry))]:
+            return replace(file, record=replace(record, meta={**record.meta, "counts_again": again}))
+        return file
+
+    def find(self, note_id: NoteId) -> NoteFile | None:
+        """The note or log entry with this id, as its own file has it; a forgotten one only if there is no other.
+
+        Raises McpMemoryError if a file cannot be read now.
+        """
+        path, _, entry = note_id.rpartition("#")
+        is_entry = logs.is_log_path(path)
+        forgotten = None
+        places = [path] if is_entry else [*reversed(self._ledger.places_of(note_id)), *self.paths_of(note_id)]
+        for place in dict.fromkeys(places):
+            with suppress(NotFound, PathRefused):
+                file = self._notes.read(NotePath(place), chained=False)
+                file = entry_note(file, entry) if is_entry else file
+                if file and file.record.id == note_id and file.record.state is not NoteState.DELETED:
+                    return file
+                forgotten = file if file and file.record.id == note_id else forgotten
+        return forgotten
+
+    def require(self, note_id: NoteId) -> NoteFile:
+        """As `find`, in the state that it has in its chain. Raises NotFound."""
+        if file := self.find(note_id):
+            return self.resolved(file)
+        raise NotFound(f"no note or entry with the id {note_id}", hint="memory_search finds ids")
+
+    def later(self, file: NoteFile) -> list[NoteFile]:
+        """The standing notes that replaced this one, one after the other, until one that nothing replaced or, in a
+        circle, until it closes."""
+        found, seen, record = list[NoteFile](), set[NoteId](), file.record
+        while record.superseded_at or record.state is NoteState.DELETED:
+            after = next((note for note in self._standing(record, seen) if note), None)
+            if after is None:
+                break
+            found.append(after)
+            record = after.record
+        return found
+
+    def holding(self, file: NoteFile) -> NoteFile | None:
+        """The other note of the chain that counts now: what replaced this one or, if it is forgotten, what it had
+        replaced."""
+        later, pending, seen = self.later(file), [file.record], set[NoteId]()
+        while not later and pending and pending[-1].state is NoteState.DELETED:
+            for before in self._before(pending.pop(), seen):
+                later = (
+                    later or self.later(before) or ([before] if before.record.state is not NoteState.DELETED else [])
+                )
+                pending.append(before.record)
+        head = self.resolved(later[-1]) if later else None
+        return head if head and head.record.state is NoteState.ACTIVE else None
+
+    def depending(self, record: NoteRecord) -> list[NotePath]:
+        """The notes whose state may be another after this one was stored, forgotten, restored or removed: what it
+        replaced, and through forgotten and lost notes what those had replaced."""
+        found, seen = dict[NotePath, None](), {record.id}
+        pending = [record.id, *(name for name in record.supersedes if self._found(name) is None)]
+        while pending:
+            name = pending.pop()
+            for known in (file.record for file in self._files_naming(name)):
+                if name in _successors(known):
+                    found[known.path] = None
+                    if known.state is NoteState.DELETED and known.id not in seen:
+                        seen.add(known.id)
+                        pending.append(known.id)
+        return list(found)
+
+    def history(self, file: NoteFile) -> list[NoteFile]:
+        """All notes of the chain, the newest first, forgotten ones too."""
+        notes, pending = {file.record.id: file}, [file.record]
+        while pending:
+            record = pending.pop()
+            after = [*filter(None, map(self._found, record.superseded_by)), *self._files_naming(record.id)]
+            after = [note for note in after if not note.record.is_log]
+            new = {note.record.id: note for note in (*self._before(record, set()), *after)}
+            pending += [note.record for name, note in new.items() if name not in notes]
+            notes = new | notes
+        order = sorted(
+            notes.values(), key=lambda note: (note.record.created is not None, note.record.created, note.record.id)
+        )
+        return [self.resolved(note) for note in reversed(order)]
+
+    def _standing(self, record: NoteRecord, seen: set[NoteId] | None = None) -> Iterator[NoteFile | None]:
+        """What replaced a note, the latest first, and is not forgotten, and what replaced the forgotten ones; None for
+        a name of which we can't know that its note is gone. Adds to `seen`, which is left out."""
+        pending, seen = [*record.superseded_by], set[NoteId]() if seen is None else seen
+        seen.add(record.id)
+        while pending:
+            name = pending.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                file = self.find(name)
+            except McpMemoryError:
+                yield None
+                continue
+            if file and file.record.state is not NoteState.DELETED:
+                yield file
+            elif file:
+                pending += file.record.superseded_by
+            elif not _OURS.fullmatch(name):
+                yield None
+            else:
+                pending += [known.record.id for known in self._files_naming(name) if name in known.record.supersedes]
+
+    def _before(self, record: NoteRecord, seen: set[NoteId]) -> list[NoteFile]:
+        """What a note replaced directly. Adds to `seen`, which is left out."""
+        found = [*map(self._found, record.supersedes)]
+        for file in self._files_naming(record.id):
+            marked = successors_of_entries(file.record).items()
+            found += [entry_note(file, entry) for entry, by in marked if by == record.id]
+            found += [file] if record.id in file.record.superseded_by else []
+        new = {file.record.id: file for file in found if file and file.record.id not in seen}
+        seen.update(new)
+        return list(new.values())
+
+    def _found(self, name: NoteId) -> NoteFile | None:
+        try:
+            return self.find(name)
+        except McpMemoryError:
+            return None
+
+    def _files_naming(self, name: NoteId) -> Iterable[NoteFile]:
+        with self._lock:
+            paths = list(self._naming.get(name, ()))
+        for path in paths:
+            with suppress(McpMemoryError):
+                yield self._notes.read(path, chained=False)
+
+
+def _successors(record: NoteRecord) -> list[NoteId]:
+    return [*record.superseded_by, *successors_of_entries(record).values()]

@@ -1,0 +1,63 @@
+"""Reads and writes the marks in a log's head that say which note superseded which entry, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, time
+
+from mcp_memory.models import NoteId, NoteRecord, NoteState
+from mcp_memory.text.dates import as_datetime
+from mcp_memory.text.markdown import logs
+from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title
+
+
+def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
+    """A log's entry as a note of its own, even a forgotten one; None if the log doesn't hold it."""
+    found = next((known for known in logs.entries(log.text, log.body_start) if known.hash == entry), None)
+    if found is None or log.record.created is None:
+        return None
+    note, text = entry_record(log.record, entry), log.text[found.start : found.end].rstrip()
+    own, when = logs.labels([f"{found.time} {found.title}"]), time.fromisoformat(found.time)
+    record = replace(
+        note, title=found.title or derive_title(text.partition("\n")[2]), content_hash=content_hash(text), is_log=False,
+        created=log.record.created.replace(hour=when.hour, minute=when.minute), updated=None,
+        project=own.project or note.project, tags=own.tags,
+        state=NoteState.DELETED if entry in log.forgotten_entries else note.state,
+    )  # fmt: skip
+    return NoteFile(record, text, 0, log.settled)
+
+
+def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
+    """The note, if it was ever superseded; of a log the entries that were, or just the one."""
+    marked = (known for known in successors_of_entries(file.record) if entry in (None, known))
+    notes = [file, *(entry_note(file, known) for known in marked if known not in file.forgotten_entries)]
+    return [note for note in notes if note and (note.record.superseded_by or note.record.superseded_at)]
+
+
+def entry_record(log: NoteRecord, entry: str) -> NoteRecord:
+    """The log's record with the id and state of one entry: superseded, unless the log is retired or it counts again."""
+    record = replace(log, id=NoteId(f"{log.path}#{entry}"))
+    mark = next((rest for known, rest in _marks(log) if known == entry), None)
+    if mark is None:
+        return record
+    by, _, at = mark.rpartition(" ")
+    record = replace(record, superseded_by=(NoteId(by),))
+    if entry in log.meta.get("counts_again", ()):
+        return record
+    state = NoteState.ARCHIVED if log.state is NoteState.ACTIVE else log.state
+    return replace(record, state=state, superseded_at=as_datetime(at, UTC) or log.updated)
+
+
+def successors_of_entries(log: NoteRecord) -> Mapping[str, NoteId]:
+    """The hash of each superseded entry, and the id of what superseded it."""
+    return {entry: NoteId(rest.rpartition(" ")[0]) for entry, rest in _marks(log)}
+
+
+def entry_mark(entry: str, by: NoteId, at: datetime) -> str:
+    return f"{entry} {by} {at.isoformat()}"
+
+
+def _marks(log: NoteRecord) -> list[tuple[str, str]]:
+    pairs = (str(mark).partition(" ") for mark in log.meta.get("superseded", ()))
+    return [(entry, rest) for entry, _, rest in pairs]

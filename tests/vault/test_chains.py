@@ -1,0 +1,240 @@
+"""Chains: of all notes that replaced one another, one holds."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+
+import anyio
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import NotFound, Refused
+from mcp_memory.models import NoteState, Receipt
+from tests.support.world import World, found, made, more, records
+
+pytestmark = pytest.mark.anyio
+
+
+async def chain(world: World, engine: Engine, *contents: str) -> list[Receipt]:
+    notes: list[Receipt] = []
+    for content in contents:
+        notes.append(await engine.append(content, kind="fact", supersedes=notes[-1].id if notes else None))
+        world.later(seconds=1)
+    return notes
+
+
+async def test_the_older_note_holds_again_when_the_newer_one_is_forgotten_and_not_when_it_is_restored(
+    world: World,
+) -> None:
+    async with world.engine() as engine:
+        four, five, six = await chain(world, engine, "Tea at four", "Tea at five", "Tea at six")
+        record = await engine.forget(six.id)
+        holding = await engine.holding(record)
+        assert holding and (holding["id"], holding["text"]) == (five.id, "Tea at five")
+        assert await found(engine, "tea") == [five.path]
+        assert "counts again" in await engine.recall(ids=[five.id])
+        assert (await engine.append("Tea at five", kind="fact")).id == five.id, "it counts, so it is not stored twice"
+        await engine.forget(five.id)
+        assert await found(engine, "tea") == [four.path]
+        await engine.forget(six.id, restore=True)
+        assert await found(engine, "tea") == [six.path]
+        await engine.forget(five.id, restore=True)
+        assert await found(engine, "tea") == [six.path]
+        hits = (await engine.search("tea", include_archived=True)).hits
+        assert {hit.path: (hit.status, hit.superseded_by) for hit in hits} == {
+            four.path: ("superseded", six.id), five.path: ("superseded", six.id), six.path: ("active", None)
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("middle", [False, True])
+async def test_a_file_deleted_by_hand_or_erased_leaves_one_that_holds(world: World, middle: bool) -> None:
+    async with world.engine() as engine:
+        four, five, six = await chain(world, engine, "Tea at four", "Tea at five", "Tea at six")
+        (world.root / (five if middle else six).path).unlink()
+        await engine.parts.admin.reconcile()
+        assert await found(engine, "tea") == [(six if middle else five).path]
+        await engine.perform("erase", {"target": (six if middle else five).id, "sure": True})
+        assert await found(engine, "tea") == [four.path]
+    async with world.engine() as engine:
+        assert await found(engine, "tea") == [four.path]
+
+
+async def test_marks_that_come_by_hand_or_with_a_sync_count_at_the_next_sweep(world: World) -> None:
+    async with world.engine() as engine:
+        four, five = await chain(world, engine, "Tea at four", "Tea at five")
+        file = world.root / five.path
+        text = file.read_text()
+        file.write_text(text.replace("kind: fact", "kind: fact\nstatus: deleted"))
+        await engine.parts.admin.reconcile()
+        assert await found(engine, "tea") == [four.path]
+        file.write_text(text)
+        await engine.parts.admin.reconcile()
+        assert await found(engine, "tea") == [five.path]
+
+
+@pytest.mark.parametrize("retired", ["status: archived", "expires_at: 2026-11-20"])
+async def test_what_is_archived_or_expired_brings_nothing_back(world: World, retired: str) -> None:
+    async with world.engine() as engine:
+        _, five = await chain(world, engine, "Tea at four", "Tea at five")
+        file = world.root / five.path
+        file.write_text(file.read_text().replace("kind: fact", f"kind: fact\n{retired}"))
+        await engine.parts.admin.reconcile()
+        assert await found(engine, "tea") == []
+
+
+async def test_what_another_note_took_the_place_of_comes_back_as_history(world: World) -> None:
+    async with world.engine() as engine:
+        four, five = await chain(world, engine, "Tea at four", "Tea at five")
+        await engine.forget(five.id)
+        six = await engine.append("Tea at six", kind="fact", supersedes=four.id)
+        record = await engine.forget(five.id, restore=True)
+        holding = await engine.holding(record)
+        assert record.superseded_at and holding and holding["id"] == six.id
+        assert await found(engine, "tea") == [six.path]
+        await engine.forget(six.id)
+        assert await found(engine, "tea") == [five.path]
+
+
+async def test_a_name_that_no_note_has_keeps_the_note_superseded(world: World) -> None:
+    head = "---\nid: old\nstatus: superseded\nsuperseded_by: the roadmap of 2025\n---\n"
+    world.with_home("").write("notes/fact/old.md", f"{head}Tea at four\n")
+    async with world.engine() as engine:
+        assert await found(engine, "tea") == []
+        assert "was superseded." in await engine.recall(path="notes/fact/old.md")
+
+
+async def test_circles_that_hands_made_end(world: World) -> None:
+    world.with_home("")
+    for name, other in (("one", "two"), ("two", "three"), ("three", "one"), ("self", "self")):
+        marks = f"---\nid: {name}\nstatus: superseded\nsuperseded_by: [{other}]\nsupersedes: [{other}]\n---\n"
+        world.write(f"notes/fact/{name}.md", f"{marks}Tea at {name}\n")
+    async with world.engine() as engine:
+        await engine.parts.admin.adopt()
+        for name in ("one", "self"):
+            assert f"Tea at {name}" in await engine.recall(path=f"notes/fact/{name}.md")
+            assert (await engine.perform("history", {"target": name}))["chain"]
+        assert await found(engine, "tea") == ["notes/fact/self.md"]
+        receipt = await engine.append("Tea at last", kind="fact", supersedes="one")
+        assert receipt.path in await found(engine, "tea")
+
+
+async def test_a_long_chain_is_read_from_any_link(world: World) -> None:
+    async with world.engine() as engine:
+        notes = await chain(world, engine, *(f"Tea at {number}" for number in range(50)))
+        assert await found(engine, "tea") == [notes[-1].path]
+        receipt = await engine.append("Tea at last", kind="fact", supersedes=notes[0].id)
+        assert receipt.superseded and receipt.superseded["id"] == notes[-1].id
+        for note in (notes[0], notes[25], receipt):
+            listed = (await engine.perform("history", {"target": note.id}))["chain"]
+            assert [link["id"] for link in listed] == [receipt.id, *(known.id for known in reversed(notes))]
+            assert [link["status"] for link in listed] == ["active", *["superseded"] * 50]
+        told = await engine.recall(ids=[notes[0].id])
+        assert told.index("Tea at last") < told.index("Tea at 0") and "superseded" in told
+
+
+async def test_a_log_entry_is_superseded_by_a_mark_in_the_head_alone(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append("Tea is at four, says Ada.", kind="log", title="Tea")
+        other = await engine.append("The kettle leaks.", kind="log")
+        body = world.read(entry.path).decode()
+        world.later(seconds=1)
+        five = await engine.append("Tea is at five.", kind="fact", supersedes=entry.id)
+        assert five.superseded and five.superseded["id"] == entry.id and "says Ada" in five.superseded["text"]
+        marked = world.read(entry.path).decode()
+        assert marked.endswith(body) and entry.id.partition("#")[2] in marked[: -len(body)]
+        assert [hit.id for hit in (await engine.search("tea")).hits if "ea is" in hit.snippet] == [five.id]
+        assert "says Ada" not in await engine.recall() and "kettle leaks" in await engine.recall()
+        told = await engine.recall(ids=[entry.id])
+        assert five.id in told and told.index("at five") < told.index("says Ada")
+        hits = (await engine.search("tea", include_archived=True)).hits
+        assert {(hit.id, hit.status, hit.superseded_by) for hit in hits if "ea is" in hit.snippet} == {
+            (five.id, "active", None), (entry.id, "superseded", five.id)
+        }  # fmt: skip
+        world.later(seconds=1)
+        six = await engine.append("Tea is at six.", kind="fact", supersedes=entry.id)
+        assert six.superseded and six.superseded["id"] == five.id
+        listed = (await engine.perform("history", {"target": entry.id}))["chain"]
+        assert [link["id"] for link in listed] == [six.id, five.id, entry.id]
+        await engine.forget(six.id)
+        await engine.forget(five.id)
+        assert {hit.id for hit in (await engine.search("tea")).hits if "Ada" in hit.snippet} == {entry.id}
+        await engine.forget(entry.id)
+        with pytest.raises(NotFound):
+            await engine.append("Tea is at seven.", kind="fact", supersedes=entry.id)
+        assert other.id in {hit.id for hit in (await engine.search("kettle")).hits}
+
+
+async def test_a_persons_successor_is_not_replaced_by_agents(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("Tea at four", kind="fact")
+        file = world.root / old.path
+        marks = "status: superseded\nsuperseded_by: [mine]\n"
+        file.write_text(file.read_text().replace("kind: fact\n", f"kind: fact\n{marks}"))
+        world.write("notes/fact/mine.md", "---\nid: mine\n---\nTea at five\n")
+        await engine.parts.admin.reconcile()
+        before = world.files()
+        with pytest.raises(Refused, match="mine"):
+            await engine.append("Tea at six", kind="fact", supersedes=old.id)
+        assert world.files() == before
+
+
+async def test_as_of_a_date_what_counted_then_is_found(world: World) -> None:
+    async with world.engine() as engine:
+        four = await engine.append("Tea at four", kind="fact")
+        gone = await engine.append("Tea in the blue pot", kind="fact", expires="2026-11-25")
+        world.later(days=5)
+        five = await engine.append("Tea at five", kind="fact", supersedes=four.id)
+        world.later(days=5)
+        assert await found(engine, "tea") == [five.path]
+        assert set(await found(engine, "tea", until="2026-11-24")) == {four.path, gone.path}
+        assert await found(engine, "tea", until="2026-11-29") == [five.path]
+        told = await engine.recall("when is tea", until="2026-11-24")
+        assert "Tea at four" in told and "Tea at five" in told and five.id in told
+        assert "was superseded" not in await engine.recall("when is tea")
+
+
+OPERATIONS = st.lists(
+    st.tuples(st.sampled_from(["append", "supersede", "forget", "restore", "sweep", "later"]), st.integers(0, 99)),
+    max_size=14,
+)
+
+
+@settings(max_examples=more(12), deadline=None)
+@given(operations=OPERATIONS)
+def test_one_note_of_a_chain_holds_whatever_happens(
+    tmp_path_factory: pytest.TempPathFactory, operations: list[tuple[str, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("chain")
+
+    async def run() -> None:
+        world = made(folder)
+        async with world.engine() as engine:
+            chains: list[list[str]] = []
+            for operation, number in [("append", 0), *operations]:
+                every = [(links, link) for links in chains for link in links]
+                links, link = every[number % len(every)] if every else ([], "")
+                if operation == "append":
+                    chains.append([(await engine.append(f"Tea {len(every)}", kind="fact")).id])
+                elif operation == "supersede":
+                    with suppress(NotFound):  # it is forgotten
+                        links.append((await engine.append(f"Tea {len(every)}", kind="fact", supersedes=link)).id)
+                elif operation in ("forget", "restore"):
+                    await engine.forget(link, restore=operation == "restore")
+                elif operation == "sweep":
+                    await engine.parts.admin.reconcile()
+                else:
+                    world.later(seconds=number)
+                states = {record.id: record.state for record in records(engine)}
+                for links in chains:
+                    active = [link for link in links if states[link] is NoteState.ACTIVE]
+                    forgotten = [link for link in links if states[link] is NoteState.DELETED]
+                    assert len(active) == (len(forgotten) < len(links)), (links, states)
+        shutil.rmtree(world.state / "index")
+        async with world.engine() as engine:
+            assert {record.id: record.state for record in records(engine)} == states
+
+    anyio.run(run)
+    shutil.rmtree(folder)
