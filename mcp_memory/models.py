@@ -22,6 +22,8 @@ Meta = Mapping[str, Any]  # frontmatter as plain values: str, int, float, bool, 
 IMPORTED_ID = "0" * 10  # begins the id of an imported note, in place of the time in a ULID
 IMPORTED = "imported"  # the folder of all imports in the managed folder
 
+EVERYWHERE = "*"  # among the projects in which a note is muted
+
 
 class Status(StrEnum):
     """A note's status in its frontmatter; absent = active."""
@@ -123,6 +125,11 @@ class NoteRecord:
         is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in f"/{self.path}"
         return is_imported or self.path.startswith("@")
 
+    def is_muted_in(self, project: str | None) -> bool:
+        """Whether a person keeps it from being given unasked, everywhere or in this project."""
+        muted = self.meta.get("muted", ())
+        return EVERYWHERE in muted or project in muted
+
 
 _STATUS = {NoteState.ARCHIVED: Status.ARCHIVED, NoteState.INBOX: "candidate", NoteState.DELETED: "forgotten"}
 
@@ -163,7 +170,7 @@ class Filters:
     always_load: bool = False  # only those that ask to be in every session
     now: datetime | None = None  # notes whose `counts_until` is not after this are left out
     foreign: bool | None = None  # True: only imported notes and those of read-only sources; False: only others
-    private: PrivateMarks | None = None  # notes that these cover are left out
+    private: PrivateMarks | None = None  # notes that these cover are left out, and those that are muted
 
     def admits(self, note: NoteRecord) -> bool:
         """Whether a note passes; every index engine must decide the same."""
@@ -180,7 +187,7 @@ class Filters:
             and (self.until is None or (date is not None and date < self.until))
             and (self.now is None or (end := note.counts_until) is None or end > self.now)
             and (self.foreign is None or note.is_foreign is self.foreign)
-            and (self.private is None or not self.private.cover(note))
+            and (self.private is None or not (self.private.cover(note) or note.is_muted_in(self.project)))
         )
 
 

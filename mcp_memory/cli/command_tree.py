@@ -78,6 +78,8 @@ COMMANDS = {
     "recover": "daemon.doctor:recover",
     "adopt": "daemon.admin:adopt",
     "reindex": "daemon.admin:reindex",
+    "why": "sessions.why:why",
+    "mute": "sessions.why:mute",
     "hooks": "clients.hooks:hooks",
     "config": "daemon.admin:config",
     "service": "daemon.service:service",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.note_changes import forget_note
+from mcp_memory.engine.note_titles import find_titled
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.models import NotePath
@@ -20,7 +20,6 @@ from mcp_memory.text.dates import format_when, parse_past
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import derive_title, find_entry
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
@@ -33,13 +32,13 @@ _INVERSE = {
     ChangeKind.RESTORED: "forget",
     ChangeKind.SUPERSEDED: "reinstate",
     ChangeKind.EDITED: "put back",
+    ChangeKind.MUTED: "put back",
 }
 """How a change is taken back."""
 
 _AGAIN = {"archived": "archive", "superseded": "put back"}
 """The same for a note that was restored, by the status that it had."""
 
-_TIME = re.compile(r"## [0-9]{2}:[0-9]{2}")
 _BY_HAND = "it was done on disk, where no earlier text is kept: change it by hand, or see mcp-memory log"
 
 
@@ -106,15 +105,8 @@ class ChangeHistory:
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
         """With the path and title that the note has now."""
-        index = self._parts.index
-        note = index.note(change.path) or next(iter(index.note_by_id(change.note)), None)
-        path, title = note.path if note and not change.entry else change.path, note.title if note else ""
-        if change.entry:
-            title = ""
-            with suppress(McpMemoryError):
-                text = self._parts.vault.read(path).text
-                if entry := find_entry(path, text, change.entry):
-                    title = derive_title(_TIME.sub("", text[entry.start : entry.end]))
+        note, title = find_titled(self._parts, change.target)
+        path = note.path if note and not change.entry else change.path
         at = format_when(datetime.fromtimestamp(change.at, self._parts.vault.layout.tz))
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
         return {"id": change.id, "target": change.target, **facts}

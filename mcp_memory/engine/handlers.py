@@ -272,6 +272,8 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "show": (requests.TargetRequest, _show),
     "history": (requests.TargetRequest, _history),
     "share": (requests.TargetRequest, _share),
+    "mute": (requests.MuteRequest, session_handlers.mute),
+    "why": (requests.WhyRequest, session_handlers.why),
     "extract": (requests.ExtractRequest, session_handlers.extract),
     "held": (requests.HeldRequest, session_handlers.held),
     "inbox": (requests.NoArguments, session_handlers.inbox),

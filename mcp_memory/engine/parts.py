@@ -36,11 +36,14 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NotePath, NoteRecord
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
+from mcp_memory.recall.briefing_log import MOST_BYTES as BRIEFING_BYTES
+from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_from
@@ -85,9 +88,11 @@ class EngineParts:
         candidates = CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, candidates, clock)
         self.updates = CrossSessionUpdates()
+        lines = RotatedLines(config.state / "briefings.jsonl", BRIEFING_BYTES)
+        self.briefing_log = BriefingLog(lines, config.recall.matched_words)
         self.briefer = Briefer(
             self.answerer, index, self.model, seen, self.updates, config.recall, self.filters, self.freshness,
-            self.digest,
+            self.digest, self.briefing_log,
         )  # fmt: skip
         vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]
         self.note_lookup = NoteLookup(index, vault.ledger)

@@ -152,6 +152,24 @@ class ChangesRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class MuteRequest:
+    """A note or log entry (`target`: id or path) that agents shall not be given unasked, in this project or anywhere;
+    `undo` takes that back."""
+
+    target: str
+    project: str | None = None
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WhyRequest:
+    """What a `session` was given unasked: its id, `last` or `all`; the latest `limit` briefings."""
+
+    session: str = "last"
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
 class UndoRequest:
     """Changes to take back: `target`, the id of a change, run or note (its last change), or as `ChangesRequest` selects
     them; unless `sure`, only what that would mean."""

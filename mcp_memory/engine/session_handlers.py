@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_memory.capture.readers.plain import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.engine import requests
+from mcp_memory.engine.note_titles import find_titled
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_query
+from mcp_memory.search.note_lookup import Place
+from mcp_memory.vault.note_file import muted_projects
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine import Engine
@@ -77,6 +82,34 @@ async def capture(engine: Engine, request: requests.CaptureRequest) -> Payload:
 async def titles(engine: Engine, request: requests.TitlesRequest) -> Payload:
     found = await engine.parts.briefer.titles(request.ids)
     return {"notes": {note_id: {"path": note.path, "title": note.title} for note_id, note in found.items()}}
+
+
+async def mute(engine: Engine, request: requests.MuteRequest) -> Payload:
+    parts, editing = engine.parts, engine.parts.vault.editing
+
+    async def muted(places: Sequence[Place]) -> Payload:
+        path, entry = places[0]
+        change = partial(editing.mute, path, entry, request.project, undo=request.undo)
+        file = await in_thread(change, deadline_s=parts.config.vault.write_deadline_s, what="changing the note")
+        await parts.writer.index_note(file)
+        projects = muted_projects(file.record.meta.get("muted", ()), entry)
+        return {"id": request.target, "path": path, "muted": projects}
+
+    return await parts.note_lookup.reach([request.target], muted)
+
+
+async def why(engine: Engine, request: requests.WhyRequest) -> Payload:
+    """The latest first, each passage with the title and path of its note now."""
+    parts = engine.parts
+
+    def read() -> list[Payload]:
+        found = parts.briefing_log.given(request.session)[: request.limit]
+        for passage in (passage for one in found for passage in one["passages"]):
+            note, title = find_titled(parts, passage["id"])
+            passage |= {"path": note.path if note else passage["path"], "title": title}
+        return found
+
+    return {"given": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading what was given")}
 
 
 async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, PrivateMarks
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line
 
@@ -111,7 +111,7 @@ class Digest:
     def announcements(self, project: str | None) -> list[NoteRecord]:
         """Returns at most MAX_LINES notes that a session of this project may see; the others come next time."""
         now = self._clock()
-        filters, since = Filters(project=project, now=now), now.timestamp() - ANNOUNCE_S
+        filters, since = Filters(project=project, now=now, private=PrivateMarks()), now.timestamp() - ANNOUNCE_S
         # Unannounced ones first, then the newest: there is room for a few.
         known = sorted(
             self._log.with_outcomes(STORED_UNREVIEWED),

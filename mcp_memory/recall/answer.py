@@ -67,6 +67,8 @@ class RecalledText:
     assembly: BudgetedText
     passages: tuple[Passage, ...] = ()
     degraded: str | None = None
+    confidence: float | None = None  # of the answer to a question
+    chunks: Sequence[RankedChunk] = ()  # the passages with their scores
 
     @property
     def text(self) -> str:
@@ -129,7 +131,7 @@ class RecallAnswerer:
                 found = with_notice(found, line, frame.room(budget_tokens))
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
-        return RecalledText(frame, found, passages, ranked.degraded)
+        return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, chosen)
 
     async def _fit_for_prompt(
         self, prompt: str, filters: Filters, most: int, bars: PromptBars

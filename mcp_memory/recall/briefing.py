@@ -17,8 +17,9 @@ import anyio
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.freshness import Freshness
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, PrivateMarks
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
+from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
@@ -84,6 +85,7 @@ class Briefer:
     filters: Callable[..., Filters]
     freshness: Freshness
     announcer: Announcer
+    log: BriefingLog
 
     async def start(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """What every session should know. Its context counts as empty, so anything may be shown again.
@@ -108,7 +110,7 @@ class Briefer:
                 if longer is not recalled.assembly:
                     recalled = replace(recalled, assembly=longer)
                     named.append(note.id)
-            briefing = await self._briefing(session, recalled, passages, notes)
+            briefing = await self._briefing(session, wanted.project, recalled, passages, notes)
             await in_thread(
                 lambda: self.announcer.mark_announced(named), deadline_s=LOOK_S, what="noting what was shown"
             )
@@ -129,7 +131,7 @@ class Briefer:
             update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
             recalled = await self.answerer.question(
                 prompt,
-                self.filters(kinds=phase.kinds, project=project),
+                replace(self.filters(kinds=phase.kinds, project=project), private=PrivateMarks()),
                 phase.budget_tokens - update_tokens,
                 phase,
                 [stale] if stale else [],
@@ -140,7 +142,7 @@ class Briefer:
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
             notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
             lasts = recalled.passages if lasting else ()
-            briefing = await self._briefing(session, recalled, lasts, notes)
+            briefing = await self._briefing(session, project, recalled, lasts, notes, prompt)
             self.updates.mark_seen(session, lasts)
             return briefing
 
@@ -155,12 +157,20 @@ class Briefer:
         )
 
     async def _briefing(
-        self, session: str, recalled: RecalledText, passages: Iterable[Passage], notes: Iterable[NoteId]
-    ) -> Briefing:
+        self, session: str, project: str | None, recalled: RecalledText, passages: Iterable[Passage],
+        notes: Iterable[NoteId], prompt: str | None = None,
+    ) -> Briefing:  # fmt: skip
+        """`passages` are those that stay in the session's context."""
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
         marks = [mark_of(passage) for passage in passages]
-        await in_thread(lambda: self.seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
+        given = recalled.passages if prompt else passages
+
+        def record() -> None:
+            self.seen.add(session, marks)
+            self.log.add(self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt)
+
+        await in_thread(record, deadline_s=LOOK_S, what="noting what was shown")
         recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))
         return Briefing(recalled.text, tuple(notes), recalled.degraded)
 

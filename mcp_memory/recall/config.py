@@ -52,6 +52,8 @@ class RecallConfig:
     """How many daily logs, today's first, a session start shows."""
     topic_pages: bool = True
     """Whether a question about a topic as a whole gets its page first."""
+    matched_words: bool = True
+    """Whether `mcp-memory why` may keep which words of a prompt a note had, on this machine."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
     """Yours are added to the shipped ones; one of the same name replaces it."""
 

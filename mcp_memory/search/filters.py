@@ -13,6 +13,7 @@ from mcp_memory.text.dates import parse_when
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
+from mcp_memory.vault.note_file import muted_projects
 from mcp_memory.vault.succession.entry_marks import entry_record
 
 ANY_PROJECT = "*"
@@ -65,11 +66,12 @@ def admits(filters: Filters, passage: Passage) -> bool:
 
 
 def note_of(passage: Passage) -> NoteRecord:
-    """What filters look at: the note; for a log entry, with its own project and tags."""
-    if not passage.chunk.entry:
+    """What filters look at: the note; for a log entry, with its own project, tags and mutes."""
+    if not (entry := passage.chunk.entry):
         return passage.note
-    note, labels = entry_record(passage.note, passage.chunk.entry), logs.labels(passage.chunk.headings)
-    return replace(note, project=labels.project or note.project, tags=labels.tags)
+    note, labels = entry_record(passage.note, entry), logs.labels(passage.chunk.headings)
+    meta = {**note.meta, "muted": muted_projects(passage.note.meta.get("muted", ()), entry)}
+    return replace(note, project=labels.project or note.project, tags=labels.tags, meta=meta)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

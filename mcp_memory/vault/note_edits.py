@@ -6,16 +6,16 @@ from contextlib import suppress
 from dataclasses import replace
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import Etag, NotePath, NoteState, Outcome
+from mcp_memory.models import EVERYWHERE, Etag, NotePath, NoteState, Outcome
 from mcp_memory.text.markdown import frontmatter, logs, sections
 from mcp_memory.text.markdown.frontmatter import BOM, newline_of
 from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
 from mcp_memory.text.secrets.finder import find_secret
-from mcp_memory.vault.draft import WriteResult, control_character
+from mcp_memory.vault.draft import WriteResult, control_character, one_line
 from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcome
 from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
-from mcp_memory.vault.note_file import NoteFile, derive_title, editable_text, entries_of, find_entry
+from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of, find_entry
 from mcp_memory.vault.note_store import NoteStore
 
 EDIT_AGAIN = "read it again, then pass the new etag"
@@ -75,6 +75,29 @@ class NoteEditor:
         if entry and written and written != entry:
             self._rejournal(file, entry, written)
         return WriteResult(file, outcome, written)
+
+    def mute(self, path: NotePath, entry: str | None, project: str | None, *, undo: bool) -> NoteFile:
+        """Keeps a note or log entry from being given unasked, in a project or everywhere, or undoes that (all of it
+        without a project), by a mark in its head. Idempotent. Raises NotFound, Refused, InvalidInput, StorageFailed."""
+        self._notes.require_vault()
+        if path.startswith("@") or (entry and path == MEMORY):
+            what = "MEMORY.md is shown as a whole" if entry else f"{path} belongs to a read-only source"
+            raise Refused(f"{what} and can't be muted", hint="forget the entry, or make the folder private")
+        mark = one_line("project", project) if project else EVERYWHERE
+        mark = f"{entry} {mark}".removesuffix(f" {EVERYWHERE}") if entry else mark
+
+        def changed(file: NoteFile | None, before: str) -> str:
+            if file is None or (entry and not file.has_entry(entry)):
+                raise NotFound(f"no entry {entry} in {path}" if entry else f"there is no file {path}")
+            known: list[str] = file.record.meta.get("muted", [])
+            own = [one for one in known if not entry or one.startswith(entry)]
+            gone = [one for one in own if one == mark or not project] if undo else []
+            marks = [one for one in known if one not in gone] + ([mark] if not undo and mark not in known else [])
+            if marks == known:
+                return before
+            return frontmatter.patch(before, {"muted": True if EVERYWHERE in marks else marks or None})
+
+        return self._notes.change(path, changed)
 
     def put_back(self, path: NotePath, change: NoteChange) -> NoteFile:
         """Takes an edit back, or that the note was superseded. Idempotent.

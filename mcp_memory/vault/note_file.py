@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from mcp_memory.errors import PathRefused, Refused
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Status
+from mcp_memory.models import EVERYWHERE, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text import dates
 from mcp_memory.text.instruction_files import are_orders
@@ -29,6 +29,7 @@ MAX_ID = 200
 
 _UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
 _MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")  # of emphasis and quotes; not an underscore within a word
+_OF_ENTRY = re.compile(r"[0-9a-f]{16}(?: |$)")  # a mute of one entry
 _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
 
@@ -138,6 +139,12 @@ def find_entry(path: NotePath, text: str, entry: str) -> LogEntry | CuratedEntry
     return next((found for found in entries_of(path, text) if found.hash == entry), None)
 
 
+def muted_projects(marks: Sequence[str], entry: str | None) -> list[str]:
+    """The projects in which a note is muted, or (`hash` or `hash project` in its head) this entry of it."""
+    own = [mark[len(entry) :].strip() or EVERYWHERE for mark in marks if mark.startswith(entry)] if entry else []
+    return [*(mark for mark in marks if not _OF_ENTRY.match(mark)), *own]
+
+
 def editable_text(path: NotePath, data: bytes) -> str:
     """The text with undecodable bytes as surrogates, so that they are written back unchanged. Raises Refused for a file
     that holds no text."""
@@ -237,6 +244,8 @@ def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
         kept["forgotten"] = _words(meta["forgotten"])
     if meta.get("superseded"):
         kept["superseded"] = _words(meta["superseded"])
+    if muted := meta.get("muted"):
+        kept["muted"] = [EVERYWHERE] if muted is True else _words(muted)  # or what `muted_projects` says of an entry
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with") if meta.get(ids)}
     if str(meta.get("private") or "no").lower() not in {"no", "false"}:  # whatever it says, somebody meant it

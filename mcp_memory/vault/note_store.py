@@ -228,7 +228,7 @@ class NoteStore:
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
         facts = _difference(before, after)
         is_edit = facts["kind"] is ChangeKind.EDITED
-        if self.changes and not current_caller().run and (is_edit or not before.record.is_log):
+        if self.changes and not current_caller().run and (is_edit or not facts.get("entry")):
             self.changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
         return {**facts, "before": expected}
 
@@ -283,7 +283,7 @@ def _difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
         latest = cast("list[object]", successors)[-1] if successors and isinstance(successors, list) else successors
         return {"kind": ChangeKind.SUPERSEDED, "other": str(latest)}
     if was.get("status") == status:
-        return {"kind": ChangeKind.EDITED}
+        return {"kind": ChangeKind.EDITED if was.get("muted") == now.get("muted") else ChangeKind.MUTED}
     return {"kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED), "other": was.get("status")}
 
 

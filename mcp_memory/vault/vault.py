@@ -129,10 +129,8 @@ class Vault:
         return self._notes.is_gone(path)
 
     def is_own_change(self, path: NotePath, etag: Etag | None, since: float) -> bool:
-        """Whether we wrote these bytes (None: any) there since then (monotonic seconds), or last. So are pages, and
-        what is not in the vault."""
-        is_other = path.startswith("@") or self._notes.is_page(path)
-        return is_other or self.changes.is_ours(path, etag, since)
+        """As `ChangeJournal.is_ours`; also of pages, and of what is not in the vault."""
+        return path.startswith("@") or self._notes.is_page(path) or self.changes.is_ours(path, etag, since)
 
     def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
         return tier_of(path, layout=self.layout, vouched=self.provenance.vouches(path, note_id))

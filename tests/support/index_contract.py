@@ -360,7 +360,7 @@ class IndexContract:
         assert [record.path for record in index.notes(EVERY_STATE, limit=1)] == ["a.md"]
         assert [record.path for record in index.scan(generation.number, NotePath("a.md"), 2)] == ["b.md", "c.md"]
 
-    def test_imported_and_private_notes_can_be_left_out(self, index: Index) -> None:
+    def test_imported_private_and_muted_notes_can_be_left_out(self, index: Index) -> None:
         foreign: dict[str, dict[str, Any]] = {
             "imported/x/a.md": {},
             "Agent/imported/x/b.md": {},
@@ -371,19 +371,23 @@ class IndexContract:
             "head.md": {"meta": {"private": True}}, "private/a.md": {}, "notes/private/b.md": {}, "health/a.md": {},
             "kind.md": {"kind": "diary"}, "tag.md": {"tags": ("money", "x")},
         }  # fmt: skip
+        muted: dict[str, dict[str, Any]] = {
+            "muted.md": {"meta": {"muted": ["*"]}}, "muted-in-api.md": {"meta": {"muted": ["web", "api"]}},
+        }  # fmt: skip
         own: dict[str, dict[str, Any]] = {
             "a.md": {"title": '"private":true'}, "private.md": {}, "notes/health/a.md": {}, "importedx/a.md": {},
             "memory/2026-01-01.md": {"is_log": True, "tags": ("money",)}, "tags.md": {"tags": ("moneys",)},
         }  # fmt: skip
-        notes = foreign | private | own
+        notes = foreign | private | muted | own
         start(index, [make_upsert(path, ["alpha"], **values) for path, values in notes.items()])
         marks = PrivateMarks(("private/", "/health/"), frozenset({"diary"}), frozenset({"money"}))
         for filters, wanted in (
             (Filters(foreign=True), {*foreign}),
-            (Filters(foreign=False), {*private, *own}),
-            (Filters(private=marks), {*foreign, *own}),
-            (Filters(private=PrivateMarks()), {*notes} - {"head.md"}),
-            (Filters(foreign=False, private=marks), {*own}),
+            (Filters(foreign=False), {*private, *muted, *own}),
+            (Filters(private=marks), {*foreign, "muted-in-api.md", *own}),
+            (Filters(private=PrivateMarks()), {*notes} - {"head.md", "muted.md"}),
+            (Filters(private=PrivateMarks(), project="api"), {*notes} - {"head.md", *muted}),
+            (Filters(foreign=False, private=marks), {"muted-in-api.md", *own}),
         ):
             assert {str(note.path) for note in index.notes(filters)} == wanted
             assert {path for path, values in notes.items() if filters.admits(make_note(path, **values))} == wanted

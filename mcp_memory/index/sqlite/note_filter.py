@@ -17,7 +17,7 @@ import numpy as np
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
-from mcp_memory.models import IMPORTED, IMPORTED_ID, Filters, PrivateMarks
+from mcp_memory.models import EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks
 from mcp_memory.runtime.lru_cache import LruCache
 
 if TYPE_CHECKING:
@@ -67,6 +67,9 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         )  # fmt: skip
     if filters.private is not None:
         _leave_out(tables, filters.private, add)
+        muted = "SELECT 1 FROM json_each(record, '$.meta.muted') WHERE value IN (?, ?)"
+        project = bindable(filters.project or EVERYWHERE)
+        add(f"(instr(record, ?) = 0 OR NOT EXISTS ({muted}))", '"muted":', EVERYWHERE, project)
     return " AND ".join(clauses), values
 
 

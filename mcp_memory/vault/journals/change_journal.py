@@ -44,6 +44,7 @@ class ChangeKind(StrEnum):
     ARCHIVED = "archived"
     FORGOTTEN = "forgotten"
     RESTORED = "restored"  # it counts again
+    MUTED = "muted"  # or no longer so
     MOVED = "moved"
     REMOVED = "removed"  # its file has gone
 

@@ -1,0 +1,89 @@
+"""Commands on what agents were given unasked: why, mute."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import click
+
+from mcp_memory.cli.console import Heading, say, say_all
+from mcp_memory.cli.options import CommandContext, command_options
+
+KEYS = "123456789abcdefghijklmnoprstuvwxyz"
+"""One for each note, without q."""
+
+
+@click.command()
+@click.argument("session", default="last")
+@click.option("-n", "--limit", type=click.IntRange(1, 4000), default=20, show_default=True, help="The latest so many.")
+@command_options
+def why(cli: CommandContext, session: str, limit: int) -> None:
+    """Show which notes the hooks put in front of an agent, and why: for which words of the prompt, at which score.
+
+    SESSION is a session's id, `last` or `all`; the latest comes first. On a terminal, the key beside a note mutes it
+    for the project of that session: it is no longer given unasked, but search finds it.
+
+    \b
+    mcp-memory why
+    mcp-memory why all --limit 100 --json
+    """
+    given = cli.ask("why", session=session, limit=limit)["given"]
+    keys = _keys(given) if sys.stdin.isatty() and sys.stdout.isatty() else {}
+    cli.show({"given": given}, _lines(given, keys))
+    while keys and not cli.as_json:
+        click.echo("mute one by its key, [q]uit  ", nl=False)
+        key = click.getchar().lower()
+        say(key if key.isprintable() else "")
+        chosen = next((note for note, known in keys.items() if known == key), None)
+        if chosen is None:
+            return
+        say_all(_muted(cli.ask("mute", target=chosen[0], project=chosen[1])))
+
+
+@click.command()
+@click.argument("note")
+@click.option("--project", help="Only in this project; default: in all.")
+@click.option("--undo", is_flag=True, help="Let it be given again.")
+@command_options
+def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> None:
+    """Keep a note or log entry (id or path) from being put in front of agents unasked. Search and recall still find it.
+
+    \b
+    mcp-memory mute notes/fact/dentist.md --project api
+    mcp-memory mute --undo notes/fact/dentist.md
+    """
+    answer = cli.ask("mute", target=note, project=project, undo=undo)
+    cli.show(answer, _muted(answer))
+
+
+def _muted(answer: Mapping[str, Any]) -> Iterator[str]:
+    if not answer["muted"]:
+        yield f"not muted  {answer['path']}"
+        return
+    where = "everywhere" if "*" in answer["muted"] else f"in {', '.join(answer['muted'])}"
+    yield f"muted {where}  {answer['path']}  (mcp-memory mute --undo {answer['id']})"
+
+
+def _keys(given: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str | None], str]:
+    """A key for each note and project."""
+    notes = dict.fromkeys((passage["id"], one["project"]) for one in given for passage in one["passages"])
+    return dict(zip(notes, KEYS, strict=False))
+
+
+def _lines(given: Sequence[Mapping[str, Any]], keys: Mapping[tuple[str, str | None], str]) -> Iterator[str]:
+    for one in given:
+        sure = "" if one.get("confidence") is None else f"  confidence {one['confidence']:.2f}"
+        yield Heading(f"{one['at'][:16].replace('T', ' ')}  {one['event']}  {one['session']}{sure}")
+        for passage in one["passages"]:
+            key = keys.get((passage["id"], one["project"]))
+            name = f"{passage['title'] or '(forgotten, or gone)'}  ({passage['path']}:{passage['line']})"
+            yield f"  {f'[{key}] ' if key else ''}{name}  {passage['id']}"
+            figures = [f"{name} {passage[name]:.2f}" for name in ("relevance", "score") if name in passage]
+            if words := ", ".join(passage.get("words", ())):
+                figures.append(f"for: {words}")
+            if figures:
+                yield f"      {'  '.join(figures)}"
+    if not given:
+        yield "nothing was given: mcp-memory hooks report says how often, and what failed"

@@ -1,0 +1,41 @@
+"""Finds the title that a note or entry has now: no journal holds it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NoteRecord
+from mcp_memory.search.note_lookup import named_by
+from mcp_memory.vault.note_file import derive_title, find_entry
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.parts import EngineParts
+
+_TIME = re.compile(r"## [0-9]{2}:[0-9]{2}")
+
+
+class TitledNote(NamedTuple):
+    """`record` is None if the index has no such note; a title may be empty."""
+
+    record: NoteRecord | None
+    title: str
+
+
+def find_titled(parts: EngineParts, target: str) -> TitledNote:
+    """The note with this id, forgotten or not, or the one that holds this entry. Reads files: call it in a thread."""
+    named = named_by(target)
+    if not isinstance(named, tuple):
+        found = parts.index.note_by_id(named)
+        return TitledNote(found[0], found[0].title) if found else TitledNote(None, "")
+    path, hash_ = named
+    note = parts.index.note(path)
+    if hash_ is None:
+        return TitledNote(note, note.title if note else "")
+    with suppress(McpMemoryError):
+        text = parts.vault.read(path).text
+        if entry := find_entry(path, text, hash_):
+            return TitledNote(note, derive_title(_TIME.sub("", text[entry.start : entry.end])))
+    return TitledNote(note, "")

@@ -1,0 +1,69 @@
+"""Records which passages each session was given unasked, how sure that was, and for which words of the prompt.
+
+Private, bounded and not synced. It has ids and figures, and of a prompt only the words that a passage has, too, unless
+`recall.matched_words` is off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from mcp_memory.models import Passage
+from mcp_memory.runtime.rotated_lines import Facts, RotatedLines
+from mcp_memory.search.ranking import RankedChunk
+from mcp_memory.text.dates import format_when
+from mcp_memory.text.language.terms import fold, folded, terms
+
+MOST_BYTES = 1_000_000
+"""Of each of the two files: some 4,000 prompts."""
+
+MOST_WORDS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class BriefingLog:
+    """A session is named `client/id`."""
+
+    lines: RotatedLines
+    with_words: bool
+
+    def add(
+        self, at: datetime, session: str, project: str | None, passages: Iterable[Passage],
+        chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None,
+    ) -> None:  # fmt: skip
+        """Without a `prompt`, a session's start. Each note is recorded once, with its best passage."""
+        scored = {chunk.passage.chunk_id: chunk for chunk in chunks}
+        given: dict[str, Facts] = {}
+        for passage in passages:
+            facts: Facts = {"id": passage.shown_id, "path": passage.note.path, "line": passage.chunk.start_line}
+            if chunk := scored.get(passage.chunk_id):
+                facts |= {"relevance": round(chunk.relevance, 3), "score": round(chunk.score, 3)}
+            if prompt and self.with_words:
+                facts["words"] = matched_words(prompt, f"{passage.note.title} {passage.chunk.text}")
+            given.setdefault(passage.shown_id, facts)
+        event, sure = "prompt" if prompt else "session-start", confidence and round(confidence, 3)
+        when = {"at": format_when(at), "session": session, "project": project, "event": event}
+        self.lines.append({**when, "confidence": sure, "passages": list(given.values())})
+
+    def given(self, session: str) -> list[dict[str, Any]]:
+        """The latest first: of a session (`client/id` or `id`), of the `last` one, or of `all`. Raises
+        StorageFailed."""
+        found = self.lines.read()[::-1]
+        wanted = found[0]["session"] if session == "last" and found else session
+        return [one for one in found if wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}]
+
+    def erase(self, ids: Collection[str], path: str, entry: str | None) -> None:
+        """Removes what names one of these notes, or an entry of a file. Raises StorageFailed."""
+        gone = {f"{path}#{entry}"} if entry else {*ids, f"path:{path}"}
+        self.lines.remove(
+            lambda line: any(one["id"] in gone or (not entry and one["path"] == path) for one in line["passages"])
+        )
+
+
+def matched_words(prompt: str, text: str) -> list[str]:
+    """The prompt's words that the text has in any form, in their order."""
+    known = folded(text)
+    return [word for word in terms(prompt) if fold(word) in known][:MOST_WORDS]

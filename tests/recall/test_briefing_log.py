@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import stat
+from typing import Any
+
+import pytest
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import NotFound, Refused
+from mcp_memory.recall.briefing_log import matched_words
+from mcp_memory.recall.config import RecallConfig
+from tests.support.briefings import PORT, QUESTION, told
+from tests.support.world import World, found
+
+pytestmark = pytest.mark.anyio
+
+
+async def why(engine: Engine, session: str = "last") -> list[dict[str, Any]]:
+    return (await engine.perform("why", {"session": session}))["given"]
+
+
+async def mute(engine: Engine, target: str, project: str | None = None, *, undo: bool = False) -> list[str]:
+    return (await engine.perform("mute", {"target": target, "project": project, "undo": undo}))["muted"]
+
+
+async def test_each_passage_is_recorded_with_its_words_and_scores_the_latest_first(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append(PORT, kind="fact")
+        await told(engine, "codex/one", QUESTION, project="api")
+        world.later(minutes=1)
+        entry = await engine.append("The staging database listens on port 6000 since May", kind="log")
+        await told(engine, "codex/two", QUESTION)
+        await told(engine, "codex/two", "write a haiku about herons")  # is given nothing
+        last = await why(engine)
+        assert [one["session"] for one in last] == ["codex/two"]
+        assert {passage["id"] for passage in last[0]["passages"]} == {note.id, entry.id}
+        assert [one["session"] for one in await why(engine, "all")] == ["codex/two", "codex/one"]
+        (first,) = await why(engine, "one")
+        assert (first["event"], first["project"]) == ("prompt", "api")
+        assert 0 < first["confidence"] <= 1
+        (passage,) = first["passages"]
+        assert (passage["path"], passage["title"]) == (note.path, PORT)
+        assert set(passage["words"]) <= set(QUESTION.lower().rstrip("?").split())
+        assert passage["words"]
+        assert 0 < passage["score"] <= 1
+        assert await why(engine, "nobody") == []
+
+
+async def test_the_file_is_private_has_no_text_and_no_words_if_switched_off(world: World) -> None:
+    async with world.engine(recall=RecallConfig(matched_words=False)) as engine:
+        await engine.append(PORT, kind="fact")
+        assert PORT in await told(engine, "codex/one", QUESTION)
+        file = world.state / "briefings.jsonl"
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert b"staging" not in file.read_bytes().replace(b"staging-database", b"")  # in the path alone
+        assert "words" not in (await why(engine))[0]["passages"][0]
+
+
+async def test_an_erased_note_leaves_no_words_there(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append(PORT, kind="fact")
+        await told(engine, "codex/one", QUESTION)
+        await engine.perform("erase", {"target": note.id, "sure": True})
+        assert await why(engine) == []
+        assert b"database" not in (world.state / "briefings.jsonl").read_bytes()
+
+
+def test_words_match_in_any_form_and_stop_words_never() -> None:
+    assert matched_words("Which ports does the database use?", "The database: its port is 1") == ["ports", "database"]
+
+
+@pytest.mark.parametrize("project", [None, "api"])
+async def test_a_muted_note_is_never_given_unasked_but_found(world: World, project: str | None) -> None:
+    async with world.engine() as engine:
+        note = await engine.append(PORT, kind="preference")
+        before = world.read(note.path)
+        assert await mute(engine, note.id, project) == [project or "*"]
+        assert await mute(engine, note.id, project) == [project or "*"]
+        assert PORT not in await told(engine, "a/1", QUESTION, project="api")
+        assert (PORT in await told(engine, "a/2", QUESTION, project="mill")) is (project is not None)
+        assert await found(engine, "database") == [note.path]
+        assert PORT in await engine.recall(ids=[note.id])
+        assert await mute(engine, note.id, undo=True) == []
+        assert world.read(note.path) == before
+        assert PORT in await told(engine, "a/5", QUESTION, project="api")
+
+
+async def test_one_entry_of_a_log_is_muted(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append(PORT, kind="log")
+        other = await engine.append("The staging database listens on port 6000 since May", kind="log")
+        await mute(engine, entry.id, "api")
+        said = await told(engine, "a/1", QUESTION, project="api")
+        assert PORT not in said
+        assert "6000" in said
+        assert PORT in await told(engine, "a/2", QUESTION, project="mill")
+        assert await mute(engine, other.id) == ["*"]
+        assert await told(engine, "a/3", QUESTION, project="api") == ""
+        assert await mute(engine, entry.id, "api", undo=True) == []
+        assert PORT in await told(engine, "a/4", QUESTION, project="api")
+
+
+async def test_what_cannot_be_muted_is_refused_and_a_mute_can_be_undone(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append(PORT, kind="fact")
+        before = world.read(note.path)
+        await mute(engine, note.path)
+        (change, *_) = (await engine.perform("changes", {}))["changes"]
+        assert (change["kind"], change["client"]) == ("muted", "cli")
+        await engine.perform("undo", {"target": change["id"], "sure": True})
+        assert world.read(note.path) == before
+        with pytest.raises(NotFound):
+            await mute(engine, "notes/none.md")
+        with pytest.raises(NotFound):
+            await mute(engine, "memory/2026-11-21.md#0000000000000000")
+        memory = await engine.append("Use uv", path="MEMORY.md", section="Preferences")
+        with pytest.raises(Refused, match="as a whole"):
+            await mute(engine, memory.id)
