@@ -112,12 +112,12 @@ class NoteRecord:
         return min(filter(None, (self.superseded_at, self.expires_at)), default=None)
 
     def status(self, now: datetime) -> str:
-        """One word for callers: active, superseded, archived, expired, candidate or forgotten."""
+        """Active, superseded, archived, expired, candidate or forgotten."""
         if self.superseded_at:
-            return Status.SUPERSEDED
+            return "superseded"
         if self.state is NoteState.ACTIVE and self.expires_at and self.expires_at <= now:
             return "expired"
-        return _STATUS.get(self.state, Status.ACTIVE)
+        return {"archived": "archived", "inbox": "candidate", "deleted": "forgotten"}.get(self.state, "active")
 
     @property
     def is_foreign(self) -> bool:
@@ -129,9 +129,6 @@ class NoteRecord:
         """Whether a person keeps it from being given unasked, everywhere or in this project."""
         muted = self.meta.get("muted", ())
         return EVERYWHERE in muted or project in muted
-
-
-_STATUS = {NoteState.ARCHIVED: Status.ARCHIVED, NoteState.INBOX: "candidate", NoteState.DELETED: "forgotten"}
 
 
 @dataclass(frozen=True, slots=True)

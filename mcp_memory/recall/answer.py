@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -12,6 +11,7 @@ from functools import partial
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
+from mcp_memory.recall.chain_remarks import remarks_on, successor_of
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.current_values import CurrentValues
@@ -20,10 +20,8 @@ from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, latest_first, n
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import note_of
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
-from mcp_memory.text.escape_invisible import in_line
 from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
@@ -45,7 +43,6 @@ START_TITLE = "Memory at session start"
 STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
 """Shown to every session, in this order; a commitment until it expires."""
 
-NOW_CHARS = 200
 WHOLE_NOTE = "Whole note: memory_recall path=…"
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
@@ -126,7 +123,7 @@ class RecallAnswerer:
         topic = await self._topic(query, filters) if wants_page else None
         found, passages = _chosen(relevant, topic, room, known)
         if filters.until:
-            since = partial(self._replaced, passages)
+            since = partial(remarks_on, self.vault.chains, passages)
             for line in await in_thread(since, deadline_s=READ_DEADLINE_S, what="reading what holds now"):
                 found = with_notice(found, line, frame.room(budget_tokens))
         if stale:
@@ -196,8 +193,8 @@ class RecallAnswerer:
         for file, entry in files:
             about = ""
             for known in superseded(file, entry):
-                remark, head = self._successor(known)
-                replaced.append(in_line(remark))
+                remark, head = successor_of(self.vault.chains, known)
+                replaced.append(remark)
                 if head and not lines and (entry or not file.record.is_log):
                     excerpts, about = [*excerpts, *note_excerpts(head)], " · superseded"
             found = note_excerpts(file, entry, lines)
@@ -208,25 +205,6 @@ class RecallAnswerer:
             ids = ", ".join(f"{e.start_line} #{e.hash}" for e in entries_of(MEMORY, self.vault.read(MEMORY).text))
             replaced += [f"Entries by line, for supersedes and memory_forget: {ids}"] if ids else []
         return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
-
-    def _successor(self, file: NoteFile) -> tuple[str, NoteFile | None]:
-        """What to say of a note or entry that was superseded, and the note that holds in its place."""
-        record, head = file.record, self.vault.chains.holding(file)
-        name = record.id if "#" in record.id else record.path
-        if record.superseded_at is None:
-            return f"Note: {name} counts again: what had superseded it was forgotten or is gone.", None
-        by = f" by {head.record.id} ({head.record.path})" if head else ""
-        day = record.superseded_at.date()
-        return f"Note: {name} was superseded{by}{f' on {day.isoformat()}' if day.year > 1 else ''}.", head
-
-    def _replaced(self, passages: Iterable[Passage]) -> list[str]:
-        """A line for each of these notes and entries that was superseded since, with the text that holds now."""
-        lines: list[str] = []
-        for note_id in dict.fromkeys(passage.shown_id for passage in passages if note_of(passage).superseded_at):
-            with suppress(McpMemoryError):
-                remark, head = self._successor(self.vault.chains.require(note_id))
-                lines.append(in_line(f"{remark} {' '.join(head.body.split())[:NOW_CHARS] if head else ''}".strip()))
-        return lines
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self.clock()

@@ -102,6 +102,8 @@ def test_notes_of_any_kind(vault: Path) -> None:
             "Tea at six.", kind="preference", supersedes=one.id, expires=datetime(2099, 1, 1, tzinfo=UTC)
         )
         assert (two.outcome, two.similar) == (Outcome.SUPERSEDED, ())
+        assert two.superseded == {"id": one.id, "path": one.path, "text": "Tea at five."}
+        assert memory.forget(two.id).holds_now == two.superseded and memory.restore(two.id).holds_now is None
         entry = memory.append("Tea was late.", kind="log")
         assert "#" in entry.id
         assert {hit.path for hit in memory.search("tea").hits} >= {two.path, entry.path}
