@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mcp_memory.conflicts.change_words import EVENT, OPPOSITES, SWITCHES, WEAK, Rejection, rejections, words_of_change
 from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
 from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, tokens
+from mcp_memory.text.language.terms import terms
 
 MIN_COVERED = 0.6
 """The share of the older sentence's words that the newer one has if both are about one subject."""
@@ -38,6 +39,10 @@ class Claim:
     def topic(self) -> frozenset[str]:
         return frozenset(token.key for token in tokens(self.title))
 
+    @property
+    def terms(self) -> list[str]:
+        return terms(f"{self.title}\n{self.text}")
+
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
@@ -47,9 +52,13 @@ class Contradiction:
     before: str
     after: str | None
     outright: bool = False
+    is_likely: bool = False
+    """Nothing was compared: the newer one tells of a change, and has most in common with the older one."""
 
     @property
     def why(self) -> str:
+        if self.is_likely:
+            return f'probably replaces "{self.before}"'
         if self.after:
             return f"{self.before} → {self.after}"
         return f'no longer "{self.before}"' if self.outright else f'the opposite of "{self.before}"'
@@ -96,7 +105,7 @@ class _Pair:
         least = half if rejection.is_change else 1
         if not hits or len(hit_keys) < least * len(gone_keys) or old.rejects(hit_keys):
             return None
-        shared = _common(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
+        shared = common_keys(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
         known = len(hit_keys | (shared & old.keys))
         is_whole = known >= 2 and known >= MIN_COVERED * len(old.keys)
         if rejection.is_change:
@@ -105,10 +114,10 @@ class _Pair:
                 return None
         else:
             rest = new.rest_of_clause(rejection.end)
-            if not is_whole or len(_common(rest, old.keys | self._older.topic)) < len(rest):
+            if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
                 return None  # `never over the air` forbids less than the whole
         if not values:
-            return None if self._older.kind == "log" else Contradiction(_clipped(old.text), None, rejection.is_change)
+            return None if self._older.kind == "log" else Contradiction(clipped(old.text), None, rejection.is_change)
         news = [t for t in new.stated(new.tokens) if t.type == values[0].type and t.key not in gone_keys | hit_keys]
         return Contradiction(_first(values), _first(news) if news else None, rejection.is_change)
 
@@ -127,7 +136,7 @@ class _Pair:
 
     def _two_subjects(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         """Whether the first word of each is unknown to the other."""
-        return not _common({old.lead}, self._all_new) and not _common({new.lead}, old.keys | self._older.topic)
+        return not common_keys({old.lead}, self._all_new) and not common_keys({new.lead}, old.keys | self._older.topic)
 
     def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         """Whether they are about two places, months, numbers (`Sprint 14`, `Sprint 15`) or other subjects."""
@@ -135,8 +144,7 @@ class _Pair:
             return True
         if any((old.words & group) - new.words and (new.words & group) - old.words for group in OPPOSITES):
             return True
-        one, two = ({t.key for t in s.tokens if t.type == "number" and not s.says(t)} for s in (old, new))
-        if one - new.keys and two - old.keys:
+        if numbers_differ(old, new):
             return True
         is_past = self._older.kind == "log" and EVENT.match(old.text)
         return bool(is_past) or self._two_subjects(old, new)
@@ -145,10 +153,10 @@ class _Pair:
         said = {token.key for token in old.main if not token.is_value or token.type == "name"}
         known, old_known = new.keys | self._newer.topic, old.keys | self._older.topic
         subject = (said - old.names) or said
-        if len(_common(said | self._older.topic, known)) < (1 if self._brief else 2) or not _covers(known, subject):
+        if len(common_keys(said | self._older.topic, known)) < (1 if self._brief else 2) or not _covers(known, subject):
             return False
         heads = any(head and _covers(known, head) for head, known in ((old.head, known), (new.head, old_known)))
-        return heads and not _modified(old, new)
+        return heads and not is_modified(old, new)
 
     def _changed(self, old: ParsedSentence, new: ParsedSentence, signs: set[str]) -> Contradiction | None:
         is_log = self._older.kind == self._newer.kind == "log"  # which has a history of measurements
@@ -165,7 +173,7 @@ class _Pair:
             news = [t for t in new.stated(new.tokens) if t.type == kind and t.key not in old.keys and t.noun in nouns]
             if kind in {"name", "identifier"}:
                 olds = [token for token in olds if token.key not in old.head]
-                common = _common({token.key for token in old.main}, new.keys)
+                common = common_keys({token.key for token in old.main}, new.keys)
                 news = news if olds and len(common) > 1 else []
             if news:
                 return Contradiction(_first(olds or known), _first(news))
@@ -188,7 +196,7 @@ def _same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None
 
 def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[Token]) -> Contradiction | None:
     one, two = ({t.key for t in found if t.type in {"word", "name"}} for found in (first, second))
-    common = _common(one, two)
+    common = common_keys(one, two)
     if len(common) < 2 or common != one or len(two) > len(one):
         return None
     olds, news = (
@@ -214,7 +222,13 @@ def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
     return None
 
 
-def _modified(old: ParsedSentence, new: ParsedSentence) -> bool:
+def numbers_differ(old: ParsedSentence, new: ParsedSentence) -> bool:
+    """Whether they are about two numbers: `Sprint 14` and `Sprint 15`."""
+    one, two = ({t.key for t in s.tokens if t.type == "number" and not s.says(t)} for s in (old, new))
+    return bool(one - new.keys and two - old.keys)
+
+
+def is_modified(old: ParsedSentence, new: ParsedSentence) -> bool:
     """Whether a word that both have follows another word in each: `audit logs` and `access logs`."""
     return any(
         not (token.is_value or other.is_value)
@@ -246,15 +260,15 @@ def _first(found: Sequence[Token]) -> str:
     return " ".join(token.text.strip("`") for token in found[: last + 1])
 
 
-def _clipped(text: str) -> str:
+def clipped(text: str) -> str:
     return text if len(text) <= CLIP_CHARS else f"{text[: CLIP_CHARS - 1].rsplit(' ', 1)[0]} …"
 
 
 def _covers(known: Collection[str], wanted: Collection[str]) -> bool:
-    return len(_common(wanted, known)) >= MIN_COVERED * len(wanted)
+    return len(common_keys(wanted, known)) >= MIN_COVERED * len(wanted)
 
 
-def _common(some: Collection[str], known: Collection[str]) -> set[str]:
+def common_keys(some: Collection[str], known: Collection[str]) -> set[str]:
     return {key for key in some if key in known or any(_same(key, other) for other in known)}
 
 

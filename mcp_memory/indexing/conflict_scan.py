@@ -11,16 +11,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
+from math import log1p
 from time import monotonic
 
 from mcp_memory.conflicts.detector import Claim, Contradiction, find_contradiction
+from mcp_memory.conflicts.replacement import least_share, may_be_replaced, replacement, share
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.language.terms import terms
 from mcp_memory.text.markdown import logs
+from mcp_memory.vault.note_file import MEMORY
 
 NEAREST = 12
 """How many passages each statement is compared with: those that share the most words."""
@@ -28,7 +30,7 @@ MAX_PASSAGES = 8
 """A note with more is a document."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 1
+DETECTOR = 2
 """Increment it when notes have to be compared again, because the detector judges them differently."""
 CLOCKS_DIFFER = timedelta(days=1)
 
@@ -77,9 +79,9 @@ class ConflictScan:
     def contradicted_by(self, claim: Claim, when: datetime | None = None) -> list[tuple[StatedClaim, Contradiction]]:
         """What a new statement contradicts, the latest first. Raises IndexUnavailable."""
         new = StatedClaim(NoteId(""), NotePath(""), claim, when or self._clock())
-        found = [pair for near in self._nearest(claim) if (pair := self._compared(near, new)) and pair[1] is new]
+        found = self._contradicted(new, list(self._nearest(claim)))
         ordered = sorted(found, key=lambda pair: self._date(pair[0]), reverse=True)
-        return list({pair[0].id: (pair[0], pair[2]) for pair in ordered}.values())
+        return list({older.id: (older, why) for older, why in ordered}.values())
 
     def newer_of(self, note_id: NoteId) -> Conflict | None:
         """The conflict with the latest statement that contradicts this one, directly or through others; circles end."""
@@ -135,28 +137,56 @@ class ConflictScan:
 
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
         for stated in self.claims_of(path):
-            for other in self._nearest(stated.claim):
-                if other.id != stated.id and (pair := self._compared(stated, other)):
-                    older, newer, why = pair
-                    at = self._date(newer).isoformat()
-                    yield Conflict(
-                        older.id, newer.id, older.path, newer.path, at, why.before, why.after, outright=why.outright
-                    )
+            near = [other for other in self._nearest(stated.claim) if other.id != stated.id]
+            found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
+            for newer in near:
+                if self._is_older(stated, newer):
+                    why = find_contradiction(stated.claim, newer.claim) or self._replaced(newer).get(stated.id)
+                    found += [(stated, newer, why)] if why else []
+            for older, newer, why in found:
+                at = self._date(newer).isoformat()
+                yield Conflict(
+                    older.id, newer.id, older.path, newer.path, at, why.before, why.after, outright=why.outright
+                )
 
     def _nearest(self, claim: Claim) -> Iterator[StatedClaim]:
         filters = Filters(project=claim.project or None, now=self._clock())
-        rows = self._index.lexical(terms(f"{claim.title}\n{claim.text}"), NEAREST, filters, by="overlap")
+        rows = self._index.lexical(claim.terms, NEAREST, filters, by="overlap")
         near = self._index.get(rows.ids.tolist()).values()
         wanted = {passage.shown_id for passage in near}
         for path in dict.fromkeys(passage.note.path for passage in near):
             yield from (stated for stated in self.claims_of(path) if stated.id in wanted)
 
-    def _compared(self, one: StatedClaim, two: StatedClaim) -> tuple[StatedClaim, StatedClaim, Contradiction] | None:
-        older, newer = sorted((one, two), key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
-        if older.holds_beside(newer) or (older.claim.project and not newer.claim.project):
-            return None  # what is said in general leaves what was said for one project as it is
-        why = find_contradiction(older.claim, newer.claim)
-        return (older, newer, why) if why else None
+    def _contradicted(self, newer: StatedClaim, near: Sequence[StatedClaim]) -> list[tuple[StatedClaim, Contradiction]]:
+        olders = [older for older in near if self._is_older(older, newer)]
+        found = [(older, why) for older in olders if (why := find_contradiction(older.claim, newer.claim))]
+        likely = {} if found else self._replaced(newer, olders)
+        return found or [(older, likely[older.id]) for older in olders if older.id in likely]
+
+    def _replaced(self, newer: StatedClaim, olders: Sequence[StatedClaim] | None = None) -> dict[NoteId, Contradiction]:
+        """The one that it probably replaces, by id; empty if it tells of no change."""
+        least = least_share(newer.claim)
+        if least is None:
+            return {}
+        known = self._nearest(newer.claim) if olders is None else olders
+        olders = [older for older in known if older.path != MEMORY and self._is_older(older, newer)]
+        might = [older for older in olders if may_be_replaced(older.claim, newer.claim)]
+        if not might:
+            return {}
+        counts = self._index.frequencies(sorted({word for one in (newer, *might) for word in one.claim.terms}))
+        total = max(1, len(self._writer.indexed_etags))
+
+        def share_of(older: StatedClaim) -> float:
+            return share(older.claim, newer.claim, lambda word: log1p(total / max(1, counts.get(word, 1))))
+
+        closest = max(might, key=share_of)
+        return {closest.id: replacement(closest.claim)} if share_of(closest) >= least else {}
+
+    def _is_older(self, older: StatedClaim, newer: StatedClaim) -> bool:
+        """What is said in general leaves what was said for one project as it is."""
+        first = min(older, newer, key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
+        is_general = older.claim.project and not newer.claim.project
+        return first is older and older.id != newer.id and not is_general and not older.holds_beside(newer)
 
     def _date(self, stated: StatedClaim) -> datetime:
         """A date in the future says nothing about which of two is the newer one."""
