@@ -114,6 +114,8 @@ class ChangeHistory:
     def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
         """How each is taken back, or why it can't be."""
         runs: set[str] = set()
+        edits = (one for one in self.changes if one.kind is ChangeKind.EDITED and one.client in {DISK, PERSON})
+        yours = {one.note for one in edits if one not in changes and not one.undoes and not self.is_undone(one)}
         for change in changes:
             if change.run and not change.run.startswith(IMPORT):
                 if change.run not in runs:
@@ -121,6 +123,8 @@ class ChangeHistory:
                     yield change, "undo run", ""
             elif change.client == DISK:
                 yield change, "", _BY_HAND
+            elif _INVERSE.get(change.kind) == "forget" and not change.entry and change.note in yours:
+                yield change, "", f"you edited it since; to forget it all the same: mcp-memory forget {change.note}"
             elif change.kind is ChangeKind.RESTORED and change.other in _AGAIN:
                 yield change, _AGAIN[change.other], ""
             elif change.kind in _INVERSE:

@@ -134,7 +134,7 @@ async def _compact(engine: Engine, request: requests.CompactRequest) -> Payload:
 async def _runs(engine: Engine, _: requests.NoArguments) -> Payload:
     journal = engine.parts.run_journal
     found = await in_thread(journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
-    return {"runs": [run_payload(run, entries) for run, entries in found]}
+    return {"runs": [run_payload(run, entries) for run, entries in reversed(found)]}
 
 
 async def _tree(engine: Engine, request: requests.TreeRequest) -> Payload:
@@ -205,7 +205,8 @@ async def _fix(engine: Engine, _: requests.NoArguments) -> Payload:
 
 
 async def _lost(engine: Engine, _: requests.NoArguments) -> Payload:
-    return {"lost": [lost_payload(entry) for entry in await engine.parts.admin.lost_entries()]}
+    found = sorted(await engine.parts.admin.lost_entries(), key=lambda entry: -entry.added.at)
+    return {"lost": list(map(lost_payload, found))}
 
 
 async def _recover(engine: Engine, request: requests.RecoverRequest) -> Payload:

@@ -14,7 +14,7 @@ from mcp_memory.vault.note_file import derive_title, find_entry
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
 
-_TIME = re.compile(r"## [0-9]{2}:[0-9]{2}")
+_HEADING = re.compile(r"## [0-9]{2}:[0-9]{2} *(.*?) *(?:\((?:project|tags): .*\))?")
 
 
 class TitledNote(NamedTuple):
@@ -37,5 +37,7 @@ def find_titled(parts: EngineParts, target: str) -> TitledNote:
     with suppress(McpMemoryError):
         text = parts.vault.read(path).text
         if entry := find_entry(path, text, hash_):
-            return TitledNote(note, derive_title(_TIME.sub("", text[entry.start : entry.end])))
+            first, _, rest = text[entry.start : entry.end].partition("\n")
+            heading = _HEADING.fullmatch(first.rstrip())
+            return TitledNote(note, derive_title((heading[1] or rest) if heading else f"{first}\n{rest}"))
     return TitledNote(note, "")

@@ -60,7 +60,8 @@ class Review:
     _clock: Callable[[], datetime]
 
     async def waiting(self) -> list[ReviewItem]:
-        """Candidates, those with the highest score first; then notes stored without review, the latest first."""
+        """Candidates, the highest score and of these the latest first; then what was stored without review, the latest
+        first."""
         return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
 
     async def accept(
@@ -123,7 +124,8 @@ class Review:
         stored = [note for entry in logged for note in self._index.note_by_id(entry.id)]
         found = [item for note in inbox if (item := self._item(note, active=False))]
         later = [item for note in stored if note.state is NoteState.ACTIVE and (item := self._item(note, active=True))]
-        return [*sorted(found, key=lambda item: (-item.score, item.path)), *reversed(later)]
+        found.sort(key=lambda item: (item.score, item.created or "", item.path), reverse=True)
+        return [*found, *reversed(later)]
 
     def _item(self, note: NoteRecord, *, active: bool) -> ReviewItem | None:
         try:

@@ -33,7 +33,7 @@ class SessionReport:
 
 @dataclass(frozen=True, slots=True)
 class HooksReport:
-    """`sessions`, the latest last. `tokens_per_prompt`: the median of prompts that were given something. Times: of the
+    """`sessions`, the latest first. `tokens_per_prompt`: the median of prompts that were given something. Times: of the
     whole process, None without a call. `failures` by cause, with calls that belong to no session. `degraded`: prompts
     that may have got less than usual, by reason. `late_starts` and `late_prompts`: silent because the deadline had
     passed, of `starts` and `asked_prompts`, which count failed calls too."""
@@ -71,7 +71,7 @@ def report(lines: Iterable[Line], sessions: int) -> HooksReport:
     starts = [line for line in everything if line.get("event") == "session-start"]
     asked_prompts = [line for line in everything if line.get("event") == "prompt"]
     return HooksReport(
-        sessions=tuple(_session(client, name, lines) for (client, name), lines in kept.items()),
+        sessions=tuple(_session(*key, kept[key]) for key in reversed(kept)),
         prompts=len(prompts),
         silent_prompts=len(prompts) - len(tokens),
         tokens_per_prompt=_percentile(tokens, 50),

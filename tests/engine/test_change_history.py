@@ -31,7 +31,7 @@ async def test_who_did_what_in_which_session_the_latest_first(world: World) -> N
     async with world.engine() as engine:
         first = await engine.append("The port is 8087", kind="fact", source="codex", session="s1", project="api")
         world.later(days=1)
-        await engine.append("Deployed it", kind="log", source="claude-code", session="s2")
+        await engine.append("Deployed it", kind="log", source="claude-code", session="s2", project="web")
         await engine.perform("update", {"target": first.id, "text": "The port is 8090"})
         await engine.forget(first.id, source="claude-code")
         listed = await changes(engine)
@@ -138,6 +138,18 @@ async def test_a_note_that_was_changed_since_stays_and_says_so(world: World) -> 
         assert (kind, action) == ("edited", "")
         assert "by hand" in why
         assert world.read(note.path) == kept
+
+
+async def test_a_note_that_you_edited_since_is_not_forgotten_with_its_session(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("One", kind="fact", source="codex", session="s")
+        await engine.perform("update", {"target": note.id, "text": "Two"})
+        edited = (await changes(engine))[0]["id"]
+        ((kind, action, why),) = await undo(engine, session="s")
+        assert (kind, action) == ("stored", "")
+        assert "you edited it since" in why
+        await undo(engine, edited)
+        assert await undo(engine, session="s") == [("stored", "forget", "")]
 
 
 async def test_earlier_text_that_is_gone_is_an_honest_error(world: World) -> None:
