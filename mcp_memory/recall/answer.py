@@ -208,11 +208,13 @@ class RecallAnswerer:
 
     def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
         now = self.clock()
-        orders = self.index.notes(Filters(always_load=True, now=now, project=project))
+        marks = self.config.private_marks
+        anyone = Filters(now=now, project=project, private=marks)
+        orders = self.index.notes(replace(anyone, always_load=True))
         paths = sorted(record.path for record in orders if self.vault.provenance.is_standing_order(record))
         paths.append(MEMORY)
         for wanted in [kinds] if kinds else STANDING_KINDS:
-            found = self.index.notes(Filters(kinds=wanted, now=now, project=project), limit=100)
+            found = self.index.notes(replace(anyone, kinds=wanted), limit=100)
             # A file from elsewhere must not speak to every session, whatever kind it claims to be.
             paths += [record.path for record in found if self.vault.layout.below_home(record.path) is not None]
         days = (now.date() - timedelta(days=back) for back in range(self.config.log_days))
@@ -223,8 +225,8 @@ class RecallAnswerer:
                 file = self._visible(path)
             except McpMemoryError:
                 continue  # not there, or retired since it was indexed
-            if file.body.strip():
-                excerpts = note_excerpts(file, None, None, project, stated)
+            if file.body.strip() and not marks.cover(file.record):
+                excerpts = note_excerpts(file, None, None, project, stated, marks.tags)
                 yield from latest_first(file, excerpts) if file.record.is_log else excerpts
 
     def lines_shown_of_memory(self) -> tuple[int, int]:

@@ -17,7 +17,7 @@ import anyio
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.freshness import Freshness
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage, PrivateMarks
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
@@ -102,6 +102,7 @@ class Briefer:
             news = await in_thread(
                 lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
+            news = [note for note in news if not self.config.private_marks.cover(note)]
             room = recalled.frame.room(self.config.start_budget_tokens)
             named: list[NoteId] = []
             for note in news:
@@ -131,7 +132,7 @@ class Briefer:
             update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
             recalled = await self.answerer.question(
                 prompt,
-                replace(self.filters(kinds=phase.kinds, project=project), private=PrivateMarks()),
+                replace(self.filters(kinds=phase.kinds, project=project), private=self.config.private_marks),
                 phase.budget_tokens - update_tokens,
                 phase,
                 [stale] if stale else [],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mcp_memory.models import PrivateMarks
 from mcp_memory.search.confidence_config import IRRELEVANT, UNWANTED
 
 QUESTION_SHARE = 0.6
@@ -54,8 +55,19 @@ class RecallConfig:
     """Whether a question about a topic as a whole gets its page first."""
     matched_words: bool = True
     """Whether `mcp-memory why` may keep which words of a prompt a note had, on this machine."""
+    private: tuple[str, ...] = ("private/", "tag:private")
+    """What no agent is told unasked: folders (a name alone at any depth), `kind:NAME`, `tag:NAME`."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
     """Yours are added to the shipped ones; one of the same name replaces it."""
+
+    @property
+    def private_marks(self) -> PrivateMarks:
+        """`private`, parsed."""
+        named = [mark.partition(":") for mark in self.private if not mark.endswith("/")]
+        kinds, tags = (frozenset(name.strip() for of, _, name in named if of == what) for what in ("kind", "tag"))
+        folders = [mark.removeprefix("./") for mark in self.private if mark.endswith("/")]
+        rooted = [mark if mark.count("/") == 1 else f"/{mark.lstrip('/')}" for mark in folders]
+        return PrivateMarks(tuple(rooted), kinds, tags)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "phases", {**SHIPPED_PHASES, **self.phases})

@@ -142,15 +142,16 @@ def note_excerpts(
     lines: str | None = None,
     project: str | None = None,
     stated: set[str] | None = None,
+    private: frozenset[str] = frozenset(),
 ) -> list[Excerpt]:
-    """One note, log entry or range of lines, without forgotten entries of a log and, with `project`, those of other
-    projects. Statements in `stated` are left out, and new ones added to it.
+    """One note, log entry or range of lines; of a log without forgotten entries, those with a `private` tag and, with
+    `project`, those of other projects. Statements in `stated` are left out, and new ones added to it.
 
     Raises NotFound for an entry that doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have.
     """
     record = file.record
     all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
-    hidden = forgotten_lines(file) | _lines_of_others(file, project)
+    hidden = forgotten_lines(file) | _lines_of_others(file, project, private)
     if stated is not None:  # history that nobody asked for
         hidden |= _superseded_lines(file)
     if entry is not None:
@@ -191,12 +192,13 @@ def _superseded_lines(file: NoteFile) -> set[int]:
     return _lines_of(entry for entry in entries if entry_record(file.record, entry.hash).superseded_at)
 
 
-def _lines_of_others(file: NoteFile, project: str | None) -> set[int]:
-    if not file.record.is_log or project is None:
+def _lines_of_others(file: NoteFile, project: str | None, private: frozenset[str]) -> set[int]:
+    if not file.record.is_log or (project is None and private.isdisjoint(file.record.tags)):
         return set()
     entries = logs.entries(file.text, file.body_start)
-    own = {None, project}
-    return _lines_of(entry for entry in entries if logs.labels([f"{entry.time} {entry.title}"]).project not in own)
+    labelled = [(entry, logs.labels([f"{entry.time} {entry.title}"])) for entry in entries]
+    own = {None, project} if project else {labels.project for _, labels in labelled}
+    return _lines_of(e for e, labels in labelled if labels.project not in own or not private.isdisjoint(labels.tags))
 
 
 def _lines_of(entries: Iterable[logs.LogEntry]) -> set[int]:

@@ -62,7 +62,10 @@ def filters_from(
 
 def admits(filters: Filters, passage: Passage) -> bool:
     """Whether a passage as it is now passes the filters."""
-    return filters.admits(note_of(passage))
+    note, private = note_of(passage), filters.private
+    if private and passage.chunk.entry and not private.tags.isdisjoint(note.tags):
+        return False
+    return filters.admits(note)
 
 
 def note_of(passage: Passage) -> NoteRecord:

@@ -81,6 +81,7 @@ _REGISTRIES = {
 }
 """Key → the shipped name, and the place of its registry."""
 
+PRIVATE = re.compile(r"(?:kind|tag):[^/\n]*[^/\s]|(?!kind:|tag:)(?!.*(?://|\.\.))[^\n]*[^/\n]/")
 WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -106,6 +107,10 @@ def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
         if name == TRANSCRIPTS:
             wanted = f"named otherwise: @{TRANSCRIPTS} has the captured sessions"
             raise invalid_value("vault.sources", name, wanted, origin)
+    for mark in tree["recall"]["private"]:
+        if not PRIVATE.fullmatch(mark):
+            wanted = 'folders ("notes/health/"), "kind:NAME" and "tag:NAME"'
+            raise invalid_value("recall.private", mark, wanted, origin, hint="a folder ends with /")
     for client in tree["capture"]["folders"]:
         _one_of("capture.folders", client, tuple(SHIPPED_FOLDERS), origin)
 

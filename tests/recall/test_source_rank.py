@@ -15,9 +15,11 @@ from mcp_memory.evaluation.context import context_figures
 from mcp_memory.evaluation.report import OVERALL
 from mcp_memory.evaluation.running import brief
 from mcp_memory.evaluation.sets import read_set
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.search.searcher import SearchConfig
 from tests.eval.documents import documents
-from tests.support.briefings import told
+from tests.support.briefings import begun, told
+from tests.support.passages import passage
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -36,11 +38,15 @@ IMPORTED = {
 
 
 @asynccontextmanager
-async def opened(folder: Path, models: Path, notes: dict[str, str]) -> AsyncGenerator[Engine]:
+async def opened(
+    folder: Path, models: Path, notes: dict[str, str], recall: RecallConfig | None = None
+) -> AsyncGenerator[Engine]:
     world = World(folder / "vault", folder / "state", models)
     for name, text in notes.items():
         world.write(f"{name}.md", text)
-    async with world.engine(embedder=EmbedderConfig(), search=SearchConfig()) as engine:
+    async with world.engine(
+        embedder=EmbedderConfig(), search=SearchConfig(), recall=recall or RecallConfig()
+    ) as engine:
         await engine.parts.model.train_classifier()
         yield engine
 
@@ -74,6 +80,54 @@ async def test_imported_words_are_told_where_they_are_named_or_alone(
 ) -> None:
     async with opened(tmp_path, model_cache, with_imports()) as engine:
         assert words in await told(engine, "s", prompt)
+
+
+PRIVATE = {
+    "private/a": "# Doctor\n\nThe doctor prescribed Ramipril for me.",
+    "notes/fact/b": "---\nprivate: true\n---\n# Blood pressure\n\nMy blood pressure was 150 to 95.",
+    "notes/preference/c": "---\ntags: [private]\n---\n# Tone\n\nDon't mention the divorce in answers.",
+    "notes/fact/d": "---\ntags: [health]\n---\n# Knee\n\nThe knee is operated on in March.",
+    "notes/e": "---\nkind: diary\n---\n# Diary\n\nI dreamt of whales.",
+    "memory/2026-11-21": "## 09:00 Lab (tags: private)\n\nCholesterol 240.\n\n## 10:00 Deploy\n\nDeployed 4.2.\n",
+}
+
+
+SECRETS = {
+    "Ramipril": "which medicine did the doctor prescribe?",
+    "150 to 95": "what was my blood pressure?",
+    "divorce": "may I mention the divorce?",
+    "March": "when is the knee operated on?",
+    "whales": "what did I dream of?",
+    "240": "how high is my cholesterol?",
+}
+
+
+async def test_private_notes_are_found_but_never_told_unasked(tmp_path: Path, model_cache: Path) -> None:
+    marks = RecallConfig(private=("private/", "tag:private", "tag:health", "kind:diary"))
+    async with opened(tmp_path, model_cache, PRIVATE, marks) as engine:
+        start = await begun(engine)
+        assert "Deployed 4.2" in start and not [secret for secret in SECRETS if secret in start]
+        for secret, prompt in SECRETS.items():
+            answer = await told(engine, secret, prompt)
+            assert not [other for other in SECRETS if other in answer], prompt
+            assert secret in (await engine.search(prompt)).hits[0].snippet and secret in await engine.recall(prompt)
+    async with opened(tmp_path, model_cache, {}) as engine:
+        assert "March" in await told(engine, "s", SECRETS["March"]), "what nobody called private"
+
+
+@pytest.mark.parametrize(
+    ("mark", "path", "covered"),
+    [
+        ("private/", "notes/private/a.md", True),
+        ("private/", "notes/private.md", False),
+        ("notes/health/", "notes/health/knee/a.md", True),
+        ("notes/health/", "Agent/notes/health/a.md", False),
+        ("/health/", "notes/health/a.md", False),
+        ("./notes/health/", "notes/health/a.md", True),
+    ],
+)
+async def test_private_folders(mark: str, path: str, covered: bool) -> None:
+    assert RecallConfig(private=(mark,)).private_marks.cover(passage("x", path).note) is covered
 
 
 async def test_two_hundred_imported_documents_change_nothing(tmp_path: Path, model_cache: Path) -> None:
