@@ -269,7 +269,12 @@ class Conflict:
     newer_at: str  # ISO 8601
     before: str
     after: str | None
-    outright: bool = False  # the newer one says in so many words that `before` holds no more
+    why: str
+
+    def partner_of(self, path: NotePath) -> NotePath | None:
+        """The file of the other one, if one of them is in this file."""
+        others = {self.older_path: self.newer_path, self.newer_path: self.older_path}
+        return others.get(path)
 
 
 @dataclass(frozen=True, slots=True)

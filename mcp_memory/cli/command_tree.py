@@ -66,6 +66,7 @@ COMMANDS = {
     "undo": "notes.changes:undo",
     "show": "topics.topics:show",
     "review": "sessions.review:review",
+    "conflicts": "notes.conflicts:conflicts",
     "extract": "sessions.extraction:extract",
     "audit": "sessions.extraction:audit",
     "capture": "sessions.capturing:capture",

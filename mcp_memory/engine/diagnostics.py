@@ -59,6 +59,7 @@ class VaultFacts:
     memory: tuple[int, int] = (0, 0)
     """Lines of MEMORY.md: how many a session start has room for, and all."""
     inbox: int = 0
+    conflicts: int = 0
     """How many candidates wait, if there are many."""
     commits: CommitHealth | None = None
     open_objects: str | None = None
@@ -199,6 +200,9 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     if facts.compaction:
         what = f"fresh notes are not filed: compaction keeps failing ({facts.compaction})"
         yield Finding("warning", what, "for details: mcp-memory compact; search still finds the notes")
+    if facts.conflicts:
+        what = f"{counted(facts.conflicts, 'contradiction')} between notes, undecided: agents are told the newer one"
+        yield Finding("info", what, "mcp-memory conflicts")
     if facts.inbox:
         what = f"{facts.inbox} candidates from transcripts wait in _inbox/"
         yield Finding("info", what, "mcp-memory review, or: mcp-memory review --accept-all-above 0.8")

@@ -73,6 +73,7 @@ def _facts(parts: EngineParts) -> VaultFacts:
         uncaptured=parts.capture_worker.problems,
         memory=parts.answerer.lines_shown_of_memory(),
         inbox=_long_inbox(parts),
+        conflicts=len(parts.conflicts.open_conflicts),
     )
 
 

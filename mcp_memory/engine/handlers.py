@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.change_history import list_changes, undo_changes
+from mcp_memory.engine.conflict_decisions import decide, list_conflicts
 from mcp_memory.engine.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.note_changes import list_forgotten
@@ -220,6 +221,14 @@ async def _log(engine: Engine, request: requests.LogRequest) -> Payload:
     return await in_thread(describe, deadline_s=HISTORY_S + 10, what="reading the history")
 
 
+async def _conflicts(engine: Engine, _: requests.NoArguments) -> Payload:
+    return visible_in({"conflicts": await list_conflicts(engine.parts)})
+
+
+async def _decide(engine: Engine, request: requests.DecideRequest) -> Payload:
+    return visible_in({"decided": await decide(engine.parts, request)})
+
+
 async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:
     destination = None if request.folder is None else ImportDestination(request.folder, request.mark)
     incoming = list(map(parse_incoming, request.items))
@@ -279,6 +288,8 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "held": (requests.HeldRequest, session_handlers.held),
     "inbox": (requests.NoArguments, session_handlers.inbox),
     "review": (requests.ReviewRequest, session_handlers.review),
+    "conflicts": (requests.NoArguments, _conflicts),
+    "decide": (requests.DecideRequest, _decide),
     "log": (requests.LogRequest, _log),
     "import": (requests.ImportRequest, _import),
     "export": (requests.ExportRequest, _export),

@@ -1,4 +1,4 @@
-"""Defines what can be asked of an engine: one frozen dataclass for each request.
+"""Defines what can be asked of an engine: one frozen dataclass for each request; over 300 lines because all are here.
 
 The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ.
 This module is over 300 lines because it lists them all.
@@ -279,6 +279,15 @@ class ReviewRequest:
     content: str | None = None
     into: str | None = None
     supersede: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DecideRequest:
+    """What to do with the contradictions of a note or entry, or the one with `other`. `verb`: keep it, or both."""
+
+    verb: str
+    target: str
+    other: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

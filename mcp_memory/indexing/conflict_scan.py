@@ -23,14 +23,17 @@ from mcp_memory.models import Conflict, Etag, Filters, NoteId, NotePath, NoteSta
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.succession.entry_marks import entry_record
 
 NEAREST = 12
 """How many passages each statement is compared with: those that share the most words."""
+MAX_PARTNERS = 50
+"""A changed note is compared again with so many of those that it contradicted, since they may not be near it."""
 MAX_PASSAGES = 8
 """A note with more is a document."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 2
+DETECTOR = 3
 """Increment it when notes have to be compared again, because the detector judges them differently."""
 CLOCKS_DIFFER = timedelta(days=1)
 
@@ -59,7 +62,7 @@ class ConflictScan:
 
     def __init__(self, index: Index, writer: IndexWriter, clock: Callable[[], datetime]) -> None:
         self._index, self._writer, self._clock = index, writer, clock
-        self._is_due = True
+        self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
@@ -68,12 +71,12 @@ class ConflictScan:
     async def scan(self, seconds: float = SCAN_S) -> None:
         """Compare what has changed since the last time, for at most so long. Raises IndexUnavailable."""
         until = monotonic() + seconds
-        while self._is_due and monotonic() < until:
-            self._is_due = False
+        while self.is_due and monotonic() < until:
+            self.is_due = False
             try:
-                self._is_due |= await in_thread(self._scan, deadline_s=60, what="comparing notes")
+                self.is_due |= await in_thread(self._scan, deadline_s=60, what="comparing notes")
             except IndexReplaced:  # the next sweep fills the new one
-                self._is_due = True
+                self.is_due = True
                 return
 
     def contradicted_by(self, claim: Claim, when: datetime | None = None) -> list[tuple[StatedClaim, Contradiction]]:
@@ -111,7 +114,7 @@ class ConflictScan:
     # -- in threads --------------------------------------------------------------------------------------------
 
     def _notes_changed(self, _: Sequence[NotePath]) -> None:
-        self._is_due = True
+        self.is_due = True
 
     def _scan(self) -> bool:
         """Whether there is more to do."""
@@ -136,8 +139,13 @@ class ConflictScan:
         return bool(todo)
 
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
+        partners = [path_of for one in self.open_conflicts if (path_of := one.partner_of(path))][-MAX_PARTNERS:]
+        known = [stated for partner in dict.fromkeys(partners) for stated in self.claims_of(partner)]
         for stated in self.claims_of(path):
-            near = [other for other in self._nearest(stated.claim) if other.id != stated.id]
+            others = [*self._nearest(stated.claim), *known]
+            ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
+            others += [other for end, at in ends.items() for other in self.claims_of(at) if other.id == end]
+            near = list({other.id: other for other in others if other.id != stated.id}.values())
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
             for newer in near:
                 if self._is_older(stated, newer):
@@ -145,9 +153,7 @@ class ConflictScan:
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:
                 at = self._date(newer).isoformat()
-                yield Conflict(
-                    older.id, newer.id, older.path, newer.path, at, why.before, why.after, outright=why.outright
-                )
+                yield Conflict(older.id, newer.id, older.path, newer.path, at, why.before, why.after, why.why)
 
     def _nearest(self, claim: Claim) -> Iterator[StatedClaim]:
         filters = Filters(project=claim.project or None, now=self._clock())
@@ -202,7 +208,7 @@ def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedClaim | Non
     if not note.is_log:
         claim = Claim(text, note.title, note.kind, note.project)
         return StatedClaim(note.id, note.path, claim, note.updated or note.created, frozenset(marks), note.is_foreign)
-    if entry is None:
+    if entry is None or entry_record(note, entry).state is not NoteState.ACTIVE:
         return None
     headings = [(head, match["title"]) for head in first.chunk.headings if (match := _HEADING.match(head))]
     heading, title = headings[0] if headings else ("", "")

@@ -197,12 +197,19 @@ class Vault:
                 found += self._retirement.list_tombstones(self.read(path))
         return found
 
-    def supersede(self, path: NotePath, by: NoteId) -> NoteFile:
-        """Marks a note as replaced by another; it stays. Idempotent. Raises as `forget`."""
+    def supersede(self, path: NotePath, by: NoteId, entry: str | None = None, caller: Caller = UNKNOWN) -> NoteFile:
+        """Marks a note or log entry as replaced by another; it stays. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
         with self._superseding:
-            self._replaceable(path)
-            return self._retirement.supersede(path, by)
+            self._replaceable(path, entry, caller)
+            return self._retirement.supersede(path, by, entry)
+
+    def mark_compatible(self, path: NotePath, mark: str, caller: Caller = UNKNOWN) -> NoteFile:
+        """Says in a note's head that it holds beside the note with this id; in a log's, as `ENTRY=ID`, that one of its
+        entries does. Idempotent. Raises as `forget`."""
+        self._notes.require_vault()
+        self._retirable(path, caller)
+        return self._retirement.mark_compatible(path, mark)
 
     def write_readme(self) -> None:
         """Adds a README that explains a new vault, unless there is one."""
@@ -288,9 +295,9 @@ class Vault:
             raise
         return replace(stored, outcome=Outcome.SUPERSEDED if again is None else again.outcome, replaced=old)
 
-    def _replaceable(self, path: NotePath, entry: str | None = None) -> NoteFile:
+    def _replaceable(self, path: NotePath, entry: str | None = None, caller: Caller = UNKNOWN) -> NoteFile:
         """The note, or the entry as one. Raises before anything is written if it could not be marked as superseded."""
-        file = self._retirable(path)
+        file = self._retirable(path, caller)
         self._retirement.check_supersede(file, entry)
         return (entry_note(file, entry) if entry else None) or file
 

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
-import select
-import subprocess
-import termios
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +13,7 @@ from mcp_memory.settings.settings import Settings
 from tests.capture.written import lately, line
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
+from tests.support.terminal import typed
 
 TALK = [
     {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-22T09:30:00Z"},
@@ -93,7 +88,7 @@ def test_keys_on_a_terminal(place: Place):
     with place.started():
         place.run("extract", "talk.jsonl").ok()
         # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
-        shown = typed(place, "xded", EDITOR=str(editor))
+        shown = typed(place, "review", "xded", EDITOR=str(editor))
         for words in ("score 0.50", "stored", "dropped", "accepted", "undone", "0 candidates left"):
             assert words in shown
         assert "43 minutes" in place.run("search", "export").ok().out
@@ -108,35 +103,3 @@ def test_what_is_no_transcript_is_named(tmp_path: Path, data: bytes):
         read_transcript(str(tmp_path / "none.jsonl"), Settings())
     with pytest.raises(NotFound):
         read_transcript(str(tmp_path), Settings())
-
-
-def typed(place: Place, keys: str, **more: str) -> str:
-    """What `mcp-memory review` shows on a terminal where these keys are pressed, one whenever it asks."""
-    master, slave = pty.openpty()
-    environ = {**place.environ, "TERM": "dumb", **more}
-    process = subprocess.Popen(
-        place.command("review"), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root, close_fds=True
-    )
-    os.close(slave)
-    shown, asked, deadline = "", 0, time.monotonic() + 60
-    try:
-        while time.monotonic() < deadline:
-            if not select.select([master], [], [], 0.2)[0]:
-                if process.poll() is not None:
-                    break
-                continue
-            try:
-                piece = os.read(master, 65536).decode(errors="replace")
-            except OSError:
-                break  # Linux says so once the other end is closed
-            shown += piece
-            if asked < len(keys) and shown.count("[q]uit  ") > asked:
-                while termios.tcgetattr(master)[3] & termios.ICANON and time.monotonic() < deadline:
-                    time.sleep(0.01)  # what is typed before it listens is thrown away
-                os.write(master, keys[asked].encode())
-                asked += 1
-        assert process.wait(10) == 0, shown
-    finally:
-        process.kill()
-        os.close(master)
-    return shown

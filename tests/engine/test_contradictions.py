@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from shutil import rmtree
+
 import pytest
 
-from mcp_memory.models import Contradicted, Outcome
+from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import NotFound
+from mcp_memory.models import Contradicted, Outcome, Receipt
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -129,3 +133,63 @@ async def test_an_entry_of_a_project_in_a_shared_log_replaces_that_projects_note
         await engine.perform("reconcile", {})
         told = await engine.recall("when does the nightly job of billing run?", project="shop")
         assert "04:30" in told and "before: 02:00" in told and "runs at 02:00" not in told
+
+
+async def _opposed(world: World, engine: Engine) -> tuple[Receipt, Receipt]:
+    old = await engine.append(PORT, kind="fact")
+    world.later(hours=1)
+    return old, await engine.append(OTHER_PORT, kind="fact")
+
+
+async def test_a_decision_is_in_the_files(world: World) -> None:
+    async with world.engine() as engine:
+        old, new = await _opposed(world, engine)
+        (listed,) = (await engine.perform("conflicts", {}))["conflicts"]
+        assert (listed["older"]["id"], listed["newer"]["id"], listed["why"]) == (old.id, new.id, "8087 → 8090")
+        await engine.perform("decide", {"verb": "keep", "target": old.id})
+        assert f"superseded_by: [{old.id}]" in world.read(new.path).decode()
+        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        with pytest.raises(NotFound, match="no open conflict"):
+            await engine.perform("decide", {"verb": "keep", "target": old.id})
+
+
+async def test_both_hold_survives_the_loss_of_the_index(world: World) -> None:
+    async with world.engine() as engine:
+        old, new = await _opposed(world, engine)
+        before = world.read(new.path)
+        await engine.perform("decide", {"verb": "both", "target": new.id, "other": old.id})
+        assert world.read(new.path).replace(f"compatible_with: [{old.id}]\n".encode(), b"") == before
+        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+    rmtree(world.state / "index")
+    async with world.engine() as engine:
+        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+
+
+async def test_entries_of_logs_are_decided_too(world: World) -> None:
+    async with world.engine() as engine:
+        entries = []
+        for hour in ("02:00", "04:30", "05:15"):
+            world.later(hours=1)
+            entries.append(await engine.append(f"- The nightly job of billing now runs at {hour}.", kind="log"))
+        one, two, three = (entry.id for entry in entries)
+        await engine.perform("decide", {"verb": "both", "target": one, "other": two})
+        assert f'compatible_with: ["{two.partition("#")[2]}={one}"]' in world.read(entries[0].path).decode()
+        await engine.perform("decide", {"verb": "keep", "target": three})
+        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        told = await engine.recall("when does the nightly job of billing run?")
+        assert "05:15" in told and "04:30" not in told and "02:00" not in told
+
+
+async def test_five_hundred_notes_of_one_subject_are_compared_with_a_few_each(world: World) -> None:
+    world.with_home("")
+    for number in range(500):
+        head = f"---\ncreated: 2026-11-{1 + number % 20:02}T{number % 24:02}:{number % 60:02}:00Z\nkind: fact\n---\n"
+        world.write(f"notes/{number}.md", f"{head}The billing gateway listens on port {8000 + number} now.\n".encode())
+    async with world.engine() as engine:
+        await engine.perform("reconcile", {})
+        while engine.parts.conflicts.is_due:
+            await engine.parts.conflicts.scan()
+        found = engine.parts.conflicts.open_conflicts
+        assert 400 <= len(found) <= 500 * 12, "each has one at least"
+        told = await engine.recall("which port does the billing gateway listen on?")
+        assert 1 <= told.count("listens on port") <= 12

@@ -630,8 +630,8 @@ class IndexContract:
     # -- contradictions ----------------------------------------------------------------------------------------
     def test_conflicts_are_replaced_with_the_notes_that_were_compared(self, index: Index) -> None:
         a, b, c = NotePath("a.md"), NotePath("b.md"), NotePath("c.md")
-        one = Conflict(NoteId("A"), NoteId("B"), a, b, "2026-11-21T12:00:00+00:00", "1", "2")
-        two = Conflict(NoteId("B"), NoteId("C"), b, c, "2026-11-22T12:00:00+00:00", "2", None, outright=True)
+        one = Conflict(NoteId("A"), NoteId("B"), a, b, "2026-11-21T12:00:00+00:00", "1", "2", "1 → 2")
+        two = Conflict(NoteId("B"), NoteId("C"), b, c, "2026-11-22T12:00:00+00:00", "2", None, "no longer 2")
         assert index.conflicts() == [] and index.compared() == {}
         index.put_conflicts({a: Etag("e1"), b: Etag("e2"), c: Etag("e3")}, [one, two])
         assert index.conflicts() == [one, two]

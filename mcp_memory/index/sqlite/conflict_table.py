@@ -12,7 +12,7 @@ from mcp_memory.models import Conflict, Etag, NotePath
 _CREATE = (
     """CREATE TABLE IF NOT EXISTS conflicts (
         older TEXT, newer TEXT, older_path TEXT, newer_path TEXT, newer_at TEXT, before TEXT, after TEXT,
-        outright INTEGER, PRIMARY KEY (older, newer))""",
+        why TEXT, PRIMARY KEY (older, newer))""",
     "CREATE INDEX IF NOT EXISTS conflicts_older ON conflicts (older_path)",
     "CREATE INDEX IF NOT EXISTS conflicts_newer ON conflicts (newer_path)",
     "CREATE TABLE IF NOT EXISTS compared (path TEXT PRIMARY KEY, etag TEXT NOT NULL)",
@@ -31,7 +31,7 @@ class ConflictTable(Index):
             if not connection.execute(_EXISTS).fetchone():
                 return []
             rows = connection.execute("SELECT * FROM conflicts ORDER BY newer, older").fetchall()
-        return [Conflict(*row[:-1], outright=bool(row[-1])) for row in rows]
+        return [Conflict(*row) for row in rows]
 
     def compared(self) -> dict[NotePath, Etag]:
         with self._database.read() as connection:

@@ -95,6 +95,15 @@ class Retirement:
         """Marks a note or log entry as replaced by another note; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by, entry))
 
+    def mark_compatible(self, path: NotePath, mark: str) -> NoteFile:
+        """Adds the mark to `compatible_with`. Idempotent."""
+
+        def marks(file: NoteFile) -> Changes:
+            known = [str(one) for one in file.record.meta.get("compatible_with", ())]
+            return {} if mark in known else {"compatible_with": [*known, mark]}
+
+        return self._patch(path, marks)
+
     def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False) -> NoteFile:
         """Sets or removes `status: archived` and nothing else, so that undoing it gives the same bytes again. A note
         that was superseded is archived already. Also raises InvalidInput for a log or an entry."""

@@ -1,0 +1,88 @@
+"""The conflicts command: decide which of two notes holds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from mcp_memory.cli.console import Heading, fail, say, say_all
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.text.pluralize import counted
+
+KEYS = "keep [n]ewer, keep [o]lder, [b]oth hold, [s]kip [q]uit"
+QUIT = frozenset("q\x03\x04\x1b")
+_PAST = {"keep": "kept", "both": "both hold"}
+
+
+@click.command()
+@click.argument("verb", required=False, type=click.Choice(["keep", "both"]))
+@click.argument("note", metavar="[NOTE]", required=False)
+@click.option("--with", "other", metavar="ID", help="Only its conflict with this note or entry; default: all of its.")
+@command_options
+def conflicts(cli: CommandContext, verb: str | None, note: str | None, other: str | None) -> None:
+    """Decide which of two notes that contradict each other holds, with one key each; the latest first.
+
+    Until then agents are told the newer one, with what held before. `keep` marks the other one as superseded; `both`
+    writes into the newer one that it holds beside the other. The files keep what you decide, and `mcp-memory undo`
+    takes the first back. Editing or forgetting one of them settles it, too.
+
+    \b
+    mcp-memory conflicts                                    with keys, on a terminal
+    mcp-memory conflicts --json                             what is open, for scripts
+    mcp-memory conflicts keep 01M7Z3HPR77M1K414E2NKABTV4
+    mcp-memory conflicts both 01M7Z3HPR77M1K414E2NKABTV4 --with memory/2026-11-21.md#1f0c9a52b7d3e468
+    """
+    if verb and not note:
+        raise InvalidInput(f"{verb} what?", hint=f"mcp-memory conflicts {verb} NOTE")
+    if verb:
+        answer = cli.ask("decide", verb=verb, target=note, other=other)
+        cli.show(answer, (f"{_PAST[verb]}: {note}  ({one['why']})" for one in answer["decided"]))
+        return
+    found = cli.ask("conflicts")
+    items = found["conflicts"]
+    if items and not cli.as_json and sys.stdin.isatty():
+        _decide_with_keys(cli, items)
+        return
+    hint = "to decide: mcp-memory conflicts keep ID, or conflicts both ID; with keys on a terminal"
+    cli.show(found, [*(line for item in items for line in _lines(item)), hint if items else "no conflict is open"])
+
+
+def _decide_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
+    for number, item in enumerate(items, 1):
+        say()
+        say_all(_lines(item, f"{number} of {len(items)}  "))
+        key = _key()
+        if key in QUIT:
+            break
+        older, newer = item["older"]["id"], item["newer"]["id"]
+        verbs = {"n": ("keep", newer, older), "o": ("keep", older, newer), "b": ("both", newer, older)}
+        if key in verbs:
+            verb, target, other = verbs[key]
+            try:
+                cli.ask("decide", verb=verb, target=target, other=other)
+                say(f"{_PAST[verb]}: {target}")
+            except McpMemoryError as error:  # you can still decide the others
+                fail(error.message, error.hint)
+    say(f"{counted(len(cli.ask('conflicts')['conflicts']), 'conflict')} left")
+
+
+def _key() -> str:
+    while True:
+        click.echo(f"{KEYS}  ", nl=False)
+        key = click.getchar().lower()
+        say(key if key.isprintable() else "")
+        if key in QUIT or key in {"n", "o", "b", "s"}:
+            return key
+
+
+def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
+    yield Heading(f"{before}{item['why']}")
+    for side in ("newer", "older"):
+        one = item[side]
+        about = [one["date"] and one["date"][:16].replace("T", " "), one["kind"], one["source"], one["project"]]
+        yield f"  {side}  {one['id']}  ({', '.join(fact for fact in about if fact)})"
+        yield from (f"    {line}" for line in one["text"].splitlines())

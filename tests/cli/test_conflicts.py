@@ -1,0 +1,51 @@
+"""Which of two notes holds, decided with keys and by scripts."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.conftest import KEYWORDS_ONLY
+from tests.daemon.place import Place
+from tests.support.terminal import typed
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path, tmp_path / "models", KEYWORDS_ONLY).make()
+
+
+def stored(place: Place, *arguments: str) -> str:
+    return json.loads(place.run("append", *arguments, "--json").ok().out)["id"]
+
+
+def opposed(place: Place) -> tuple[str, str]:
+    old = stored(place, "-k", "fact", "The billing gateway listens on port 8087.")
+    said = place.run("append", "-k", "fact", "The billing gateway listens on port 8090 now.").ok().out
+    assert f"contradicts {old}: The billing gateway listens on port 8087.  (8087 → 8090)" in said
+    return old, said.rpartition("conflicts keep ")[2].strip()
+
+
+def test_scripts_list_and_decide(place: Place):
+    with place.started():
+        old, new = opposed(place)
+        (listed,) = json.loads(place.run("conflicts", "--json").ok().out)["conflicts"]
+        assert (listed["older"]["id"], listed["newer"]["id"], listed["why"]) == (old, new, "8087 → 8090")
+        assert "1 contradiction between notes" in place.run("doctor").out
+        assert "8087 → 8090" in place.run("conflicts").ok().out
+        assert "both hold" in place.run("conflicts", "both", old).ok().out
+        assert "no conflict is open" in place.run("conflicts").ok().out
+        assert place.run("conflicts", "keep", old).code == 4
+        assert place.run("conflicts", "keep").code == 2
+
+
+def test_keys_decide_on_a_terminal(place: Place):
+    with place.started():
+        old, new = opposed(place)
+        assert "1 conflict left" in typed(place, "conflicts", "s")
+        assert "1 conflict left" in typed(place, "conflicts", "q")
+        shown = typed(place, "conflicts", "xn")
+        assert f"kept: {new}" in shown and "0 conflicts left" in shown
+        assert old not in place.run("search", "billing gateway").ok().out

@@ -1,0 +1,44 @@
+"""Runs a command that asks for keys on a terminal of its own."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import termios
+import time
+
+from tests.daemon.place import Place
+
+
+def typed(place: Place, command: str, keys: str, **more: str) -> str:
+    """What a command shows on a terminal where these keys are pressed, one whenever it asks."""
+    master, slave = pty.openpty()
+    environ = {**place.environ, "TERM": "dumb", **more}
+    process = subprocess.Popen(
+        place.command(command), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root, close_fds=True
+    )
+    os.close(slave)
+    shown, asked, deadline = "", 0, time.monotonic() + 60
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([master], [], [], 0.2)[0]:
+                if process.poll() is not None:
+                    break
+                continue
+            try:
+                piece = os.read(master, 65536).decode(errors="replace")
+            except OSError:
+                break  # Linux says so once the other end is closed
+            shown += piece
+            if asked < len(keys) and shown.count("[q]uit  ") > asked:
+                while termios.tcgetattr(master)[3] & termios.ICANON and time.monotonic() < deadline:
+                    time.sleep(0.01)  # what is typed before it listens is thrown away
+                os.write(master, keys[asked].encode())
+                asked += 1
+        assert process.wait(10) == 0, shown
+    finally:
+        process.kill()
+        os.close(master)
+    return shown
