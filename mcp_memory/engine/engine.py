@@ -24,7 +24,6 @@ from mcp_memory.models import (
     Problem,
     Receipt,
     SearchResult,
-    Status,
 )
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
@@ -102,9 +101,9 @@ class Engine:
             checked_query(query), limit=checked_limit(limit), filters=checked, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
-        if any(hit.status == Status.SUPERSEDED for hit in result.hits):
-            named = await in_thread(lambda: list(map(self._successor, result.hits)), what="reading chains")
-            result = replace(result, hits=tuple(named))
+        if any(hit.status == "superseded" for hit in result.hits):
+            named = await in_thread(lambda: self._with_successors(result.hits), what="reading chains")
+            result = replace(result, hits=named)
         reasons = (result.degraded, parts.freshness.describe_lag() or stale)
         newer = {hit.id: conflict.newer for hit in result.hits if (conflict := parts.conflicts.newer_of(hit.id))}
         hits = tuple(replace(hit, contradicted_by=newer.get(hit.id)) for hit in result.hits)
@@ -190,11 +189,16 @@ class Engine:
 
         return await in_thread(look, deadline_s=10, what="looking for the note that holds")
 
-    def _successor(self, hit: Hit) -> Hit:
-        with suppress(McpMemoryError):
-            head = self.parts.vault.chains.holding(self.parts.vault.chains.require(hit.id))
-            return replace(hit, superseded_by=head.record.id) if head else hit
-        return hit
+    def _with_successors(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
+        chains, heads = self.parts.vault.chains, dict[NoteId, NoteId]()
+        named = dict.fromkeys(hit.id for hit in hits if hit.status == "superseded")
+        for note_id in named:
+            with suppress(McpMemoryError):
+                later = [note.record.id for note in chains.later(chains.require(note_id), heads)]
+                heads |= dict.fromkeys([note_id, *later], heads.get(later[-1], later[-1])) if later else {}
+        return tuple(
+            replace(hit, superseded_by=heads[hit.id]) if hit.id in named and hit.id in heads else hit for hit in hits
+        )
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""

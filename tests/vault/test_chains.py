@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from pathlib import Path
 
 import anyio
 import pytest
@@ -194,6 +195,44 @@ async def test_as_of_a_date_what_counted_then_is_found(world: World) -> None:
         told = await engine.recall("when is tea", until="2026-11-24")
         assert "Tea at four" in told and "Tea at five" in told and five.id in told
         assert "was superseded" not in await engine.recall("when is tea")
+
+
+async def test_a_copy_of_the_folder_knows_its_chains(world: World, tmp_path: Path) -> None:
+    """As git clone, a sync client, or a restored backup make one, without the state folder."""
+    async with world.engine() as engine:
+        four, five, six = await chain(world, engine, "Tea at four", "Tea at five", "Tea at six")
+        await engine.forget(six.id)
+    clone = made(tmp_path / "clone")
+    shutil.copytree(world.root, clone.root)
+    async with clone.engine() as engine:
+        assert await found(engine, "tea") == [five.path]
+        assert f"superseded by {five.id}" in await engine.recall(ids=[four.id])
+        assert len((await engine.perform("history", {"target": four.id}))["chain"]) == 3
+
+
+async def test_two_machines_that_replaced_one_note_leave_both_and_history_names_them(world: World) -> None:
+    async with world.engine() as engine:
+        four, five = await chain(world, engine, "Tea at four", "Tea at five")
+        file = world.root / five.path
+        other = file.read_text().replace(five.id, "01M7Z3HPR77M1K414E2NKABTV4").replace("five", "half past")
+        world.write("notes/fact/half-past.md", other)  # what the other machine stored
+        old = world.root / four.path
+        old.write_text(old.read_text().replace(f"[{five.id}]", f"[{five.id}, 01M7Z3HPR77M1K414E2NKABTV4]"))
+        await engine.parts.admin.reconcile()
+        assert set(await found(engine, "tea")) == {five.path, "notes/fact/half-past.md"}
+        assert len((await engine.perform("history", {"target": five.id}))["chain"]) == 3
+
+
+async def test_a_date_in_the_future_changes_no_order_of_a_chain(world: World) -> None:
+    async with world.engine() as engine:
+        four, five = await chain(world, engine, "Tea at four", "Tea at five")
+        file = world.root / four.path
+        file.write_text(file.read_text().replace("created: 2026", "created: 2099"))
+        await engine.parts.admin.reconcile()
+        assert await found(engine, "tea") == [five.path]
+        assert await found(engine, "tea", until="2050-01-01") == [five.path]
+        told = await engine.recall(ids=[four.id])
+        assert told.index("Tea at five") < told.index("Tea at four")
 
 
 OPERATIONS = st.lists(

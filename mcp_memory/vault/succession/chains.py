@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -84,9 +84,9 @@ class Chains:
             return self.resolved(file)
         raise NotFound(f"no note or entry with the id {note_id}", hint="memory_search finds ids")
 
-    def later(self, file: NoteFile) -> list[NoteFile]:
-        """The standing notes that replaced this one, one after the other, until one that nothing replaced or, in a
-        circle, until it closes."""
+    def later(self, file: NoteFile, known: Container[NoteId] = ()) -> list[NoteFile]:
+        """The standing notes that replaced this one, one after the other, until one that nothing replaced or that is
+        `known` or, in a circle, until it closes."""
         found, seen, record = list[NoteFile](), set[NoteId](), file.record
         while record.superseded_at or record.state is NoteState.DELETED:
             after = next((note for note in self._standing(record, seen) if note), None)
@@ -94,6 +94,8 @@ class Chains:
                 break
             found.append(after)
             record = after.record
+            if record.id in known:
+                break
         return found
 
     def holding(self, file: NoteFile) -> NoteFile | None:
