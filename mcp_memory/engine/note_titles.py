@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NoteRecord
 from mcp_memory.search.note_lookup import named_by
+from mcp_memory.text.markdown.logs import without_author
 from mcp_memory.vault.note_file import derive_title, find_entry
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def find_titled(parts: EngineParts, target: str) -> TitledNote:
     with suppress(McpMemoryError):
         text = parts.vault.read(path).text
         if entry := find_entry(path, text, hash_):
-            first, _, rest = text[entry.start : entry.end].partition("\n")
+            first, _, rest = without_author(text[entry.start : entry.end]).partition("\n")
             heading = _HEADING.fullmatch(first.rstrip())
             return TitledNote(note, derive_title((heading[1] or rest) if heading else f"{first}\n{rest}"))
     return TitledNote(note, "")

@@ -15,6 +15,7 @@ from mcp_memory.models import Chunk, Etag, NotePath, NoteRecord, NoteState, Prob
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig
 from mcp_memory.text.language.terms import words
+from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -162,7 +163,7 @@ def _with_problem(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord
 def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: ChunkedNote) -> IndexedChunk:
     """File name > title > headings in front gain 2 points of evidence on documentation. On logs a date in front costs
     5 points, on conversations a title and a date 2.5, so entries and turns are embedded alone."""
-    embedded = chunk.text
+    embedded = logs.without_author(chunk.text) if chunk.entry else chunk.text
     if not record.is_log and not cut.turns:
         place = [PurePosixPath(record.path).stem, *_missing(above, chunk.headings), *chunk.headings]
         embedded = " > ".join(place) + "\n" + chunk.text

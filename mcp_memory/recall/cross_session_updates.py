@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from mcp_memory.models import NoteId, Passage
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.markdown import logs
 
 MOST_STORED = 1000
 MOST_SESSIONS = 1000
@@ -98,7 +99,7 @@ class CrossSessionUpdates:
 
 def _named(passage: Passage, stored: StoredNote) -> str:
     note = passage.note
-    title = passage.chunk.headings[-1] if note.is_log and passage.chunk.headings else note.title
+    title = logs.without_author(passage.chunk.headings[-1]) if note.is_log and passage.chunk.headings else note.title
     when = note.updated or note.created
     day = f"{when.date().isoformat()}, " if when else ""
     return f"{in_quotes(_cut(title, TITLE_CHARS))} ({day}by {in_line(stored.author)})"

@@ -74,7 +74,8 @@ def note_of(passage: Passage) -> NoteRecord:
         return passage.note
     note, labels = entry_record(passage.note, entry), logs.labels(passage.chunk.headings)
     meta = {**note.meta, "muted": muted_projects(passage.note.meta.get("muted", ()), entry)}
-    return replace(note, project=labels.project or note.project, tags=labels.tags, meta=meta)
+    own = {name: value for name in ("project", "source", "session") if (value := getattr(labels, name))}
+    return replace(note, tags=labels.tags, meta=meta, **own)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

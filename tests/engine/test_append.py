@@ -336,7 +336,7 @@ async def test_a_bad_place_is_refused(world: World, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["MEMORY.md", "memory/2026-11-21.md", "_always-load/x.md", "_Always-Load/x.md", "@t/x.md"]
+    "path", ["memory.md", "memory/2026-11-21.md", "_always-load/x.md", "_Always-Load/x.md", "@t/x.md"]
 )
 async def test_places_that_are_not_the_agents_are_refused(world: World, path: str) -> None:
     async with world.engine() as engine:

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import Outcome
+from mcp_memory.search.filters import note_of
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.shared.daily_log import FULL_BYTES
@@ -206,3 +207,25 @@ async def test_an_entry_is_of_its_project_and_has_its_tags(world: World) -> None
         assert [each.filters for each in left.left_out] == [("project",)]
         with pytest.raises(InvalidInput, match="never expires"):
             await engine.append("Soon over", kind="log", expires="2027-01-01")
+
+
+@pytest.mark.anyio
+async def test_an_entry_keeps_what_it_was_given(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append(
+            "Deployed it.", kind="log", title="Deploy", project="shop", tags=["ops"], source="codex", session="s-1"
+        )
+        assert (
+            world.read(note.path)
+            .decode()
+            .endswith("## 12:00 Deploy (project: shop; tags: ops; source: codex; session: s-1)\n\nDeployed it.\n")
+        )
+        (passage,) = engine.parts.index.passages(note.path)
+        known = note_of(passage)
+        assert (known.kind, known.project, known.tags, known.source, known.session) == (
+            "log", "shop", ("ops",), "codex", "s-1",
+        )  # fmt: skip
+        assert await found(engine, "deployed", kinds=["log"], project="shop", tags=["ops"]) == [note.path]
+        assert await found(engine, "deployed", project="bank") == []
+        await engine.append("Tea.", kind="log", source="cli")
+        assert world.read(note.path).endswith(b"\n\n## 12:00\n\nTea.\n"), "your own commands need no name"

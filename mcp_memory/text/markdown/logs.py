@@ -2,9 +2,9 @@
 continues in `2026-11-21.2.md`.
 
 An entry begins at a second-level heading in the first column that starts with a time (`## 10:30 Deploy`, `## 9:05 AM -
-Standup`), outside fences, and ends before the next one. Its heading may end with its project, tags or both, percent
-encoded: `## 10:30 Deploy (project: infra; tags: db, ops)`. Its hash identifies it for good: it doesn't change when
-other entries come and go, nor with line endings.
+Standup`), outside fences, and ends before the next one. Its heading may end with labels, percent encoded: its project,
+tags, the client that wrote it, and the session (`## 10:30 Deploy (project: infra; tags: db, ops; source: codex)`). Its
+hash identifies it for good: it doesn't change when other entries come and go, nor with line endings.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from urllib.parse import quote, unquote
 
@@ -28,9 +28,11 @@ _TIME = re.compile(
 _SEPARATOR = re.compile(r"[-–—:|,](?:[ \t]+|$)")
 _RENDERED_TIME = re.compile(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]")
 _LOG_PATH = re.compile(r"(?:@[^/]+/)?(?:[^/@][^/]*/)?memory/([0-9]{4}-[0-9]{2}-[0-9]{2})(?:\.[1-9][0-9]{0,3})?\.md")
+_LABEL_NAMES = ("project", "tags", "source", "session")
 _LABELS = re.compile(
-    r"(?:^|[ \t])\((?=project:|tags:)(?:project:[ \t]*(?P<project>[^();]+))?(?:;[ \t]*)?"
-    r"(?:tags:[ \t]*(?P<tags>[^();]+))?\)$"
+    rf"(?:^|[ \t])\((?=(?:{'|'.join(_LABEL_NAMES)}):)"
+    + "".join(rf"(?:{name}:[ \t]*(?P<{name}>[^();]+))?(?:;[ \t]*)?" for name in _LABEL_NAMES)
+    + r"\)$"
 )
 _TAGGED = re.compile(r"^##[ \t].*\btags:.*$", re.MULTILINE)
 _ENDS_A_NAME = re.compile(r"[%(),;]|[^\S ]|(?<= ) ")
@@ -51,20 +53,25 @@ class LogEntry:
     time: str
     """`HH:MM`, 24 hours."""
     title: str
+    """Without who wrote it."""
     hash: str
     """First 16 hexadecimal digits of the sha256 of the entry's text, outer white space stripped, CRLF as LF."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The project and tags in an entry's heading."""
+    """The labels in an entry's heading; `source` is the client that wrote it."""
 
     project: str | None = None
     tags: tuple[str, ...] = ()
+    source: str | None = None
+    session: str | None = None
 
     def rendered(self) -> str:
         parts = [f"project: {_quoted(self.project)}"] if self.project else []
         parts += [f"tags: {', '.join(map(_quoted, self.tags))}"] if self.tags else []
+        parts += [f"source: {_quoted(self.source)}"] if self.source else []
+        parts += [f"session: {_quoted(self.session)}"] if self.session else []
         return f"({'; '.join(parts)})" if parts else ""
 
 
@@ -78,6 +85,16 @@ def labels(headings: Iterable[str]) -> Labels:
             found = _LABELS.search(parsed[1])
             return _labels(found) if found else NONE
     return NONE
+
+
+def without_author(text: str) -> str:
+    """An entry, or its heading, without the labels that say nothing about its subject: the client and the session."""
+    heading, newline, rest = text.partition("\n")
+    found = _LABELS.search(heading.rstrip())
+    if not found or not (found["source"] or found["session"]):
+        return text
+    own = replace(_labels(found), source=None, session=None).rendered()
+    return f"{heading[: found.start()]} {own}".rstrip() + newline + rest
 
 
 def tags_in(text: str) -> list[str]:
@@ -115,7 +132,7 @@ def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
         last_line = line + content.rstrip().count("\n")
         # The next append closes an open fence; the hash must not change.
         identity = _closed(content, closer) if end == len(text) else content
-        found.append(LogEntry(block.start, end, line, last_line, time, title, _hash(identity)))
+        found.append(LogEntry(block.start, end, line, last_line, time, without_author(title).strip(), _hash(identity)))
     return found
 
 
@@ -139,7 +156,13 @@ def render_entry(time: str, title: str, content: str, own: Labels = NONE) -> str
         raise InvalidInput("the time of a log entry must be HH:MM", hint="pass for example 09:05")
     words = " ".join(title.split())
     if own != NONE and (found := _LABELS.search(words)):  # a heading has one such place
-        words = f"{words[: found.start()]} {found.group().strip()[1:-1]}".strip()
+        theirs = _labels(found)
+        if own.project or own.tags:
+            words = f"{words[: found.start()]} {found.group().strip()[1:-1]}".strip()
+        else:
+            own, words = replace(own, project=theirs.project, tags=theirs.tags), words[: found.start()]
+    if len(words) + len(own.rendered()) >= _MAX_TITLE_CHARS:
+        own = replace(own, source=None, session=None)  # the journal of changes has them
     words = f"{words} {own.rendered()}".strip()
     if len(words) > _MAX_TITLE_CHARS:
         raise InvalidInput(
@@ -204,7 +227,9 @@ def _parse_heading(line: str) -> tuple[str, str] | None:
 def _labels(found: re.Match[str]) -> Labels:
     project, tags = found["project"], found["tags"]
     names = (unquote(tag.strip()) for tag in (tags or "").split(",") if tag.strip())
-    return Labels(unquote(project.strip()) or None if project else None, tuple(dict.fromkeys(names)))
+    source, session = (unquote(found[name].strip()) if found[name] else None for name in ("source", "session"))
+    own = unquote(project.strip()) or None if project else None
+    return Labels(own, tuple(dict.fromkeys(names)), source or None, session or None)
 
 
 def _quoted(name: str) -> str:

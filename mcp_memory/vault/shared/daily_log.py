@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError, NotFound, StorageFailed
 from mcp_memory.models import NotePath, Outcome
 from mcp_memory.text.markdown import logs
@@ -49,7 +50,8 @@ class DailyLog:
     def append(self, draft: Draft) -> WriteResult:
         """Raises Refused for a log that holds no text, StorageFailed."""
         now = self._notes.clock()
-        labels = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)))
+        source = None if draft.source == PERSON else draft.source
+        labels = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)), source, draft.session)
         text = logs.render_entry(now.strftime("%H:%M"), draft.heading, draft.content, labels)
         path = self._open_log(now.date(), len(text.encode("utf-8", "replace")))
         file = self._notes.find(path)

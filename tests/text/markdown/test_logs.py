@@ -22,6 +22,7 @@ from mcp_memory.text.markdown.logs import (
     new_log,
     render_entry,
     tags_in,
+    without_author,
 )
 
 
@@ -212,18 +213,27 @@ def test_entries_partition_any_text(text: str):
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20).map(str.strip).filter(bool)
 
 
-@given(project=st.none() | WORDS, tags=st.lists(WORDS, max_size=4, unique=True), title=st.sampled_from(["", "Deploy"]))
-def test_an_entry_names_its_project_and_tags(project: str | None, tags: list[str], title: str):
-    said = Labels(project, tuple(tags))
+@given(
+    st.none() | WORDS, st.lists(WORDS, max_size=4, unique=True), st.none() | WORDS, st.none() | WORDS,
+    st.sampled_from(["", "Deploy"]),
+)  # fmt: skip
+def test_an_entry_names_its_project_and_tags(
+    project: str | None, tags: list[str], source: str | None, session: str | None, title: str
+):
+    said = Labels(project, tuple(tags), source, session)
+    assume(len(said.rendered()) < 250)
     try:
         text = append_entry(new_log(date(2026, 11, 21)), render_entry("10:30", title, "The text", said))
     except InvalidInput:
         assume(False)
         raise
     (entry,) = entries(text)
-    assert labels(["2026-11-21", f"{entry.time} {entry.title}", "Below"]) == said
+    heading = text[entry.start :].partition("\n")[0].removeprefix("## ")
+    assert labels(["2026-11-21", heading, "Below"]) == said
     assert set(tags_in(text)) == set(tags)
     assert text.split("\n\n")[-1] == "The text\n"
+    alone = without_author(text[entry.start :])
+    assert labels([alone.partition("\n")[0].removeprefix("## ")]) == Labels(project, tuple(tags))
 
 
 @pytest.mark.parametrize(
@@ -235,11 +245,20 @@ def test_an_entry_names_its_project_and_tags(project: str | None, tags: list[str
         ("10:30 Deploy (in vain)", None, ()),
         ("10:30 Deploy (project: infra) at last", None, ()),
         ("10:30 Deploy ()", None, ()),
+        ("10:30 Deploy (project: infra; see below)", None, ()),
         ("Deploy (project: infra)", None, ()),
     ],
 )
 def test_labels_that_a_person_wrote(heading: str, project: str | None, tags: tuple[str, ...]):
     assert labels([heading]) == Labels(project, tags)
+
+
+def test_who_wrote_an_entry_is_left_out_where_the_heading_is_full():
+    own = Labels("infra", ("db",), "codex", "s" * 100)
+    assert render_entry("10:30", "Deploy", "", own).startswith("## 10:30 Deploy (project: infra; tags: db; source: cod")
+    assert render_entry("10:30", "D" * 200, "", own) == f"## 10:30 {'D' * 200} (project: infra; tags: db)\n"
+    of_title = render_entry("10:30", "Deploy (tags: db)", "", Labels(source="codex"))
+    assert of_title == "## 10:30 Deploy (tags: db; source: codex)\n", "a title may have labels"
 
 
 def test_labels_too_long_for_a_heading_are_refused():
