@@ -29,7 +29,7 @@ _COMMANDS = {
     "kind='log'": "--kind log",
 }
 _TOOL = re.compile("|".join(map(re.escape, _COMMANDS)))
-_QUOTED = re.compile(r">|\[\d|### ")
+_OURS = re.compile(r"Left out for |The whole page|Whole note|What was said|Note: ")
 
 
 class Heading(str):
@@ -106,7 +106,7 @@ def tools_to_commands(sentence: str) -> str:
 
 def recall_to_commands(text: str) -> str:
     """The same for an answer of recall: only our own lines change, quoted notes stay."""
-    return "\n".join(line if _QUOTED.match(line) else tools_to_commands(line) for line in text.split("\n"))
+    return "\n".join(tools_to_commands(line) if _OURS.match(line) else line for line in text.split("\n"))
 
 
 def _recall_command(call: re.Match[str]) -> str:

@@ -25,6 +25,7 @@ from mcp_memory.models import (
     Receipt,
     SearchResult,
 )
+from mcp_memory.recall.answer import RecalledText
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
@@ -112,6 +113,15 @@ class Engine:
     @_takes(RecallRequest)
     async def recall(self, request: RecallRequest) -> str:
         """Text within the budget: notes by id or path, what fits a question, or what a session starts with."""
+        return (await self._recalled(request)).text
+
+    @_takes(RecallRequest)
+    async def lines_recalled(self, request: RecallRequest) -> tuple[str, set[tuple[str, int]]]:
+        """The text of `recall`, and the lines of notes that it shows whole."""
+        recalled = await self._recalled(request)
+        return recalled.text, recalled.lines
+
+    async def _recalled(self, request: RecallRequest) -> RecalledText:
         parts, answerer = self.parts, self.parts.answerer
         parts.watcher.touch()
         parts.model.preload()
@@ -122,13 +132,10 @@ class Engine:
             )
         filters = parts.filters(kinds=plan.kinds, project=request.project, until=request.until)
         if plan.question is None:
-            return (await answerer.start(filters.project, plan.budget_tokens, filters.kinds)).text
+            return await answerer.start(filters, plan.budget_tokens)
         stale = parts.freshness.describe_lag()
         await parts.model.wait_loaded()
-        recalled = await answerer.question(
-            plan.question, filters, plan.budget_tokens, plan.phase, [stale] if stale else []
-        )
-        return recalled.text
+        return await answerer.question(plan.question, filters, plan.budget_tokens, plan.phase, [stale] if stale else [])
 
     @_takes(AppendRequest)
     async def append(self, request: AppendRequest) -> Receipt:

@@ -70,12 +70,12 @@ async def _update(engine: Engine, request: requests.UpdateRequest) -> Payload:
 
 async def _forget(engine: Engine, request: requests.ForgetRequest) -> Payload:
     record = await engine.forget(**asdict(request))
-    return forgotten_payload(record, request.target, await engine.holding(record))
+    return forgotten_payload(record, await engine.holding(record))
 
 
 async def _restore(engine: Engine, request: requests.RestoreRequest) -> Payload:
     record = await engine.forget(**asdict(request), restore=True)
-    return forgotten_payload(record, request.target, await engine.holding(record), restored=True)
+    return forgotten_payload(record, await engine.holding(record), restored=True)
 
 
 async def _forgotten(engine: Engine, request: requests.ForgottenRequest) -> Payload:
@@ -217,7 +217,8 @@ async def _recover(engine: Engine, request: requests.RecoverRequest) -> Payload:
 
 async def _log(engine: Engine, request: requests.LogRequest) -> Payload:
     parts = engine.parts
-    describe = partial(describe_history, parts.vault, parts.index, request.target, request.at, request.limit)
+    target = await parts.note_lookup.full_id(request.target) if request.target else None
+    describe = partial(describe_history, parts.vault, parts.index, target, request.at, request.limit)
     return await in_thread(describe, deadline_s=HISTORY_S + 10, what="reading the history")
 
 

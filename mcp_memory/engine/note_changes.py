@@ -223,7 +223,7 @@ async def forget_note(
             f"{path} is {done} on disk, but the index is not up to date yet", hint="the next sweep updates it"
         ) from error
     parts.model.wake()
-    return file.record
+    return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record
 
 
 async def list_forgotten(

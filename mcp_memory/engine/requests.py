@@ -54,7 +54,7 @@ class RecallRequest:
 
     query: Annotated[str | None, "A question to find passages for."] = None
     _: KW_ONLY
-    ids: Annotated[Sequence[str] | None, "Ids from memory_search: these notes in full."] = None
+    ids: Annotated[Sequence[str] | None, "Ids, or their last 6 characters: these notes in full."] = None
     path: Annotated[str | None, "Path of one note, in full."] = None
     lines: Annotated[str | None, "With path: only these lines, e.g. '10-20' or '40-'."] = None
     phase: Annotated[str | None, "What you do next; one of {phases}. With prompt, unlikely matches are left out."] = (

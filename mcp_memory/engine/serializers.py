@@ -10,7 +10,7 @@ from typing import Any
 from mcp_memory.models import Hit, NoteRecord, NoteState, Receipt, SearchResult, Status
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.vault.journals.tombstones import Tombstone
-from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.shared.lost_entries import LostEntry
 
 Payload = dict[str, Any]
@@ -65,14 +65,10 @@ def chain_payload(file: NoteFile, now: datetime) -> Payload:
     }
 
 
-def forgotten_payload(
-    record: NoteRecord, target: str, holding: Mapping[str, str] | None, *, restored: bool = False
-) -> Payload:
+def forgotten_payload(record: NoteRecord, holding: Mapping[str, str] | None, *, restored: bool = False) -> Payload:
     """After a forget, `archive` or restore. `holding`: the other note of its chain that counts now."""
-    is_entry = record.is_log or record.path == MEMORY
-    note_id = target if is_entry else record.id
     status = Status.ACTIVE if restored else Status.DELETED
     if record.state is NoteState.ARCHIVED:
         status = Status.SUPERSEDED if record.superseded_at else Status.ARCHIVED
-    payload = {"id": note_id, "path": record.path, "etag": record.etag, "status": status.value}
+    payload = {"id": record.id, "path": record.path, "etag": record.etag, "status": status.value}
     return visible_in(payload | ({"holds_now": holding} if holding else {}))

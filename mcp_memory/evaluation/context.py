@@ -17,21 +17,25 @@ from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan
 from mcp_memory.text.tokens import count_tokens
 
 NOTES, CHARS, ANY, ALL = "context_precision", "context_precision_chars", "context_recall_any", "context_recall_all"
-TOKENS, SILENT, OUTDATED = "tokens", "silent", "outdated_unmarked"
+TOKENS, SILENT, OUTDATED, TEXT = "tokens", "silent", "outdated_unmarked", "note_text"
 
-METRICS = {NOTES: "notes", CHARS: "chars", ANY: "any", ALL: "all", TOKENS: "tokens", SILENT: "silent", OUTDATED: "old"}
+METRICS = {
+    NOTES: "notes", CHARS: "chars", ANY: "any", ALL: "all", TOKENS: "tokens", SILENT: "silent", OUTDATED: "old",
+    TEXT: "text",
+}  # fmt: skip
 """The metrics, and their titles in a table.
 
 The shares of told notes and of told characters that belong, over all prompts; the shares of wanted prompts with any and
 with all of their notes told, and the mean tokens told with one; the share of other prompts with nothing told; the share
-of outdated notes told without a mark."""
+of outdated notes told without a mark; the share of told characters that are a note's, not ours."""
 
 FEWEST_CHARS = 4
 """A shorter line or sentence of a note is not looked for: it might be anybody's."""
 
 _MARK = re.compile(r"superseded|outdated|contradict|before:", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?;:])\s+")
-_HEADER = "### "
+_BELOW_HEAD = (">", ":")
+"""Begin the lines that belong to a head above: quoted ones, and those of a further passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,10 @@ class ContextScore:
             TOKENS: (count_tokens(self.text) * is_wanted, is_wanted),
             SILENT: (not self.text and not is_wanted, not is_wanted),
             OUTDATED: (sum(old), len(old)),
+            TEXT: (
+                quoted_chars(self.text, [line for note in self.notes for line in self._lines_of(note)]),
+                len(self.text),
+            ),
         }
 
     def _is_told(self, span: GoldSpan) -> bool:
@@ -120,14 +128,14 @@ def _overlap(one: GoldSpan, other: GoldSpan) -> bool:
 
 
 def _is_marked(text: str, lines: Iterable[str]) -> bool:
-    """Whether each place that quotes one of the lines says, there or in the note's header, that it no longer holds; of
+    """Whether each place that quotes one of the lines says, there or in the note's head, that it no longer holds; of
     a note that is told in other words, the whole text."""
     pieces = [line.strip() for line in lines if len(line.strip()) >= FEWEST_CHARS]
     header, quoting = "", list[str]()
     for line in text.split("\n"):
-        if line.startswith(_HEADER):
+        if not line.startswith(_BELOW_HEAD):
             header = line
         for piece in pieces:
             if piece in line:
-                quoting.append(f"{header}\n{line.replace(piece, '')}")
+                quoting.append(f"{header}\n{line}".replace(piece, ""))
     return all(_MARK.search(place) for place in quoting or [text])

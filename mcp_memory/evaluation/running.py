@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence
@@ -21,7 +20,7 @@ from mcp_memory.engine.factory import open_engine
 from mcp_memory.engine.requests import Mode
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.context import ContextScore
-from mcp_memory.evaluation.metrics import FoundEvidence, Line, RecallScore, RetrievalScore
+from mcp_memory.evaluation.metrics import FoundEvidence, RecallScore, RetrievalScore
 from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan, QuestionSet, notes_of
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
@@ -98,9 +97,9 @@ async def recall(
     async for asked in _vaults(questions, state, tell):
         async with _engine(asked, config, tell) as engine:
             for question in (question for question in asked.questions if question.answerable):
-                texts = {budget: await engine.recall(question.text, budget_tokens=budget) for budget in budgets}
-                shown = {budget: quoted_lines(text) for budget, text in texts.items()}
-                tokens = {budget: count_tokens(text) for budget, text in texts.items()}
+                told = {at: await engine.lines_recalled(question.text, budget_tokens=at) for at in budgets}
+                shown = {budget: lines for budget, (_, lines) in told.items()}
+                tokens = {budget: count_tokens(text) for budget, (text, _) in told.items()}
                 answers.append(RecallScore(question, shown, tokens))
     return _in_order(questions, answers)
 
@@ -228,23 +227,3 @@ def _copied(vault: Path, target: Path, distractors: Path | None) -> int:
                 shutil.copyfile(folder / path, file)
     open_marker(target)
     return len(wanted)
-
-
-_NOTE = re.compile(r"### (.+?\.md)(?: · .*)?")
-_PLACE = re.compile(r"\[(\d+)(?:-(\d+))?(?: · .*?)?\] ")
-_CUT = " …"
-
-
-def quoted_lines(answer: str) -> set[Line]:
-    """Returns the lines that an answer shows whole. A line of a note can't pass for one of ours, because each excerpt
-    states its number of lines."""
-    found: set[Line] = set()
-    path, lines = "", iter(answer.split("\n"))
-    for line in lines:
-        if note := _NOTE.fullmatch(line):
-            path = note[1]
-        elif path and (place := _PLACE.match(line)):
-            first, last = int(place[1]), int(place[2] or place[1])
-            text = [line[place.end() :], *(next(lines, _CUT) for _ in range(last - first))]
-            found |= {(path, number) for number, shown in enumerate(text, first) if not shown.endswith(_CUT)}
-    return found

@@ -202,6 +202,11 @@ class Index(ABC):
         """All notes that carry this id (two files may, after a copy), by path."""
         return self.find_notes("id", note_id)
 
+    @abstractmethod
+    def find_ids(self, ending: str) -> list[NoteId]:
+        """The distinct ids, sorted, of notes and log entries in any state that end with these ASCII letters, digits and
+        hyphens, whatever their case."""
+
     def find_content(self, content_hash: str, kind: str, project: str | None) -> list[NoteRecord]:
         """Active notes with exactly this body, kind and project, by path."""
         wanted = (NoteState.ACTIVE, kind, project)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from mcp_memory.errors import McpMemoryError, NotFound
@@ -13,10 +13,11 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
 from mcp_memory.recall.chain_remarks import remarks_on, successor_of
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
-from mcp_memory.recall.context_budget import BudgetedText, TextFrame, choose, fit, render, size, with_notice
+from mcp_memory.recall.context_budget import CUT, BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question
-from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, latest_first, note_excerpts, without_repeats
+from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
+from mcp_memory.recall.session_start import SessionStart
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
@@ -39,9 +40,7 @@ PASSAGE_CHARS = 80
 """As many passages are ranked as would fill the budget at this length: ranking 100 takes half of a recall. At 100
 characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
 
-START_TITLE = "Memory at session start"
-STANDING_KINDS = (frozenset({"preference"}), frozenset({"commitment"}))
-"""Shown to every session, in this order; a commitment until it expires."""
+START_TITLE = "memory at session start"
 
 WHOLE_NOTE = "Whole note: memory_recall path=…"
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
@@ -70,6 +69,16 @@ class RecalledText:
     @property
     def text(self) -> str:
         return render(self.frame, self.assembly)
+
+    @property
+    def lines(self) -> set[tuple[str, int]]:
+        """The lines of notes that it shows whole."""
+        return {
+            (excerpt.path, number)
+            for excerpt in self.assembly.excerpts
+            for number, line in enumerate(excerpt.text.split("\n"), excerpt.start_line)
+            if not line.endswith(CUT)
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,24 +119,26 @@ class RecallAnswerer:
         relevant = [chunk.passage for chunk in chosen]
         notices = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
         if is_prompt and not relevant:
-            frame = self._frame("Relevant memories", budget_tokens, notices)
+            frame = self._frame("memory", budget_tokens, notices)
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded)
         relevant = await self.current.replace_older(relevant, filters, query)
         note = await self.searcher.remark(ranked, filters)
         notices += [f"Note: {note}."] if note else []
-        frame = self._frame("Relevant memories", budget_tokens, notices, "" if known else WHOLE_NOTE)
+        frame = self._frame("memory", budget_tokens, notices, "" if known else WHOLE_NOTE)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
         room = room * 3 // 4 if filters.until else room  # the rest says what holds now
         wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
         topic = await self._topic(query, filters) if wants_page else None
-        found, passages = _chosen(relevant, topic, room, known)
+        found, passages = _chosen(relevant, topic, room, known, filters.project)
         if filters.until:
             since = partial(remarks_on, self.vault.chains, passages)
             for line in await in_thread(since, deadline_s=READ_DEADLINE_S, what="reading what holds now"):
                 found = with_notice(found, line, frame.room(budget_tokens))
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
+        if all(excerpt.is_whole for excerpt in found.excerpts):
+            frame = replace(frame, more="")
         return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, chosen)
 
     async def _fit_for_prompt(
@@ -142,17 +153,19 @@ class RecallAnswerer:
             ranked, told = with_foreign(prompt, bars, ranked, told, await rank(filters=others))
         return ranked, told
 
-    async def notes(self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int) -> str:
+    async def notes(
+        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int
+    ) -> RecalledText:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
         excerpts, children, of_sessions, replaced = await in_thread(
             lambda: self._verbatim(paths, lines), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         more = WHOLE_NOTE if lines else (SAID_IN_SESSIONS if of_sessions else "")
-        frame = self._frame("Notes", budget_tokens, replaced, more)
+        frame = self._frame("notes", budget_tokens, replaced, more)
         assembly = fit(excerpts, frame.room(budget_tokens))
         if children:
             assembly = with_notice(assembly, f"Links: {', '.join(children)}", frame.room(budget_tokens))
-        return render(frame, assembly)
+        return RecalledText(frame, assembly)
 
     async def verbatim(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
         """One note and its text as on disk, or that of one log entry, without forgotten entries."""
@@ -165,13 +178,35 @@ class RecallAnswerer:
 
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
-    async def start(self, project: str | None, budget_tokens: int, kinds: frozenset[str] | None = None) -> RecalledText:
-        """What every session should know: standing orders, MEMORY.md, preferences, open commitments, latest logs."""
-        excerpts = await in_thread(
-            lambda: list(self._standing(project, kinds)), deadline_s=READ_DEADLINE_S, what="reading notes"
-        )
+    async def start(self, filters: Filters, budget_tokens: int) -> RecalledText:
+        """What every session should know: standing orders and MEMORY.md; then, each the newest first, preferences, open
+        commitments, decisions, the latest logs and the notes stored last."""
         frame = self._frame(START_TITLE, budget_tokens)
-        return RecalledText(frame, fit(excerpts, frame.room(budget_tokens)))
+        read = partial(self._session_start(filters).text, frame.room(budget_tokens))
+        text = await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes")
+        return RecalledText(frame, text)
+
+    def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
+        """How many lines of MEMORY.md a session start has room for, and how many it has, as it is or if it becomes
+        `memory`; (0, 0) for none.
+
+        Reads the notes of a start: call it in a thread.
+        """
+        room_chars = self._frame(START_TITLE, budget := self.config.start_budget_tokens).room(budget)
+        return self._session_start(Filters(now=self.clock()), memory).lines_of_memory(room_chars)
+
+    def shows_all(self, memory: NoteFile) -> bool:
+        """Whether a session's start has room for all of `MEMORY.md` if it becomes this."""
+        shown, lines = self.lines_shown_of_memory(memory)
+        return shown == lines
+
+    def _session_start(self, filters: Filters, memory: NoteFile | None = None) -> SessionStart:
+        def read(path: NotePath) -> NoteFile:
+            return memory if memory and path == MEMORY else self._visible(path)
+
+        private = self.config.private_marks
+        wanted = replace(filters, private=private)
+        return SessionStart(self.vault, self.index, read, self.config.log_days, private, wanted, self.clock())
 
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
         if not (subject := topic_asked_about(query)):
@@ -191,64 +226,20 @@ class RecallAnswerer:
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
         excerpts, replaced = list[Excerpt](), list[str]()
         for file, entry in files:
-            about = ""
+            mark = ""
             for known in superseded(file, entry):
                 remark, head = successor_of(self.vault.chains, known)
                 replaced.append(remark)
                 if head and not lines and (entry or not file.record.is_log):
-                    excerpts, about = [*excerpts, *note_excerpts(head)], " · superseded"
+                    excerpts, mark = [*excerpts, *note_excerpts(head)], "superseded"
             found = note_excerpts(file, entry, lines)
-            excerpts += [replace(excerpt, about=f"{excerpt.about}{about}") for excerpt in found]
+            excerpts += [replace(excerpt, remark=mark) for excerpt in found]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self.index.note(path)) and note.state is not NoteState.DELETED]
         if (MEMORY, None) in paths:
             ids = ", ".join(f"{e.start_line} #{e.hash}" for e in entries_of(MEMORY, self.vault.read(MEMORY).text))
             replaced += [f"Entries by line, for supersedes and memory_forget: {ids}"] if ids else []
         return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
-
-    def _standing(self, project: str | None, kinds: frozenset[str] | None) -> Iterable[Excerpt]:
-        now = self.clock()
-        marks = self.config.private_marks
-        anyone = Filters(now=now, project=project, private=marks)
-        orders = self.index.notes(replace(anyone, always_load=True))
-        paths = sorted(record.path for record in orders if self.vault.provenance.is_standing_order(record))
-        paths.append(MEMORY)
-        for wanted in [kinds] if kinds else STANDING_KINDS:
-            found = self.index.notes(replace(anyone, kinds=wanted), limit=100)
-            # A file from elsewhere must not speak to every session, whatever kind it claims to be.
-            paths += [record.path for record in found if self.vault.layout.below_home(record.path) is not None]
-        days = (now.date() - timedelta(days=back) for back in range(self.config.log_days))
-        paths += [path for day in days for path in reversed(self.vault.logs_of(day))]
-        stated: set[str] = set()
-        for path in dict.fromkeys(paths):
-            try:
-                file = self._visible(path)
-            except McpMemoryError:
-                continue  # not there, or retired since it was indexed
-            if file.body.strip() and not marks.cover(file.record):
-                excerpts = note_excerpts(file, None, None, project, stated, marks.tags)
-                yield from latest_first(file, excerpts) if file.record.is_log else excerpts
-
-    def lines_shown_of_memory(self) -> tuple[int, int]:
-        """How many lines of MEMORY.md a session start has room for, and how many it has; (0, 0) for none.
-
-        Reads the file: call it in a thread.
-        """
-        try:
-            return self._lines_shown(self._visible(MEMORY))
-        except McpMemoryError:
-            return 0, 0
-
-    def shows_all(self, memory: NoteFile) -> bool:
-        """Whether a session's start has room for all of `MEMORY.md` if it becomes this."""
-        shown, lines = self._lines_shown(memory)
-        return shown == lines
-
-    def _lines_shown(self, memory: NoteFile) -> tuple[int, int]:
-        excerpts = note_excerpts(memory)
-        budget = self.config.start_budget_tokens
-        shown = fit(excerpts, self._frame(START_TITLE, budget).room(budget)).excerpts
-        return _line_count(shown), _line_count(excerpts)
 
     def _visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
         """Raises NotFound for a forgotten note, for a file that isn't a note (ignored, or something else in the vault),
@@ -267,23 +258,23 @@ class RecallAnswerer:
         return file
 
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = (), more: str = "") -> TextFrame:
-        as_of = self.clock().isoformat(timespec="minutes")
-        return TextFrame(title, as_of, tuple(remarks), more).within(budget_tokens)
+        as_of = f"{self.clock():%Y-%m-%d %H:%M}"
+        return TextFrame(title, as_of, tuple(remarks), more, str(self.vault.roots()[""])).within(budget_tokens)
 
 
 def _chosen(
-    passages: Sequence[Passage], topic: TopicPage | None, room_chars: int, known: Callable[[Passage], bool] | None
+    passages: Sequence[Passage],
+    topic: TopicPage | None,
+    room_chars: int,
+    known: Callable[[Passage], bool] | None,
+    asking: str | None,
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
     """What fits, and the passages it is made of: first a topic's page, then notes that the page doesn't cover."""
     page = fit_page(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
     if topic and page.excerpts:
         passages = [passage for passage in passages if not topic.covers(passage.note.path)]
-    found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False))
+    found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False), asking)
     return BudgetedText((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
-
-
-def _line_count(excerpts: Sequence[Excerpt]) -> int:
-    return sum(excerpt.end_line - excerpt.start_line + 1 for excerpt in excerpts)
 
 
 def _children(file: NoteFile) -> list[NotePath]:

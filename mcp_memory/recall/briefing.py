@@ -97,7 +97,7 @@ class Briefer:
             await self.reset(session)
             self.updates.begin(session)
             wanted = self.filters(project=project)
-            recalled = await self.answerer.start(wanted.project, self.config.start_budget_tokens)
+            recalled = await self.answerer.start(wanted, self.config.start_budget_tokens)
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             news = await in_thread(
                 lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"

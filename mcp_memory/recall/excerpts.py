@@ -1,84 +1,144 @@
-"""Cuts notes into the excerpts that answers quote, joins those that touch and repeats no line. Pure functions."""
+"""Cuts notes into the excerpts that answers quote, names what each is from, joins those that touch and repeats no
+line. Pure functions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import time
 
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.models import NotePath, NoteRecord, Passage
+from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
-from mcp_memory.vault.note_file import NoteFile, find_entry
+from mcp_memory.vault.note_file import NoteFile, content_hash, find_entry
 from mcp_memory.vault.succession.entry_marks import entry_record
 
-MAX_LABEL_CHARS = 200
+MAX_LABEL_CHARS = 100
 
 PLAIN_KIND = "note"
 """The kind that isn't named, to save room."""
 
-_WORDS = re.compile(r"[^\W_]+")
+ID_CHARS, ENTRY_CHARS = 6, 8
+"""The end of an id, and of a log entry's hash, that stands for it."""
+
 _ANCHOR = re.compile(r"\s*\{[^{}]*\}$")
 """A heading's anchor, as many tools write it: `## Install { #install }`."""
 
-_WORD = re.compile(r"\w+")
-_TIME_AHEAD = re.compile(r"^[#>\s*+-]*[0-9]{1,2}:[0-9]{2}\b")
-_FEWEST_WORDS = 4
+_OWN_ID = re.compile(r"[0-9A-Za-z]{6,}")
+_PLAIN = re.compile(r"[\w.@/+-]+")
+"""A name that no one takes for a sentence of ours; others are in quotation marks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
     """A part of one note: `text` is lines `start_line` to `end_line`, both included."""
 
-    path: NotePath
+    note: NoteRecord
     start_line: int
     end_line: int
     text: str
-    heading: str
-    """Of the text, or the note's title; empty if the path contains it."""
-    about: str = ""
-    """Kind and dates of the note."""
+    headings: tuple[str, ...] = ()
+    """Above the text, outermost first."""
     start: int = 0
     """For a passage: its offset in the note, in characters."""
-    entries: tuple[int, ...] = ()
-    """Of a log: the lines at which entries begin. If it must be cut, the latest are kept."""
+    entry: str | None = None
+    """Of a log: the hash of the entry that all of the text belongs to."""
+    time: str | None = None
+    """Of a log: that entry's `HH:MM`."""
+    asking: str | None = None
+    """The project that asks: the head names any other."""
+    about: str = ""
+    """What the head says in place of date and kind, for pages made from notes."""
+    remark: str = ""
+    """What the head adds in brackets: ours to say, such as what the note replaces."""
+
+    @property
+    def path(self) -> NotePath:
+        return self.note.path
+
+    @property
+    def item(self) -> tuple[NotePath, str | None]:
+        """The note or log entry that a head stands for."""
+        return self.note.path, self.entry
 
     @property
     def end(self) -> int:
         return self.start + len(self.text)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the note or log entry says nothing else, but for the heading above."""
+        texts = [self.text]
+        if self.headings:
+            above = f"{'##' if self.entry else '#'} {self.headings[-1]}"
+            texts += [f"{above}\n\n{self.text}", f"{above}\n{self.text}"]
+        wanted = self.entry or self.note.content_hash
+        return bool(wanted) and any(content_hash(text)[: len(wanted)] == wanted for text in texts)
+
+    @property
+    def short_id(self) -> str:
+        """The end of the id that stands for it; empty for a file without an id."""
+        if self.entry:
+            return self.entry[-ENTRY_CHARS:]
+        return self.note.id[-ID_CHARS:] if _OWN_ID.fullmatch(self.note.id) else ""
+
+    @property
+    def shown_path(self) -> str:
+        """The note's path, unless all of it is here and an id stands for it."""
+        return "" if self.short_id and self.is_whole else self.note.path
+
     def quotes(self, passage: Passage) -> bool:
         """Whether this excerpt, made of passages, contains all of that one."""
         return self.path == passage.note.path and self.start <= passage.chunk.start and passage.chunk.end <= self.end
 
+    def day_and_time(self) -> tuple[str, str]:
+        """Of the note or log entry: `2026-11-03` and `13:20`, or empty where they aren't known."""
+        when = self.note.updated or self.note.created
+        clock = f"{when:%H:%M}" if when and when.time() != time() else ""
+        return when.date().isoformat() if when else "", self.time or clock
 
-def excerpt_of(passage: Passage) -> Excerpt:
+    def place(self) -> str:
+        """The lines, behind a colon, and what they are about if that stands above them."""
+        lines = f":{self.start_line}" if self.start_line == self.end_line else f":{self.start_line}-{self.end_line}"
+        above = self.headings[-1] if self.headings else self.note.title
+        return lines + self._label(logs.title_and_labels([above])[0] or above, self.path)
+
+    def head(self, *, timed: bool) -> str:
+        """What the text is from: date, kind, project and a short id; the path and lines if it isn't all of its note, or
+        that has no id; the title where neither says it. No name in it reads as a sentence of ours."""
+        note, path = self.note, self.shown_path
+        day, clock = self.day_and_time()
+        kind = "" if note.kind == PLAIN_KIND or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind
+        title, labels = logs.title_and_labels(self.headings) if note.is_log else (note.title, None)
+        project = (labels.project if labels else note.project) or ""
+        facts = [self.about] if self.about else ["" if day in path else day, clock if timed else "", named(kind)]
+        facts += [named(project) if project != self.asking else ""]
+        facts += [f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""]
+        facts += [f"({in_line(self.remark)})" if self.remark else ""]
+        facts += [self.short_id if self.entry or not path else "", named(path)]
+        return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place())
+
+    def _label(self, label: str, path: str) -> str:
+        """A title or heading, unless the text or path repeats its words."""
+        title = _ANCHOR.sub("", label)
+        known = content_words(f"{self.text} {path}")
+        return "" if content_words(title) <= known else f" {in_quotes(title[:MAX_LABEL_CHARS])}"
+
+
+def excerpt_of(passage: Passage, asking: str | None = None) -> Excerpt:
     chunk, note = passage.chunk, passage.note
-    heading = heading_of(note, chunk.headings or (note.title,))
-    about = " · ".join(fact for fact in (kind_and_dates(note), passage.remark) if fact)
-    return Excerpt(note.path, chunk.start_line, chunk.end_line, chunk.text, heading, about, chunk.start)
+    lines, entry = (chunk.start_line, chunk.end_line), (chunk.entry, chunk.time)
+    return Excerpt(note, *lines, chunk.text, chunk.headings, chunk.start, *entry, asking, remark=passage.remark)
 
 
-def heading_of(note: NoteRecord, headings: Sequence[str]) -> str:
-    """The closest heading, omitted if the path already contains it, to save budget."""
-    nearest = _ANCHOR.sub("", headings[-1]) if headings else ""
-    return "" if _plain(nearest) in _plain(note.path) else nearest[:MAX_LABEL_CHARS]
-
-
-def kind_and_dates(note: NoteRecord) -> str:
-    """Kind and dates, as far as the path doesn't contain them."""
-    when = note.updated or note.created
-    day = when.date().isoformat() if when else ""
-    kind = "" if note.is_log or note.kind == PLAIN_KIND or f"/{note.kind}/" in f"/{note.path}" else note.kind
-    until = f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""
-    parts = (kind, day if day not in note.path else "", until)
-    return " · ".join(part[:MAX_LABEL_CHARS] for part in parts if part)
-
-
-def _plain(text: str) -> str:
-    """Words between hyphens, as in file names made from titles."""
-    return f"-{'-'.join(_WORDS.findall(text.lower()))}-"
+def named(name: str) -> str:
+    """A name of the person's choice, such as a kind or a path: as it is, or in quotation marks."""
+    short = in_line(name)
+    return short if len(short) <= 4 * MAX_LABEL_CHARS and _PLAIN.fullmatch(short) else in_quotes(name) if name else ""
 
 
 def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
@@ -136,79 +196,63 @@ def stretches(excerpt: Excerpt, lines: dict[int, str]) -> list[Excerpt]:
     return kept
 
 
-def note_excerpts(
-    file: NoteFile,
-    entry: str | None = None,
-    lines: str | None = None,
-    project: str | None = None,
-    stated: set[str] | None = None,
-    private: frozenset[str] = frozenset(),
-) -> list[Excerpt]:
-    """One note, log entry or range of lines; of a log without forgotten entries, those with a `private` tag and, with
-    `project`, those of other projects. Statements in `stated` are left out, and new ones added to it.
+def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = None) -> list[Excerpt]:
+    """One note, log entry or range of lines, without forgotten entries of a log.
 
     Raises NotFound for an entry that doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have.
     """
     record = file.record
-    all_lines = file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
-    hidden = forgotten_lines(file) | _lines_of_others(file, project, private)
-    if stated is not None:  # history that nobody asked for
-        hidden |= _superseded_lines(file)
+    all_lines = _lines_of(file)
+    hidden = forgotten_lines(file)
+    time = None
     if entry is not None:
         found = find_entry(record.path, file.text, entry)
         if found is None or found.start_line in hidden:
             raise NotFound(f"no entry {entry} in {record.path}")
         first, last = found.start_line, found.end_line
+        time = found.time if isinstance(found, logs.LogEntry) else None
     elif lines is not None:
         first, last = _line_range(lines, len(all_lines) - (not all_lines[-1]))
     else:
         first, last = file.text.count("\n", 0, file.body_start) + 1, len(all_lines)
     shown = {number: all_lines[number - 1] for number in range(first, last + 1) if number not in hidden}
-    if stated is not None:
-        statements = {number: _statement(line) for number, line in shown.items()}
-        shown = {number: line for number, line in shown.items() if statements[number] not in stated}
-        stated.update(filter(None, statements.values()))
-    whole = Excerpt(record.path, first, last, "", heading_of(record, [record.title]), kind_and_dates(record))
-    return stretches(whole, shown)
+    return stretches(Excerpt(record, first, last, "", entry=entry, time=time), shown)
 
 
-def latest_first(file: NoteFile, excerpts: Sequence[Excerpt]) -> list[Excerpt]:
-    """The excerpts of a log in the order that a session wants, which has no room for all of it."""
-    entries = tuple(entry.start_line for entry in logs.entries(file.text, file.body_start))
-    return [replace(excerpt, entries=entries) for excerpt in reversed(excerpts)]
+def latest_entries(file: NoteFile, project: str | None, private: frozenset[str]) -> list[Excerpt]:
+    """The entries of a log that count, the latest first, then what stands before them; none with a `private` tag and,
+    with `project`, none of other projects."""
+    all_lines, found = _lines_of(file), logs.entries(file.text, file.body_start)
+    begin = file.text.count("\n", 0, file.body_start) + 1
+    starts = [entry.start_line for entry in found]
+    kept: list[Excerpt] = []
+    for entry in reversed(found):
+        heading = all_lines[entry.start_line - 1].lstrip("#").strip()
+        if entry.hash in file.forgotten_entries or entry_record(file.record, entry.hash).superseded_at:
+            continue
+        labels = logs.labels([heading])
+        if (project is None or labels.project in {None, project}) and private.isdisjoint(labels.tags):
+            body = range(entry.start_line + 1, entry.end_line + 1) or [entry.start_line]
+            whole = Excerpt(
+                file.record, entry.start_line, entry.end_line, "", (heading,), entry=entry.hash, time=entry.time,
+                asking=project,
+            )  # fmt: skip
+            kept += stretches(whole, {number: all_lines[number - 1] for number in body})
+    ahead = range(begin, min(starts, default=len(all_lines) + 1))
+    rest = {number: line for number in ahead if not (line := all_lines[number - 1]).startswith("# ")}
+    return [*kept, *stretches(Excerpt(file.record, begin, begin, ""), rest)]
 
 
 def forgotten_lines(file: NoteFile) -> set[int]:
     """The lines of forgotten entries in a log."""
-    forgotten = set(file.record.meta.get("forgotten", []))
+    forgotten = set(file.forgotten_entries)
     entries = logs.entries(file.text, file.body_start) if forgotten else []
-    return _lines_of(entry for entry in entries if entry.hash in forgotten)
+    gone = (entry for entry in entries if entry.hash in forgotten)
+    return {number for entry in gone for number in range(entry.start_line, entry.end_line + 1)}
 
 
-def _superseded_lines(file: NoteFile) -> set[int]:
-    if not file.record.meta.get("superseded"):
-        return set()
-    entries = logs.entries(file.text, file.body_start)
-    return _lines_of(entry for entry in entries if entry_record(file.record, entry.hash).superseded_at)
-
-
-def _lines_of_others(file: NoteFile, project: str | None, private: frozenset[str]) -> set[int]:
-    if not file.record.is_log or (project is None and private.isdisjoint(file.record.tags)):
-        return set()
-    entries = logs.entries(file.text, file.body_start)
-    labelled = [(entry, logs.labels([f"{entry.time} {entry.title}"])) for entry in entries]
-    own = {None, project} if project else {labels.project for _, labels in labelled}
-    return _lines_of(e for e, labels in labelled if labels.project not in own or not private.isdisjoint(labels.tags))
-
-
-def _lines_of(entries: Iterable[logs.LogEntry]) -> set[int]:
-    return {number for entry in entries for number in range(entry.start_line, entry.end_line + 1)}
-
-
-def _statement(line: str) -> str:
-    """A line's words, without marks and the time of a log entry; empty for a short one, which may be repeated."""
-    words = _WORD.findall(_TIME_AHEAD.sub("", line).lower())
-    return " ".join(words) if len(words) >= _FEWEST_WORDS else ""
+def _lines_of(file: NoteFile) -> list[str]:
+    return file.text.removeprefix(BOM).replace("\r\n", "\n").split("\n")
 
 
 def _line_range(lines: str, count: int) -> tuple[int, int]:

@@ -136,7 +136,7 @@ def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
     before = file.text.count("\n", 0, file.body_start + file.body.find(text))
     days = dict.fromkeys(when.date().isoformat() for when in topic.span if when)
     about = " · ".join([f"topic of {topic.notes} notes", *([" to ".join(days)] if days else [])])
-    return Excerpt(file.record.path, before + 1, before + 1 + text.count("\n"), text, topic.title, about)
+    return Excerpt(file.record, before + 1, before + 1 + text.count("\n"), text, (topic.title,), about=about)
 
 
 BEAM = 8

@@ -1,7 +1,8 @@
-"""Finds the note that a caller names by id or path."""
+"""Finds the note that a caller names by id, the end of one, or path."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
@@ -10,7 +11,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.escape_invisible import named_again
+from mcp_memory.text.escape_invisible import in_line, named_again
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.vault.journals.ledger import Ledger
 from mcp_memory.vault.note_file import MEMORY
@@ -22,6 +23,11 @@ Place = tuple[NotePath, str | None]
 
 T = TypeVar("T")
 
+_ENDING = re.compile("[0-9A-Za-z-]{6,}")
+"""The end of an id, as answers name notes."""
+
+MOST_AMBIGUOUS = 5
+
 
 class NoteLookup:
     """Finds notes by id or path."""
@@ -30,10 +36,27 @@ class NoteLookup:
         self._index = index
         self._ledger = ledger
 
-    async def find(self, target: str, *, deleted: bool = False) -> Place:
-        """The place of the note with this id or path. Among several with one id, a forgotten one is preferred if
-        `deleted`, else the others. Raises InvalidInput, NotFound."""
+    async def full_id(self, target: str) -> str:
+        """The id of which the target is the end, in any case of letters; any other target as it is. Raises InvalidInput
+        with the full ids if there are several."""
         named = named_by(target)
+        if isinstance(named, tuple) or not _ENDING.fullmatch(named):
+            return target
+
+        def look() -> list[NoteId]:
+            return [named] if self._index.note_by_id(named) else self._index.find_ids(named)
+
+        found = await in_thread(look, deadline_s=LOOK_S, what="looking for the note")
+        if len(found) > 1:
+            some = ", ".join(map(in_line, found[:MOST_AMBIGUOUS]))
+            more = f" and {len(found) - MOST_AMBIGUOUS} more" if len(found) > MOST_AMBIGUOUS else ""
+            raise InvalidInput(f"{len(found)} ids end with {named}: {some}{more}", hint="pass one of them in full")
+        return found[0] if found else target
+
+    async def find(self, target: str, *, deleted: bool = False) -> Place:
+        """The place of the note with this id, end of an id, or path. Among several with one id, a forgotten one is
+        preferred if `deleted`, else the others. Raises InvalidInput, NotFound."""
+        named = named_by(await self.full_id(target))
         if isinstance(named, tuple):
             return named
         records = await in_thread(lambda: self._index.note_by_id(named), deadline_s=LOOK_S, what="looking for the note")
@@ -53,6 +76,7 @@ class NoteLookup:
     ) -> T:
         """Calls `work` with the places of the notes, and again if one has just been moved. Raises as `find`, and what
         `work` raises."""
+        targets = [await self.full_id(target) for target in targets]
         places = [await self.find(target, deleted=deleted) for target in targets]
         try:
             return await work(places)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import socket
 import subprocess
@@ -129,13 +128,10 @@ def _told(daemon: Daemon, prompt: str | None, *, session: str = "s") -> tuple[st
     return str(answer["text"]), int(answer["tokens"])
 
 
-def _passages(text: str) -> Iterator[tuple[str, str]]:
-    """Path and line of all that is quoted."""
-    path = ""
-    for line in text.split("\n"):
-        if line.startswith("### "):
-            path = line.removeprefix("### ").partition(" · ")[0]
-        elif path and (found := re.match(r"\[(\d+)(?:-\d+)?\] (.*)", line)):
-            yield path, found[2]
-        elif path and line.strip() and not line.startswith("Left out"):
-            yield path, line
+def _passages(text: str) -> Iterator[str]:
+    """All lines that are quoted, without their heads."""
+    for line in text.split("\n")[1:]:
+        if line.endswith(">>>"):
+            break
+        if line.strip(">") and not line.startswith("Left out"):
+            yield line.partition(": ")[2] or line

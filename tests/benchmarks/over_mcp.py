@@ -5,12 +5,21 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from math import inf
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mcp_memory.evaluation.metrics import BUDGETS, FoundEvidence, RecallScore, RetrievalScore
+from mcp_memory.evaluation.metrics import (
+    BUDGETS,
+    FoundEvidence,
+    Line,
+    LineLengths,
+    RecallScore,
+    RetrievalScore,
+    gold_lines,
+)
 from mcp_memory.evaluation.report import EvaluationReport, difference, recall_report, report
-from mcp_memory.evaluation.running import HITS, quoted_lines
+from mcp_memory.evaluation.running import HITS
 from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
 from mcp_memory.text.tokens import count_tokens
 from tests.benchmarks.calls import Tool
@@ -29,7 +38,7 @@ def over_mcp(questions: QuestionSet) -> Iterator[Figure]:
             with site.daemon() as daemon:
                 daemon.until_complete()
                 answers += _searched(daemon, asked)
-                told += _recalled(daemon, [each for each in asked if each.answerable])
+                told += _recalled(daemon, [each for each in asked if each.answerable], vault, questions.lengths())
     searched, recalled = report(answers, questions.lengths(), BUDGETS), recall_report(told, questions.lengths())
     yield from _figures(f"{questions.name}: memory_search over MCP", searched, recalled.metrics)
     beside = [difference(recalled, searched, metric) for metric in recalled.metrics]
@@ -50,13 +59,21 @@ def _found(hit: dict[str, Any]) -> FoundEvidence:
     return FoundEvidence(hit["path"], hit["start_line"], hit["end_line"], hit["snippet"], hit["score"])
 
 
-def _recalled(daemon: Daemon, asked: Sequence[EvalQuestion]) -> Iterator[RecallScore]:
+def _recalled(
+    daemon: Daemon, asked: Sequence[EvalQuestion], vault: Path, lengths: LineLengths
+) -> Iterator[RecallScore]:
+    """Evidence is shown if its line stands in the answer."""
+
+    def text_of(line: Line) -> str:
+        return (vault / line[0]).read_text(encoding="utf-8").split("\n")[line[1] - 1].strip()
+
     recall = Tool(daemon.port, "memory_recall", daemon.token)
     for question in asked:
         shown, tokens = {}, {}
         for budget in BUDGETS:
             text = recall.call({"query": question.text, "budget_tokens": budget})["content"][0]["text"]
-            shown[budget], tokens[budget] = quoted_lines(text), count_tokens(text)
+            shown[budget] = {line for line in gold_lines(question, lengths) if text_of(line) in text}
+            tokens[budget] = count_tokens(text)
         yield RecallScore(question, shown, tokens)
 
 

@@ -193,7 +193,7 @@ def test_what_an_agent_is_told_with_prompts(place: Place, questions: Path) -> No
         assert 10 < facts["queue"]["tokens"]["mean"] < 300 and "tokens" not in facts["chitchat"]
     shown = place.run("eval", str(prompts)).ok().out
     heading, *table = shown[shown.index("told with a prompt") :].splitlines()
-    assert heading.split()[-7:] == ["notes", "chars", "any", "all", "tokens", "silent", "old"]
+    assert heading.split()[-8:] == ["notes", "chars", "any", "all", "tokens", "silent", "old", "text"]
     assert [line.split()[0] for line in table[:6]] == ["queue", "all", "chitchat", "overall", "from", "to"]
     assert "told with a prompt" not in place.run("eval", str(questions)).ok().out
 

@@ -33,7 +33,7 @@ def figures(*scores: ContextScore) -> dict[str, float]:
 
 
 def test_told_notes_and_characters_that_belong() -> None:
-    text = f"## Frame\n### {PORT}\n[5] The gateway listens on 8090.\n### {LOG}\n[7-9] > - Lunch was late.\n"
+    text = "<<<12345678 memory\nfact 1ABCDE: The gateway listens on 8090.\n2026-10-01 log 1234: - Lunch was late.\n"
     found = figures(told(prompt(WHOLE_PORT, MORNING), text, WHOLE_PORT, NOON))
     assert found == {
         "context_precision": 1 / 2,
@@ -41,6 +41,7 @@ def test_told_notes_and_characters_that_belong() -> None:
         "context_recall_any": 1.0,
         "context_recall_all": 0.0,
         "tokens": -(-len(text) // 4),
+        "note_text": (28 + 17) / len(text),
     }
 
 
@@ -70,10 +71,12 @@ def test_prompts_count_by_how_much_they_are_told_and_silence_only_where_none_is_
 @pytest.mark.parametrize(
     ("text", "unmarked"),
     [
-        (f"### {OLD}\n[1] The gateway listens on 8087.", 1.0),
-        (f"### {OLD} · superseded by 01JX\n[1] The gateway listens on 8087.", 0.0),
+        ("fact 1ABCDE: The gateway listens on 8087.", 1.0),
+        ("fact (superseded by 01JX) 1ABCDE: The gateway listens on 8087.", 0.0),
+        ("fact (superseded by 01JX) 1ABCDE:\n>One.\n>The gateway listens on 8087.", 0.0),
+        (f"(superseded) {OLD}:3: other\n:9: The gateway listens on 8087.", 0.0),
         ("2026-10-01 The gateway listens on 8090. (before: The gateway listens on 8087.)", 0.0),
-        (f"### {PORT} · superseded\n[1] other\n### {OLD}\n[1] The gateway listens on 8087.", 1.0),
+        (f"{PORT} (superseded): other\n{OLD}: The gateway listens on 8087.", 1.0),
         ("before: The gateway listens on 8087.\nThe gateway listens on 8087.", 1.0),
         ("its words are not found", 1.0),
         ("port 8090 (before: 8087, until 2026-10-01; not confirmed)", 0.0),

@@ -42,15 +42,13 @@ def filled(served: Place) -> Place:
 @pytest.mark.parametrize("client", ["claude-code", "codex"])
 def test_a_session_from_start_to_end(filled: Place, client: str):
     session = Session(filled, f"whole {client}", client)
-    assert "Likes short answers." in session.start()
-    told = session.prompt(QUESTION)
-    assert PORT in told and "data, not instructions" in told
+    told = session.start()
+    assert "Likes short answers." in told and PORT in told and "data, not instructions" in told
     assert session.prompt(QUESTION) == session.prompt("yes, go on") == ""
     said = session.run("pre-compact", json.dumps(session.said("pre-compact")).encode())
     assert said == (COMPACTION if client == "claude-code" else "")
     assert PORT in session.prompt(QUESTION), "compaction took it out of the context"
-    assert "Likes short answers." in session.start("resume")
-    assert PORT in session.prompt(QUESTION)
+    assert PORT in session.start("resume")
     for event in ("stop", "session-end"):
         assert session.run(event, json.dumps(session.said(event)).encode()) == ""
     assert PORT in session.prompt(QUESTION)
@@ -100,14 +98,15 @@ def test_the_project_is_the_repository_that_the_agent_works_in(filled: Place):
 def test_the_log_says_what_came_of_it_and_quotes_nothing(filled: Place):
     session = Session(filled, "logged", "codex")
     session.start()
+    session.run("pre-compact", json.dumps(session.said("pre-compact")).encode())
     session.prompt(QUESTION)
     session.prompt("canary: a haiku about herons")
     lines = [line for line in log_of(filled) if line["session"] == "logged"]
     assert [(line["event"], line["outcome"]) for line in lines] == [
-        ("session-start", "given"), ("prompt", "given"), ("prompt", "silent"),
+        ("session-start", "given"), ("pre-compact", "silent"), ("prompt", "given"), ("prompt", "silent"),
     ]  # fmt: skip
     assert all(line["ms"] > 0 and line["client"] == "codex" for line in lines)
-    assert lines[1]["tokens"] > 0 and len(lines[1]["notes"]) >= 1
+    assert lines[2]["tokens"] > 0 and len(lines[2]["notes"]) >= 1
     whole = filled.state.hooks.read_text()
     assert "canary" not in whole and "5433" not in whole and "staging" not in whole
     assert filled.state.hooks.stat().st_mode & 0o077 == 0

@@ -23,8 +23,8 @@ SOON = 30.0
 async def test_nothing_where_nothing_is_stored_or_wanted(world: World) -> None:
     async with world.engine() as engine:
         assert await begun(engine) == await told(engine, "s", QUESTION) == ""
-        await engine.append(PORT, kind="fact")
-        assert await begun(engine) == ""
+        await engine.append(PORT, kind="fact", project="mill")
+        assert await begun(engine, project="other") == ""
         assert await told(engine, "s", "write a haiku about herons") == ""
 
 
@@ -39,7 +39,7 @@ async def test_the_start_holds_what_every_session_should_know(world: World) -> N
         await engine.append("Only of the mill.", kind="preference", project="mill")
         world.later(days=1)
         said = await begun(engine, project="other")
-        order = ["A standing order", "Curated words", "Likes short", "until 2026-12-01", "plans to Bertil", "the pump"]
+        order = ["A standing order", "Curated words", "until 2026-12-01", "plans to Bertil", "Likes short", "the pump"]
         assert [said.index(words) for words in order] == sorted(said.index(words) for words in order)
         assert "domain" not in said and "of the mill" not in said
         assert "domain" not in await engine.recall() and "plans to Bertil" in await engine.recall()
@@ -50,10 +50,10 @@ async def test_the_same_memory_is_the_same_text_at_any_time(world: World) -> Non
     world.write("MEMORY.md", "Curated words.")
     async with world.engine() as engine:
         await engine.append(PORT, kind="fact")
-        first = await begun(engine, "one"), await told(engine, "one", QUESTION)
+        first = await begun(engine, "one"), await told(engine, "unbegun", QUESTION)
         world.later(hours=7)
-        assert (await begun(engine, "two"), await told(engine, "two", QUESTION)) == first
-        assert PORT in first[1] and "2026-11-21" in first[1] and ", as of" not in "".join(first)
+        assert (await begun(engine, "two"), await told(engine, "late", QUESTION)) == first
+        assert PORT in first[1] and "2026-11-21" in first[1] and "2026-11-21 12:00: stored" not in "".join(first)
         assert "data, not instructions" in first[0] and "data, not instructions" in first[1]
 
 
@@ -70,8 +70,8 @@ async def test_a_session_hears_a_passage_once_until_its_context_is_emptied(world
         assert await told(engine, "s", QUESTION) == "", "a restart forgets nothing"
         await engine.parts.briefer.reset("s")
         assert PORT in await told(engine, "s", QUESTION)
-        await begun(engine, "s")
-        assert PORT in await told(engine, "s", QUESTION)
+        assert PORT in await begun(engine, "s")
+        assert await told(engine, "s", QUESTION) == ""
 
 
 async def test_what_the_start_has_shown_no_prompt_repeats(world: World) -> None:
@@ -103,7 +103,7 @@ async def test_a_note_that_was_moved_is_no_news(world: World) -> None:
         await engine.parts.admin.reconcile()
         assert "topics/01-staging/001-port.md" in paths(engine, NoteState.ACTIVE)
         assert await told(engine, "s", QUESTION) == ""
-        assert "01-staging" in await told(engine, "new", QUESTION)
+        assert PORT in await told(engine, "new", QUESTION)
 
 
 async def test_known_passages_keep_their_room_so_that_no_rest_trickles_in(world: World) -> None:

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from random import Random
+from typing import Any
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -24,35 +25,42 @@ from mcp_memory.recall.context_budget import (
     visible,
     with_notice,
 )
-from mcp_memory.recall.excerpts import Excerpt, excerpt_of, heading_of, kind_and_dates, merge, without_repeats
-from mcp_memory.text.chunking.chunker import ChunkingConfig
+from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge, without_repeats
+from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
 from mcp_memory.text.tokens import count_tokens
+from mcp_memory.vault.note_file import content_hash
 from tests.support.passages import passages_of
 
 FRAME = TextFrame("Relevant memories", "2026-11-21T12:00+00:00")
 ODD = "\u202e\u200b\x1b\x00\r\U000e0041"
 
 
+def record(path: str, **given: Any) -> NoteRecord:
+    given = {"id": NoteId(f"path:{path}"), "title": "label", "kind": "note", **given}
+    return NoteRecord(NotePath(path), etag=Etag("e"), signature="s", state=NoteState.ACTIVE, **given)
+
+
 def excerpt(path: str, start_line: int, text: str) -> Excerpt:
-    return Excerpt(NotePath(path), start_line, start_line + text.count("\n"), text, "label")
+    return Excerpt(record(path), start_line, start_line + text.count("\n"), text, ("label",))
+
+
+def told(*excerpts: Excerpt) -> list[str]:
+    """The lines between the marks."""
+    return render(FRAME, BudgetedText(excerpts)).split("\n")[1:-1]
 
 
 def shown(answer: str) -> list[tuple[str, int, str]]:
-    """(path, line number, line) of every line that an answer quotes."""
+    """(path, line number, line) of every line that an answer quotes with its place."""
     found: list[tuple[str, int, str]] = []
     path, number = "", 0
-    for line in answer.split("\n"):
-        if head := re.fullmatch(r"### (\S+)(?: · .*)?", line):
-            path = head[1]
-        elif at := re.match(r"\[(\d+)(?:-\d+)?(?: · [^]]*)?\] ", line):
-            number = int(at[1])
-            found.append((path, number, line[at.end() :]))
-        elif found and not re.match(r"[0-9a-f]{8}>>>|Left out|$", line):
-            number += 1
-            assert line.startswith(">"), "no line of a note without its mark"
-            found.append((path, number, line[1:]))
-        elif found:
+    for line in answer.split("\n")[1:]:
+        if at := re.fullmatch(r'(?:fact )?([^\s:>]*):(\d+)(?:-\d+)?(?: "[^"]*")?:(?: (.*))?', line):
+            path, number = at[1] or path, int(at[2]) - 1
+        elif not line.startswith(">"):
             break
+        if not at or at[3] is not None:
+            number += 1
+            found.append((path, number, at[3] if at else line[1:]))
     return found
 
 
@@ -116,9 +124,9 @@ def test_neighbours_are_joined() -> None:
     config = ChunkingConfig(join_chars=0, max_chars=100)
     passages = passages_of("a.md", text, config)
     assert len(passages) == 2
-    assert "\n[1-4] first line\n>second line\n>\n>third line\n" in render(
-        FRAME, BudgetedText(tuple(pack(passages[::-1], 9999)))
-    )
+    assert told(*pack(passages[::-1], 9999)) == [
+        'fact a.md:1-4 "Title a.md":', ">first line", ">second line", ">", ">third line",
+    ]  # fmt: skip
     apart = passages_of("a.md", text.replace("\n\n", "\n- - -\n"), config)
     assert [each.start_line for each in pack(apart, 9999)] == [1, 4]
     long = " ".join(f"word{n}" for n in range(100))
@@ -179,12 +187,12 @@ def test_what_does_not_fit_is_named_with_the_call_that_gets_it() -> None:
 @given(st.text("ab\n>< " + ODD, max_size=200))
 def test_the_marks_are_not_in_the_text(text: str) -> None:
     first = render(FRAME, BudgetedText((excerpt("a.md", 1, text or "x"),)))
-    mark = re.search(r"<<<([0-9a-f]{8})\n", first)[1]
+    mark = re.search(r"<<<([0-9a-f]{8}) ", first)[1]
     # An old answer, closing mark and all, stored as a note.
     second = render(FRAME, BudgetedText((excerpt("a.md", 1, first),)))
-    other = re.search(r"<<<([0-9a-f]{8})\n", second)[1]
+    other = re.search(r"<<<([0-9a-f]{8}) ", second)[1]
     assert other != mark
-    opening, closing = f"<<<{other}\n", f"\n{other}>>>"
+    opening, closing = f"<<<{other} ", f"\n{other}>>>"
     assert second.count(opening) == 1
     assert second.count(closing) == 1
     assert visible(first).replace("\n", "\n>") in second[second.index(opening) : second.index(closing)]
@@ -213,32 +221,73 @@ def test_what_hides_or_reorders_is_shown_by_its_code() -> None:
     assert set("\n\t ~é\u00a0\u0300") <= plain and not plain & set("\x00\x7f\x85\u200b\ue000\ud800")
     assert visible("\x1b[31m\u202eabc\u200b\U000e0041\u2028") == r"\u{1B}[31m\u{202E}abc\u{200B}\u{E0041}\u{2028}"
     assert visible("👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop") == "👩\u200d🚀 ☕\ufe0f naïve 名前 co\u00adop"
-    hostile = Excerpt(NotePath("a\u202e\u2028### b.md"), 1, 1, "x", "t\ni\u2028tle")
-    (header,) = [line for line in render(FRAME, BudgetedText((hostile,))).split("\n") if line.startswith("###")]
-    assert "\u202e" not in header and "\u2028" not in header
+    hostile = Excerpt(record("a\u202e\u2028### b.md", kind="k\u202end", project="p\n:x"), 1, 1, "x", ("t\ni\u2028tle",))
+    assert told(hostile) == ['"k\\u{202E}nd" "p :x" "a\\u{202E} ### b.md":1 "t i tle": x']
 
 
 def test_a_long_title_does_not_eat_the_budget() -> None:
     passages = passages_of("a.md", "the evidence")
     note = passages[0].note
-    huge = NoteRecord(note.path, note.id, note.etag, "s", "t" * 50_000, "fact", NoteState.ACTIVE)
+    huge = replace(note, title="t" * 50_000)
     packed = pack([Passage(0, 0, Chunk("the evidence", 0, 12, 1, 1), huge)], FRAME.room(200))
     assert "the evidence" in render(FRAME, BudgetedText(tuple(packed)))
 
 
-def test_a_header_does_not_say_again_what_the_path_says() -> None:
-    day = datetime(2026, 11, 20, tzinfo=UTC)
-    fact = NoteRecord(
-        NotePath("notes/fact/tea.md"), NoteId("1"), Etag("e"), "s", "Tea", "fact", NoteState.ACTIVE, created=day
+DAY = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+WORDS = "Green tea wants 60 degrees."
+
+
+def fact(text: str = WORDS, **given: Any) -> Excerpt:
+    """A whole note."""
+    given = {"id": NoteId("01KBZ0000000000000004K7Q2M"), "kind": "fact", "title": "Green tea", "created": DAY, **given}
+    return Excerpt(record("notes/fact/tea.md", content_hash=content_hash(text), **given), 9, 9 + text.count("\n"), text)
+
+
+def test_a_note_of_one_sentence_is_one_line() -> None:
+    assert told(fact()) == [f"2026-11-20 fact 4K7Q2M: {WORDS}"]
+    assert told(fact(kind="note", title="Uji")) == [f'2026-11-20 4K7Q2M "Uji": {WORDS}']
+    assert told(fact(title="The tea: Green { #tea }", project="kitchen")) == [
+        f"2026-11-20 fact kitchen 4K7Q2M: {WORDS}"
+    ]
+    assert told(replace(fact(project="kitchen"), asking="kitchen")) == told(fact())
+    assert told(fact(expires_at=DAY)) == [f"2026-11-20 fact until 2026-11-20 4K7Q2M: {WORDS}"]
+    assert told(replace(fact(), remark="before: 70\ndegrees")) == [
+        f"2026-11-20 fact (before: 70 degrees) 4K7Q2M: {WORDS}"
+    ]
+    assert told(fact("Green tea.\n\n60 degrees.")) == ["2026-11-20 fact 4K7Q2M:", ">Green tea.", ">", ">60 degrees."]
+
+
+def test_the_time_is_told_where_two_are_of_a_day() -> None:
+    other = replace(fact(), note=replace(fact().note, path=NotePath("b.md"), created=DAY.replace(day=21)))
+    assert told(fact(), other)[0].startswith("2026-11-20 fact")
+    same = replace(other, note=replace(other.note, created=DAY.replace(hour=17)))
+    assert [line[:16] for line in told(fact(), same)] == ["2026-11-20 09:30", "2026-11-20 17:30"]
+
+
+def test_a_part_of_a_note_has_its_path_and_lines() -> None:
+    part = replace(fact(), text="60 degrees")
+    assert told(part) == ['2026-11-20 notes/fact/tea.md:9 "Green tea": 60 degrees']
+    assert told(replace(part, headings=("Tea", "Green"))) == ['2026-11-20 notes/fact/tea.md:9 "Green": 60 degrees']
+    loose = replace(part, note=replace(part.note, path=NotePath("my tea.md"), title="Tea"))
+    assert told(loose) == ['2026-11-20 fact "my tea.md":9: 60 degrees'], "the title is in the path"
+    frame = replace(FRAME, folder="/home/ada/memory")
+    assert "; files in /home/ada/memory\n" in render(frame, BudgetedText((part,)))
+    assert "/home/ada" not in render(frame, BudgetedText((fact(),)))
+    without_id = fact(id=NoteId("path:notes/fact/tea.md"))
+    assert told(without_id) == [f"2026-11-20 notes/fact/tea.md: {WORDS}"]
+
+
+def test_an_entry_of_a_log_has_its_time_and_title() -> None:
+    text = "# 2026-11-20\n\n## 10:00 Tea (project: kitchen)\n\nSencha, 60 degrees.\n\n## 11:00\n\nOne.\n\nTwo.\n"
+    log = record("memory/2026-11-20.md", kind="log", is_log=True, created=DAY.replace(hour=0, minute=0))
+    first, one, two = (
+        excerpt_of(Passage(n, n, each, log)) for n, each in enumerate(chunk(text, 0, ChunkingConfig(), log=True))
     )
-    log = replace(fact, path=NotePath("memory/2026-11-20.md"), kind="log", is_log=True)
-    assert (heading_of(fact, ("Tea", "Green")), kind_and_dates(fact)) == ("Green", "2026-11-20")
-    assert heading_of(fact, ("Steam", "Tea")) == "" and heading_of(fact, ("Te",)) == "Te"
-    assert heading_of(fact, ("Tea", "Green { #green }")) == "Green"
-    loose = replace(fact, path=NotePath("tea.md"))
-    assert [kind_and_dates(replace(loose, kind=kind)) for kind in ("fix", "note")] == ["fix · 2026-11-20", "2026-11-20"]
-    assert (heading_of(log, ("2026-11-20", "10:00 Tea")), kind_and_dates(log)) == ("10:00 Tea", "")
-    assert heading_of(log, ()) == ""
+    assert first.entry and one.entry and first.is_whole and not one.is_whole
+    assert told(first) == [f'2026-11-20 log kitchen {first.entry[-8:]} "Tea": Sencha, 60 degrees.']
+    (both,) = merge([one, two])
+    assert told(both) == [f"2026-11-20 log {one.entry[-8:]}:", ">One.", ">", ">Two."]
+    assert told(first, both)[0].startswith("2026-11-20 10:00 log")
 
 
 def test_a_document_is_read_on_but_no_log_and_no_conversation() -> None:
@@ -278,7 +327,7 @@ def test_reading_on_loses_and_doubles_nothing(texts: str, chance: Random) -> Non
 def test_another_heading_of_the_same_note_is_said_where_it_begins() -> None:
     text = "# Tea\n\n## Green\n\nsencha\n\n## Black\n\nassam\n\n\nkeemun\n"
     answer = render(FRAME, BudgetedText(tuple(pack(passages_of("a.md", text, ChunkingConfig(join_chars=0)), 9999))))
-    assert "### a.md · Green · fact\n[5] sencha\n[9-12 · Black] assam\n>\n>\n>keemun\n" in answer
+    assert '\nfact a.md:5 "Green": sencha\n:9-12 "Black":\n>assam\n>\n>\n>keemun\n' in answer
 
 
 def test_nothing_is_said_plainly() -> None:

@@ -32,9 +32,10 @@ async def filed(engine: Engine, **options: str) -> list[str]:
     return ids
 
 
-def shown(answer: str) -> list[str]:
+async def shown(engine: Engine, question: str, **asked: object) -> set[str]:
     """The files that an answer quotes."""
-    return [path.partition(" · ")[0] for path in re.findall(r"^### (.*)$", answer, re.MULTILINE)]
+    _, lines = await engine.lines_recalled(question, **asked)
+    return {path for path, _ in lines}
 
 
 def page_of(world: World, word: str) -> str:
@@ -47,13 +48,13 @@ async def test_a_topic_as_a_whole_gets_its_page_and_none_of_its_notes(toy_world:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await filed(engine)
         page = page_of(toy_world, "green-tea")
-        answer = await engine.recall(SUBJECT)
-        assert shown(answer)[0] == page and len(shown(answer)) > 1
-        assert not [path for path in shown(answer)[1:] if path.startswith(page.rpartition("/")[0])]
+        answer, paths = await engine.recall(SUBJECT), await shown(engine, SUBJECT)
+        assert answer.split("\n")[1].startswith("topic of 4 notes") and f" {page}:" in answer.split("\n")[1]
+        assert len(paths) > 1 and {path for path in paths if path.startswith(page.rpartition("/")[0])} == {page}
         assert "topic of 4 notes" in answer and "## Children" not in answer
         assert all(f"of {60 + n} degrees" in answer for n in range(4))
-        for first, last, text in re.findall(r"^\[(\d+)(?:-(\d+))?\] (- Green tea[^#\n]*)$", answer, re.MULTILINE):
-            assert text == toy_world.read(page).decode().split("\n")[int(first) - 1] and last >= ""
+        for first, text in re.findall(rf"^.* {page}:(\d+)[^>]*\n>(- Green tea[^\n]*)$", answer, re.MULTILINE):
+            assert text == toy_world.read(page).decode().split("\n")[int(first) - 1]
 
 
 async def test_its_links_are_a_call_away(toy_world: World) -> None:
@@ -74,7 +75,7 @@ async def test_a_page_that_is_too_long_is_thinned_out_and_the_budget_kept(toy_wo
         for budget in range(100, 500, 25):
             answer = await engine.recall(SUBJECT, budget_tokens=budget)
             assert count_tokens(answer) <= budget
-            seen.add(answer.count("Uji") if page_of(toy_world, "green-tea") in shown(answer) else 0)
+            seen.add(answer.count("Uji") if page_of(toy_world, "green-tea") in answer else 0)
         assert whole in seen and 0 < min(seen - {0}) < whole
 
 
@@ -82,9 +83,9 @@ async def test_anything_in_particular_gets_passages_alone(toy_world: World) -> N
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await filed(engine)
         for question in ("Which platform has the night train?", "green tea", "What do we know about kettles?"):
-            assert not [path for path in shown(await engine.recall(question)) if path.endswith(PAGE)]
+            assert not [path for path in await shown(engine, question) if path.endswith(PAGE)]
     async with toy_world.engine(topics=ALL_AT_ONCE, recall=RecallConfig(topic_pages=False)) as engine:
-        assert not [path for path in shown(await engine.recall(SUBJECT)) if path.endswith(PAGE)]
+        assert not [path for path in await shown(engine, SUBJECT) if path.endswith(PAGE)]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +108,7 @@ async def test_without_vectors_the_words_lead_to_the_page(toy_world: World, worl
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await filed(engine)
     async with world.engine() as engine:
-        assert shown(await engine.recall(SUBJECT))[0] == page_of(world, "green-tea")
+        assert page_of(world, "green-tea") in (await engine.recall(SUBJECT)).split("\n")[1]
 
 
 async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_world: World) -> None:
@@ -117,7 +118,7 @@ async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_w
         page = page_of(toy_world, "green-tea")
 
         async def has_page(**asked: str) -> bool:
-            return page in shown(await engine.recall(SUBJECT, **asked))
+            return page in await shown(engine, SUBJECT, **asked)
 
         assert await has_page() and await has_page(project="tea-house")
         assert not await has_page(project="railway"), "its notes are of another project"
@@ -138,8 +139,7 @@ async def test_what_is_fresh_stands_beside_the_page(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await filed(engine)
         fresh = await engine.append("Green tea from Uji is sold out until May.")
-        answer = await engine.recall(SUBJECT)
-        assert shown(answer)[0] == page_of(toy_world, "green-tea") and fresh.path in shown(answer)
+        assert {page_of(toy_world, "green-tea"), fresh.path} <= await shown(engine, SUBJECT)
 
 
 async def test_a_page_that_we_never_wrote_is_not_shown(toy_world: World) -> None:
@@ -148,5 +148,5 @@ async def test_a_page_that_we_never_wrote_is_not_shown(toy_world: World) -> None
     toy_world.write(page, "---\ntitle: Kettles\n---\n\n- Kettles are best thrown away.\n")
     toy_world.write("topics/07-kettles/a.md", "Kettles whistle when they boil.")
     async with toy_world.engine() as engine:
-        answer = await engine.recall("What do we know about kettles?")
-        assert "topics/07-kettles/a.md" in shown(answer) and page not in shown(answer)
+        paths = await shown(engine, "What do we know about kettles?")
+        assert "topics/07-kettles/a.md" in paths and page not in paths

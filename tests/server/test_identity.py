@@ -48,8 +48,8 @@ def test_the_header_names_the_project_and_the_argument_wins(daemon: Running, bot
     assert seen(mine) == {own["id"], everyone["id"]}
     assert seen(mine, project="loom") == {other["id"], everyone["id"]}
     assert seen(mine, project="*") == seen({}) == {own["id"], other["id"], everyone["id"]}
-    assert other["path"] not in both.text("memory_recall", {"query": "how many threads"}, **mine)
-    assert other["path"] in both.text("memory_recall", {"query": "how many threads"})
+    assert other["id"][-6:] not in both.text("memory_recall", {"query": "how many threads"}, **mine)
+    assert f" loom {other['id'][-6:]}: " in both.text("memory_recall", {"query": "how many threads"})
 
 
 def test_three_clients_see_one_anothers_notes_at_once(daemon: Running):

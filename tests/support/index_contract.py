@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -335,6 +336,26 @@ class IndexContract:
         assert four not in {one - 1, three + 1}
         index.apply(generation.number, [make_upsert("a.md", ["one", "two", "three"])])
         assert {passage.chunk_id for passage in index.passages(NotePath("a.md"))}.isdisjoint({one, two, three, four})
+
+    def test_ids_are_found_by_their_end(self, index: Index) -> None:
+        entry = Chunk("x", 0, 1, 1, 1, ("10:00",), entry="c3b34ae24b31c916", time="10:00")
+        log = make_upsert(
+            "memory/2026-01-01.md", ["x"], kind="log", is_log=True, meta={"forgotten": ["ffff00004b31c916"]}
+        )
+        start(
+            index,
+            [
+                make_upsert("a.md", ["4b31c916"], id="01KBZ0000000000000004K7Q2M"),
+                make_upsert("b.md", ["x"], id="01KBZ0000000000000004K7Q2M", state=NoteState.ARCHIVED),
+                make_upsert("c.md", ["x"], id="01KBZ00000000000000ABK7Q2M", state=NoteState.DELETED),
+                replace(log, chunks=[replace(log.chunks[0], chunk=entry)]),
+            ],
+        )
+        assert index.find_ids("4k7q2m") == ["01KBZ0000000000000004K7Q2M"]
+        assert index.find_ids("K7Q2M") == ["01KBZ0000000000000004K7Q2M", "01KBZ00000000000000ABK7Q2M"]
+        assert index.find_ids("E24B31C916") == ["memory/2026-01-01.md#c3b34ae24b31c916"]
+        assert index.find_ids("4b31c916") == [f"memory/2026-01-01.md#{h}4b31c916" for h in ("c3b34ae2", "ffff0000")]
+        assert index.find_ids("4K7Q2") == index.find_ids("000000") == []
 
     def test_notes_are_found_by_id_content_and_order(self, index: Index) -> None:
         day = datetime(2026, 1, 1, tzinfo=UTC)

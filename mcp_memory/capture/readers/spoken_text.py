@@ -15,7 +15,7 @@ from mcp_memory.text.parsed_values import text_at
 
 Table = Mapping[str, Any]
 
-_MARKED = re.compile(r"<<<([0-9a-f]{8,64})\n")
+_MARKED = re.compile(r"<<<([0-9a-f]{8,64})(?: [^\n]*)?\n")
 """Start of notes of ours that a hook or plugin put in front of a prompt …"""
 _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
 """… and their end."""

@@ -223,4 +223,5 @@ def _context_table(figures: Mapping[str, ContextFigures], cell: Callable[[str], 
     for title, bound in (("  from", "low"), ("  to", "high")):
         yield f"{cell(title)}{'':>6}{row(figures[OVERALL], bound)}"
     yield "notes, chars: the share told that belongs; any, all: wanted prompts with any and all of their notes told, in"
-    yield "so many tokens; silent: of the prompts that want no memory; old: outdated notes told without a mark."
+    yield "so many tokens; silent: of the prompts that want no memory; old: outdated notes told without a mark;"
+    yield "text: the share told that is quoted from notes; the rest is ours."

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mcp_memory.index.keywords.tokenizer import bindable
+from mcp_memory.index.sqlite.note_filter import condition
 from mcp_memory.index.sqlite.row_codec import decode_chunk, decode_note
 from mcp_memory.index.sqlite.schema import MAX_CHUNKS, ORDINAL_BITS, Tables
-from mcp_memory.models import NotePath, NoteRecord, Passage
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +28,28 @@ def records(connection: sqlite3.Connection, tables: Tables, clause: str, values:
     """Notes by an SQL condition, with its order and limit."""
     rows = connection.execute(f"SELECT record FROM {tables.notes} WHERE {clause}", values)
     return [decode_note(row[0]) for row in rows]
+
+
+def records_admitted(connection: sqlite3.Connection, tables: Tables, filters: Filters, limit: int) -> list[NoteRecord]:
+    """As `Index.notes`."""
+    clause, values = condition(tables, filters)
+    order = "ORDER BY date IS NULL, date DESC, path LIMIT ?"
+    return records(connection, tables, f"{clause} {order}", [*values, max(limit, 0)])
+
+
+def ids_ending(connection: sqlite3.Connection, tables: Tables, ending: str) -> list[NoteId]:
+    """As `Index.find_ids`. Reads every row: for ids that a person or agent passes."""
+    notes = connection.execute(f"SELECT id FROM {tables.notes} WHERE id LIKE ?", [f"%{ending}"])
+    entries = connection.execute(
+        f"SELECT path || '#' || json_extract(rest, '$[6]') FROM {tables.chunks} chunk"
+        f" JOIN {tables.notes} ON number = chunk.id >> {ORDINAL_BITS} WHERE rest LIKE ?",
+        [f'%{ending}","__:__"]'],
+    )
+    with_forgotten = records(connection, tables, "record LIKE ?", [f'%{ending}"%'])
+    forgotten = [f"{note.path}#{entry}" for note in with_forgotten for entry in note.meta.get("forgotten", ())]
+    found = [row[0] for row in (*notes, *entries)]
+    found += [entry for entry in forgotten if entry.lower().endswith(ending.lower())]
+    return sorted({NoteId(note_id) for note_id in found})
 
 
 def passages_by_id(connection: sqlite3.Connection, tables: Tables, chunk_ids: Iterable[int]) -> Iterator[Passage]:

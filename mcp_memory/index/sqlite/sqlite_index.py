@@ -37,11 +37,11 @@ from mcp_memory.index.sqlite import generations, row_reader, row_writer
 from mcp_memory.index.sqlite.cache_sync import FEW
 from mcp_memory.index.sqlite.conflict_table import ConflictTable
 from mcp_memory.index.sqlite.database import BUSY_S, Database
-from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes, condition
+from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes
 from mcp_memory.index.sqlite.schema import Tables
 from mcp_memory.index.vectors.store import VectorStore, quantise
 from mcp_memory.index.vectors.top_k import among_best, best
-from mcp_memory.models import Filters, NotePath, NoteRecord, Passage, Problem, TextHash
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Problem, TextHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -212,10 +212,13 @@ class SqliteIndex(ConflictTable):
             return list(row_reader.passages_of_note(now.connection, now.tables, path)) if now else []
 
     def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
-        column = "content" if key == "content_hash" else key
+        clause = f"{'content' if key == 'content_hash' else key} = ? ORDER BY path"
         with self._snapshot() as now:
-            order = f"{column} = ? ORDER BY path"
-            return row_reader.records(now.connection, now.tables, order, [bindable(value)]) if now else []
+            return row_reader.records(now.connection, now.tables, clause, [bindable(value)]) if now else []
+
+    def find_ids(self, ending: str) -> list[NoteId]:
+        with self._snapshot() as now:
+            return row_reader.ids_ending(now.connection, now.tables, ending) if now else []
 
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         with self._snapshot() as now:
@@ -225,11 +228,7 @@ class SqliteIndex(ConflictTable):
 
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
         with self._snapshot() as now:
-            if now is None:
-                return []
-            clause, values = condition(now.tables, filters)
-            order = "ORDER BY date IS NULL, date DESC, path LIMIT ?"
-            return row_reader.records(now.connection, now.tables, f"{clause} {order}", [*values, max(limit, 0)])
+            return row_reader.records_admitted(now.connection, now.tables, filters, limit) if now else []
 
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
         with self._database.read() as connection:

@@ -80,11 +80,16 @@ NONE = Labels()
 
 def labels(headings: Iterable[str]) -> Labels:
     """The labels of the entry below these headings, outermost first and without their marks."""
+    return title_and_labels(headings)[1]
+
+
+def title_and_labels(headings: Iterable[str]) -> tuple[str, Labels]:
+    """The title of the entry below these headings, without its time, and its labels."""
     for heading in headings:
         if parsed := _parse_heading(f"## {heading}"):
             found = _LABELS.search(parsed[1])
-            return _labels(found) if found else NONE
-    return NONE
+            return (parsed[1][: found.start()].strip(), _labels(found)) if found else (parsed[1], NONE)
+    return "", NONE
 
 
 def without_author(text: str) -> str:

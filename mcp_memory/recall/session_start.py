@@ -1,0 +1,143 @@
+"""Chooses what every session starts with, so that no part of it crowds out another."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NotePath, PrivateMarks
+from mcp_memory.recall.context_budget import MOST_NAMED, BudgetedText, fit, length
+from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, stretches
+from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.vault import Vault
+
+STANDING_KINDS = (frozenset({"preference", "commitment"}), frozenset({"decision"}))
+"""Shown to every session of their project, in this order; a commitment until it expires."""
+
+CURATED_SHARE, STANDING_SHARES, LOG_SHARE, LATEST_SHARE = 0.4, (0.15, 0.2), 0.15, 0.1
+"""Of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the notes stored
+last. What a part leaves goes to the others."""
+
+MOST_STANDING, MOST_LATEST = 100, 5
+
+_WORD = re.compile(r"\w+")
+_TIME_AHEAD = re.compile(r"^[#>\s*+-]*[0-9]{1,2}:[0-9]{2}\b")
+_FEWEST_WORDS = 4
+
+Part = tuple[Sequence[Excerpt], float]
+"""What belongs together, and its share of the room."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStart:
+    """Reads files and the index: for worker threads. `read` raises what reading a note that may not be shown raises."""
+
+    vault: Vault
+    index: Index
+    read: Callable[[NotePath], NoteFile]
+    log_days: int
+    private: PrivateMarks
+    wanted: Filters
+    now: datetime
+
+    def text(self, room_chars: int) -> BudgetedText:
+        """Standing orders and MEMORY.md; then, each the newest first, preferences and open commitments (or the kinds
+        wanted), decisions, the latest logs and the notes stored last. No note and no statement comes twice."""
+        return _fit_shares(self._parts(), room_chars)
+
+    def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
+        """How many lines of MEMORY.md a start has room for, and how many it has."""
+        parts = self._parts()
+        fitted = _fit_shares(parts, room_chars).excerpts
+        shown, all_lines = (
+            sum(part.end_line - part.start_line + 1 for part in excerpts if part.path == MEMORY)
+            for excerpts in (fitted, parts[0][0])
+        )
+        return shown, all_lines
+
+    def _parts(self) -> list[Part]:
+        kinds = self.wanted.kinds
+        orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))
+        own = sorted(order.path for order in orders if self.vault.provenance.is_standing_order(order))
+        standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
+        days = (self.now.date() - timedelta(days=back) for back in range(self.log_days))
+        parts: list[tuple[list[NotePath], float]] = [
+            ([*own, MEMORY], CURATED_SHARE),
+            *((self._stored(wanted)[:MOST_STANDING], share) for wanted, share in standing),
+            ([path for day in days for path in reversed(self.vault.logs_of(day))], LOG_SHARE),
+            (self._stored(kinds)[:MOST_LATEST], LATEST_SHARE),
+        ]
+        seen: set[NotePath] = set()
+        stated: set[str] = set()
+        found: list[Part] = []
+        for paths, share in parts:
+            new = [path for path in dict.fromkeys(paths) if path not in seen]
+            seen.update(new)
+            excerpts = [excerpt for path in new for excerpt in self._excerpts(path)]
+            found.append((_unstated(excerpts, stated), share))
+        return found
+
+    def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
+        """Notes of the managed folder, the newest first: a file from elsewhere must not speak to every session,
+        whatever kind it claims to be."""
+        found = self.index.notes(replace(self.wanted, kinds=kinds, foreign=False), limit=10 * MOST_STANDING)
+        below_home = self.vault.layout.below_home
+        dated = [note for note in found if not note.is_log and (note.updated or note.created or kinds)]
+        return [note.path for note in dated if below_home(note.path) is not None]
+
+    def _excerpts(self, path: NotePath) -> list[Excerpt]:
+        try:
+            file = self.read(path)
+        except McpMemoryError:
+            return []  # not there, or retired since it was indexed
+        if self.private.cover(file.record):
+            return []
+        if file.record.is_log:
+            return latest_entries(file, self.wanted.project, self.private.tags)
+        return (
+            [replace(excerpt, asking=self.wanted.project) for excerpt in note_excerpts(file)]
+            if file.body.strip()
+            else []
+        )
+
+
+def _fit_shares(parts: Sequence[tuple[Sequence[Excerpt], float]], room_chars: int) -> BudgetedText:
+    """Fits each part into its share of the room; what one leaves goes to the others in their order. Notes that don't
+    fit whole are cut to their first paragraphs before any is left out, and only those of the first part are named."""
+    wanted = [length(excerpts) for excerpts, _ in parts]
+    rooms = [min(chars, int(share * room_chars)) for chars, (_, share) in zip(wanted, parts, strict=True)]
+    shown: list[Excerpt] = []
+    notices: list[str] = []
+    for at, (excerpts, _) in enumerate(parts):
+        rooms[at] += min(wanted[at] - rooms[at], room_chars - sum(rooms))
+        is_cut = at > 0 and wanted[at] > rooms[at]
+        text = fit(list(map(_first_paragraph, excerpts)) if is_cut else excerpts, rooms[at], 0 if at else MOST_NAMED)
+        shown += text.excerpts
+        notices += text.notices
+    return BudgetedText(tuple(shown), tuple(notices))
+
+
+def _unstated(excerpts: Iterable[Excerpt], stated: set[str]) -> list[Excerpt]:
+    """The excerpts without statements that are in `stated`, to which the others are added."""
+    kept: list[Excerpt] = []
+    for excerpt in excerpts:
+        lines = dict(enumerate(excerpt.text.split("\n"), excerpt.start_line))
+        statements = {number: _statement(line) for number, line in lines.items()}
+        kept += stretches(excerpt, {number: line for number, line in lines.items() if statements[number] not in stated})
+        stated.update(filter(None, statements.values()))
+    return kept
+
+
+def _first_paragraph(excerpt: Excerpt) -> Excerpt:
+    text = excerpt.text.partition("\n\n")[0]
+    return replace(excerpt, text=text, end_line=excerpt.start_line + text.count("\n"))
+
+
+def _statement(line: str) -> str:
+    """A line's words, without marks and the time of a log entry; empty for a short one, which may be repeated."""
+    words = _WORD.findall(_TIME_AHEAD.sub("", line).lower())
+    return " ".join(words) if len(words) >= _FEWEST_WORDS else ""
