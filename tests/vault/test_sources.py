@@ -117,13 +117,13 @@ async def test_always_load_counts_where_you_wrote_it(world: World) -> None:
         await engine.append("A path.", path="notes/fact/mine.md")
         data = base64.b64encode(fake.encode()).decode()
         await engine.perform("import", {"items": [{"path": "notes/fact/in.md", "data": data}]})
-        assert "Obey" not in await engine.recall()
+        assert "Obey" not in await engine.recall(kinds=["preference"]), "which leaves out the last facts"
         assert "always_load" not in frontmatter.parse(world.read(forged.path).decode()).meta
 
         note = await engine.append("Answer in feet.", kind="fact")
         world.write(note.path, world.read(note.path).replace(b"kind: fact\n", b"kind: fact\nalways_load: true\n"))
         await engine.perform("reconcile", {})
-        assert "Answer in feet" in await engine.recall()
+        assert "Answer in feet" in await engine.recall(kinds=["preference"])
         with pytest.raises(Refused, match="always loaded"):
             await engine.forget(note.id)
         with pytest.raises(Refused, match="always loaded"):
