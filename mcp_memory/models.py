@@ -1,4 +1,7 @@
-"""The frozen values that rooms pass to one another. No I/O, no clock."""
+"""The frozen values that rooms pass to one another. No I/O, no clock.
+
+It is over 300 lines because every room may need any of them.
+"""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.change_history import list_changes, undo_changes
-from mcp_memory.engine.conflict_decisions import decide, list_conflicts
 from mcp_memory.engine.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.note_changes import list_forgotten
@@ -223,11 +222,11 @@ async def _log(engine: Engine, request: requests.LogRequest) -> Payload:
 
 
 async def _conflicts(engine: Engine, _: requests.NoArguments) -> Payload:
-    return visible_in({"conflicts": await list_conflicts(engine.parts)})
+    return visible_in({"conflicts": await engine.parts.conflict_review.list_open()})
 
 
 async def _decide(engine: Engine, request: requests.DecideRequest) -> Payload:
-    return visible_in({"decided": await decide(engine.parts, request)})
+    return visible_in({"decided": await engine.parts.conflict_review.decide(**asdict(request))})
 
 
 async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:

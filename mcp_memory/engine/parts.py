@@ -22,6 +22,7 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.note_changes import append_note, forget_note
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
+from mcp_memory.extraction.conflict_review import ConflictReview
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.review import Review
 from mcp_memory.index.base import Index
@@ -114,6 +115,7 @@ class EngineParts:
             return forget_note(self, path, None, reason=reason)
 
         self.review = Review(vault, index, self.writer, forget, self.note_lookup, candidates, clock)
+        self.conflict_review = ConflictReview(vault, index, self.writer, self.conflicts)
         self.idle_detector = IdleDetector()
         self.auto_compactor = AutoCompactor(self.compactor, self.model, self.idle_detector, self.health, config.topics)
         self.writer.listeners.append(self.auto_compactor.note_changes)

@@ -146,7 +146,7 @@ async def test_a_decision_is_in_the_files(world: World) -> None:
         old, new = await _opposed(world, engine)
         (listed,) = (await engine.perform("conflicts", {}))["conflicts"]
         assert (listed["older"]["id"], listed["newer"]["id"], listed["why"]) == (old.id, new.id, "8087 → 8090")
-        await engine.perform("decide", {"verb": "keep", "target": old.id})
+        await engine.perform("decide", {"verb": "keep", "target": old.path})
         assert f"superseded_by: [{old.id}]" in world.read(new.path).decode()
         assert (await engine.perform("conflicts", {}))["conflicts"] == []
         with pytest.raises(NotFound, match="no open conflict"):

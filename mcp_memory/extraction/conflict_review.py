@@ -1,0 +1,108 @@
+"""Lists contradictions that nobody has decided, and writes a decision into the notes' own files."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import Conflict, NoteId, NotePath
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import named_by
+from mcp_memory.text.dates import format_when
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
+
+KEEP, BOTH = "keep", "both"
+WRITE_S = LOOK_S = 30.0
+_PERSON = Caller(PERSON, is_person=True)
+
+
+@dataclass(eq=False, slots=True)
+class ConflictReview:
+    """For people: an agent decides by storing a note that supersedes another."""
+
+    _vault: Vault
+    _index: Index
+    _writer: IndexWriter
+    _conflicts: ConflictScan
+
+    async def list_open(self) -> list[dict[str, Any]]:
+        """The latest first, each with both sides."""
+        await self._conflicts.scan()
+        return await in_thread(self._read, deadline_s=LOOK_S, what="reading notes")
+
+    async def decide(self, verb: str, target: str, other: str | None = None) -> list[dict[str, Any]]:
+        """Settle the open conflicts of a note or entry, or the one with `other`. `verb`: keep it, or both.
+
+        Raises NotFound if there is none, InvalidInput, and what a change of a note raises."""
+        if verb not in (KEEP, BOTH):
+            raise InvalidInput(f"unknown verb {verb[:40]!r}", hint=f"{KEEP} or {BOTH}")
+        await self._conflicts.scan()
+        kept, pairs = await in_thread(lambda: self._pairs(target, other), deadline_s=LOOK_S, what="reading notes")
+        with acting(_PERSON):
+            for one in pairs:
+                file = await in_thread(
+                    lambda one=one: self._retire(one, kept) if verb == KEEP else self._hold_both(one),
+                    deadline_s=WRITE_S,
+                    what="changing the note",
+                )
+                await self._writer.index_note(file)
+        await self._conflicts.scan()
+        return [{"verb": verb, **asdict(one)} for one in pairs]
+
+    # -- in threads --------------------------------------------------------------------------------------------
+
+    def _pairs(self, target: str, other: str | None) -> tuple[NoteId, list[Conflict]]:
+        kept, partner = self._id(target), other and self._id(other)
+        pairs = [
+            one
+            for one in self._conflicts.open_conflicts
+            if kept in (one.older, one.newer) and partner in (None, one.older, one.newer)
+        ]
+        if not pairs:
+            raise NotFound(f"no open conflict of {target[:100]}", hint="mcp-memory conflicts lists them")
+        return kept, pairs
+
+    def _id(self, target: str) -> NoteId:
+        named = named_by(target)
+        if not isinstance(named, tuple):
+            return named
+        path, entry = named
+        note = None if entry else self._index.note(path)
+        return note.id if note else NoteId(f"{path}#{entry}")
+
+    def _read(self) -> list[dict[str, Any]]:
+        found = self._conflicts.open_conflicts
+        paths = {path for one in found for path in (one.older_path, one.newer_path)}
+        known = {stated.id: self._side(stated) for path in paths for stated in self._conflicts.claims_of(path)}
+        return [
+            {"older": known[one.older], "newer": known[one.newer], "why": one.why}
+            for one in reversed(found)
+            if one.older in known and one.newer in known
+        ]
+
+    def _side(self, stated: StatedClaim) -> dict[str, Any]:
+        note, claim = self._index.note(stated.path), stated.claim
+        facts = {"id": stated.id, "path": stated.path, "text": claim.text, "kind": claim.kind, "project": claim.project}
+        return {**facts, "date": stated.when and format_when(stated.when), "source": note and note.source}
+
+    def _retire(self, conflict: Conflict, kept: NoteId) -> NoteFile:
+        is_newer = kept == conflict.newer
+        path, gone = (conflict.older_path, conflict.older) if is_newer else (conflict.newer_path, conflict.newer)
+        return self._vault.supersede(path, kept, _entry(gone, path), _PERSON)
+
+    def _hold_both(self, conflict: Conflict) -> NoteFile:
+        entry = _entry(conflict.newer, conflict.newer_path)
+        mark = f"{entry}={conflict.older}" if entry else conflict.older
+        return self._vault.mark_compatible(conflict.newer_path, mark, _PERSON)
+
+
+def _entry(note_id: NoteId, path: NotePath) -> str | None:
+    return note_id.removeprefix(f"{path}#") if note_id.startswith(f"{path}#") else None
