@@ -21,6 +21,8 @@ CLIP_CHARS = 80
 
 _SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
 """Kinds of notes whose statements differ without contradicting one another, unless one tells of a change."""
+_TELLING_CHARS = 3
+"""A value this long tells by itself what is meant: port 8087, but not 5."""
 _EACH_ITS_OWN = frozenset({"fix", "idea"})
 """Kinds of notes of which each has values of its own."""
 _LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})(?:[ ,(.;]|$)")
@@ -107,11 +109,13 @@ class _Pair:
             return None
         shared = common_keys(old.keys | self._older.topic, self._all_new - gone_keys) - hit_keys
         known = len(hit_keys | (shared & old.keys))
-        is_whole = known >= 2 and known >= MIN_COVERED * len(old.keys)
+        is_whole = known >= min(2, len(old.keys)) and known >= MIN_COVERED * len(old.keys)
         if rejection.is_change:
             is_moved = bool(values) and re.search(r"\b(?:from|von|vom|de)\b", new.text) is not None
             if not is_whole and not (values and shared) and not (is_moved and self._brief):
                 return None
+            if not new.lead and all(len(value.key) < _TELLING_CHARS for value in values):
+                return None  # `it` might be anything
         else:
             rest = new.rest_of_clause(rejection.end)
             if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
@@ -136,6 +140,8 @@ class _Pair:
 
     def _two_subjects(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         """Whether the first word of each is unknown to the other."""
+        if not new.lead:  # `we moved it from 8087 to 8090`
+            return False
         return not common_keys({old.lead}, self._all_new) and not common_keys({new.lead}, old.keys | self._older.topic)
 
     def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:

@@ -1,4 +1,5 @@
-"""Stores what is worth remembering from the messages of a session, once, and replaces nothing.
+"""Stores what is worth remembering from the messages of a session, once. It replaces a note only where you say outright
+that what the note says has changed.
 
 What you state outright is stored without review, unless it is old; the rest waits in `_inbox/`. The same messages again
 store nothing: a candidate's id is made of its words and their time, and the log knows its outcome. What was forgotten
@@ -18,18 +19,21 @@ from ulid import ULID
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused, SummarizerUnavailable
+from mcp_memory.conflicts.detector import Claim, Contradiction
+from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate, StatementKind
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
-from mcp_memory.extraction.comparison import Relation, relation
+from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import is_local
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NoteRecord, NoteState, Outcome, Receipt
+from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
+from mcp_memory.models import NoteId, NoteState, Outcome, Receipt
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import Place
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.draft import CLOCKS_DIFFER, MAX_WORD, Draft
@@ -47,8 +51,10 @@ FRESH = timedelta(days=30)
 MAX_REJECTED = 500
 """New candidates are compared with this many of the latest that you rejected."""
 
-Append = Callable[[Draft], Awaitable[Receipt]]
-"""Stores a note durably and makes it searchable."""
+Append = Callable[[Draft, Place | None], Awaitable[Receipt]]
+"""Stores a note durably, in place of another if one is passed, and makes it searchable."""
+
+_Contrary = tuple[StatedClaim, Contradiction]
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +80,7 @@ class _Rejected:
     def rules_out(self, candidate: Candidate) -> bool:
         """What you state outright again after that is your later word."""
         is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
-        return not is_later and relation(candidate.text, self.text) is Relation.SAME
+        return not is_later and say_the_same(candidate.text, self.text)
 
 
 @dataclass(eq=False, slots=True)
@@ -85,6 +91,7 @@ class CandidateIngest:
     _index: Index
     _append: Append
     _neighbours: Neighbours
+    _conflicts: ConflictScan
     _log: CandidateLog
     _summarizer: Summarizer
     _config: ExtractionConfig
@@ -133,26 +140,24 @@ class CandidateIngest:
             outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
             await self._record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
             return CandidateOutcome.KNOWN
-        contrary: list[NoteRecord] = []
         is_known = any(one.rules_out(candidate) for one in rejected)
         for passage, cosine in (
             [] if is_known else await self._neighbours.nearest(candidate.text, project=captured.project)
         ):
-            note = passage.note
-            match relation(candidate.text, passage.chunk.text.strip(), cosine):
-                case Relation.SAME:
-                    is_known = True
-                case Relation.CONTRARY if note.state is NoteState.ACTIVE and note.kind == candidate.kind:
-                    contrary.append(note)
-                case _:
-                    pass
+            is_known = is_known or say_the_same(candidate.text, passage.chunk.text.strip(), cosine)
         if is_known:
             await self._record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
+        claim = Claim(candidate.text, "", candidate.kind, captured.project)
+        contrary = await in_thread(
+            lambda: self._conflicts.contradicted_by(claim), deadline_s=10, what="looking for contradictions"
+        )
         is_sure = candidate.outright and candidate.score >= self._config.auto_accept_score
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
         try:
-            receipt = await self._append(self._draft(candidate, note_id, captured, contrary, waits=waits))
+            replaced = None if waits else _outright_replaced(contrary)
+            draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
+            receipt = await self._append_in_place(draft, replaced)
         except Refused as error:  # one candidate must not keep the others from being stored
             log.warning("a candidate was refused: %s", error.code)
             return CandidateOutcome.KNOWN
@@ -164,11 +169,21 @@ class CandidateIngest:
         await self._record(note_id, outcome, captured)
         return outcome
 
-    def _is_past(self, candidate: Candidate, contrary: Sequence[NoteRecord]) -> bool:
+    async def _append_in_place(self, draft: Draft, replaced: _Contrary | None) -> Receipt:
+        """A note that agents may not replace stays beside it."""
+        if replaced:
+            entry = replaced[0].id.partition("#")[2] or None
+            try:
+                return await self._append(draft, (replaced[0].path, entry))
+            except (Refused, NotFound) as error:
+                log.warning("a note was not replaced: %s", error.code)
+        return await self._append(draft, None)
+
+    def _is_past(self, candidate: Candidate, contrary: Sequence[_Contrary]) -> bool:
         """Whether it may no longer be true: it is old, or a later note contradicts it."""
         at = candidate.at
         return at is not None and (
-            self._clock() - at > FRESH or any(note.created is not None and note.created > at for note in contrary)
+            self._clock() - at > FRESH or any(stated.when is not None and stated.when > at for stated, _ in contrary)
         )
 
     def _draft(
@@ -176,7 +191,8 @@ class CandidateIngest:
         candidate: Candidate,
         note_id: NoteId,
         captured: CapturedMessages,
-        contrary: Sequence[NoteRecord],
+        contrary: Sequence[_Contrary],
+        replaced: _Contrary | None,
         *,
         waits: bool,
     ) -> Draft:
@@ -187,12 +203,12 @@ class CandidateIngest:
             "speaker": candidate.speaker,
             "score": candidate.score,
         }
-        if contrary:
-            more["contradicts"] = [*dict.fromkeys(str(note.id) for note in contrary)]
+        if others := [str(stated.id) for stated, _ in contrary if replaced is None or stated is not replaced[0]]:
+            more["contradicts"] = [*others]
         return Draft(
             content=candidate.text,
             kind=self._vault.kinds.get(candidate.kind),
-            title=candidate.title or None,
+            title=(replaced and _title_now(*replaced)) or candidate.title or None,
             project=None if is_personal else captured.project,
             session=captured.session[:MAX_WORD],
             source=captured.client[:MAX_WORD],
@@ -231,6 +247,17 @@ class CandidateIngest:
                 with suppress(McpMemoryError):  # gone, or moved just now: its id alone keeps it out
                     found.append(_Rejected(self._vault.read(record.path).body.strip(), entry.at))
         return found
+
+
+def _outright_replaced(contrary: Sequence[_Contrary]) -> _Contrary | None:
+    """The one older statement of which the words say that it holds no more; None if there are several."""
+    found = [one for one in contrary if one[1].outright]
+    return found[0] if len(found) == 1 else None
+
+
+def _title_now(stated: StatedClaim, why: Contradiction) -> str | None:
+    """The replaced note's title with the new value: `We moved it from 8087 to 8090` doesn't say what `it` is."""
+    return stated.claim.title.replace(why.before, why.after) if why.after else None
 
 
 def id_of(candidate: Candidate, captured: CapturedMessages) -> NoteId:

@@ -1,11 +1,9 @@
-"""Compares statements by words and cosine similarity: which say the same, which contradict each other, and which
-passage already holds a statement."""
+"""Compares statements by words and cosine similarity: which say the same, and which passage holds one already."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from mcp_memory.text.language.facts import Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
@@ -17,23 +15,12 @@ SAME_COSINE = 0.9
 things ("staging listens on port 5433", "production …": .67 and .87). You see what is missed twice in review; what is
 wrongly taken for known would be lost."""
 
-ONE_SUBJECT_WORDS = 0.4
-ONE_SUBJECT_COSINE = 0.75
-"""From either on, two statements are about one thing, and contradict each other if a number or a negation differs.
-("Always use tabs", "Never use tabs": .5 and .81.)"""
-
 HELD_WORDS = 0.6
 """A note holds a statement if it has this share of its content words …"""
 HELD_COSINE = 0.85
 """… or this cosine, and all its numbers, dates and identifiers. Names may be written differently."""
 
 _EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
-
-
-class Relation(Enum):
-    SAME = auto()
-    CONTRARY = auto()
-    OTHER = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +34,12 @@ class Holder:
     cosine: float = 0.0
 
 
-def relation(new: str, known: str, cosine: float = 0.0) -> Relation:
-    """Compares two statements of one kind. Negation is understood in English only; elsewhere numbers decide."""
-    shared = overlap(content_words(new), content_words(known))
+def say_the_same(new: str, known: str, cosine: float = 0.0) -> bool:
+    """Compares two statements. Negation is understood in English only; elsewhere numbers decide."""
+    if overlap(content_words(new), content_words(known)) < SAME_WORDS and cosine < SAME_COSINE:
+        return False
     of_new, of_known = facts(new), facts(known)
-    exact = _exact(of_new) == _exact(of_known)
-    polarity = bool(_negated(of_new)) == bool(_negated(of_known))
-    if (shared >= SAME_WORDS or cosine >= SAME_COSINE) and exact and polarity:
-        return Relation.SAME
-    if _denies(of_new, of_known, known) or _denies(of_known, of_new, new):
-        return Relation.CONTRARY
-    if shared >= ONE_SUBJECT_WORDS or cosine >= ONE_SUBJECT_COSINE:
-        numbers = _exact(of_new, FactKind.NUMBER), _exact(of_known, FactKind.NUMBER)
-        if not polarity or (all(numbers) and numbers[0] != numbers[1]):
-            return Relation.CONTRARY
-    return Relation.OTHER
+    return _exact(of_new) == _exact(of_known) and _is_negated(of_new) == _is_negated(of_known)
 
 
 def best_holder(text: str, passages: Sequence[Holder]) -> Holder | None:
@@ -79,16 +57,9 @@ def best_holder(text: str, passages: Sequence[Holder]) -> Holder | None:
     return next((passage for passage in ranked if holds(passage)), None)
 
 
-def _denies(facts_of_one: frozenset[Fact], facts_of_other: frozenset[Fact], other: str) -> bool:
-    """Whether one rejects what the other affirms: `uv instead of pip`, and `always use pip`."""
-    denied = {word for words in _negated(facts_of_one) if len(words) == 1 for word in words}
-    denied -= {word for words in _negated(facts_of_other) for word in words}
-    return not denied.isdisjoint(content_words(other))
+def _exact(found: frozenset[Fact]) -> frozenset[Fact]:
+    return frozenset(fact for fact in found if fact.kind in _EXACT)
 
 
-def _exact(found: frozenset[Fact], *kinds: FactKind) -> frozenset[Fact]:
-    return frozenset(fact for fact in found if fact.kind in (kinds or _EXACT))
-
-
-def _negated(found: frozenset[Fact]) -> set[tuple[str, ...]]:
-    return {tuple(fact.key.split()) for fact in found if fact.kind is FactKind.NEGATION}
+def _is_negated(found: frozenset[Fact]) -> bool:
+    return any(fact.kind is FactKind.NEGATION for fact in found)

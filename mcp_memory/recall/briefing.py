@@ -211,6 +211,7 @@ def _announcement(note: NoteRecord, *, is_quoted: bool) -> str:
     when = f" on {note.created.date().isoformat()}" if note.created else ""
     contradicted = ", ".join(note.meta.get("contradicts", ()))
     undo = f"undo: mcp-memory review --undo {note.id}" + (f"; contradicts {contradicted}" if contradicted else "")
+    undo += f"; in place of {', '.join(note.supersedes)}, which counts again after an undo" if note.supersedes else ""
     if is_quoted:
         return f"Stored because the person said so: {in_quotes(note.path)} ({undo})"
     return f"Stored because the person said so{when}: {in_quotes(note.title)} [{note.kind}] ({undo})"

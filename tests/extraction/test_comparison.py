@@ -1,31 +1,29 @@
-"""Restatements are known, contradictions are seen, and what merely sounds alike is neither."""
+"""Restatements are known, and what merely sounds alike isn't."""
 
 from __future__ import annotations
 
 import pytest
 
-from mcp_memory.extraction.comparison import Holder, Relation, best_holder, relation
-
-SAME, CONTRARY, OTHER = Relation.SAME, Relation.CONTRARY, Relation.OTHER
+from mcp_memory.extraction.comparison import Holder, best_holder, say_the_same
 
 
 @pytest.mark.parametrize(
     ("new", "known", "cosine", "expected"),
     [
-        ("Always use uv instead of pip.", "please use uv instead of pip, always", 0.0, SAME),
-        ("I hate nested ternaries.", "Nested ternaries are what I hate.", 0.95, SAME),
-        ("The database listens on port 5433.", "The database listens on port 5432.", 0.97, CONTRARY),
-        ("Never use tabs.", "Always use tabs.", 0.0, CONTRARY),
-        ("Always use uv, never pip.", "Always use pip.", 0.0, CONTRARY),
-        ("Let's go with SQLite instead of Postgres.", "We chose Postgres.", 0.0, CONTRARY),
-        ("Always use uv instead of pip.", "Never use pip.", 0.0, OTHER),
-        ("Staging listens on port 5433.", "Production listens on port 5433.", 0.87, OTHER),
-        ("Always run the tests.", "Always run the linter.", 0.6, OTHER),
-        ("Always ask before you push.", "Never add emojis.", 0.1, OTHER),
+        ("Always use uv instead of pip.", "please use uv instead of pip, always", 0.0, True),
+        ("I hate nested ternaries.", "Nested ternaries are what I hate.", 0.95, True),
+        ("The database listens on port 5433.", "The database listens on port 5432.", 0.97, False),
+        ("Never use tabs.", "Always use tabs.", 0.0, False),
+        ("Always use uv, never pip.", "Always use pip.", 0.0, False),
+        ("Let's go with SQLite instead of Postgres.", "We chose Postgres.", 0.0, False),
+        ("Always use uv instead of pip.", "Never use pip.", 0.0, False),
+        ("Staging listens on port 5433.", "Production listens on port 5433.", 0.87, False),
+        ("Always run the tests.", "Always run the linter.", 0.6, False),
+        ("Always ask before you push.", "Never add emojis.", 0.1, False),
     ],
 )
-def test_relation(new: str, known: str, cosine: float, expected: Relation):
-    assert relation(new, known, cosine) is expected
+def test_what_says_the_same(new: str, known: str, cosine: float, expected: bool):
+    assert say_the_same(new, known, cosine) is expected
 
 
 def test_a_statement_is_held_by_what_has_its_words_and_all_its_numbers():

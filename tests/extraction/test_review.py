@@ -402,3 +402,37 @@ async def test_a_commitment_counts_until_the_day_it_names_is_over(world: World):
         assert "audit report" in await begun(engine, "a")
         world.later(days=9)
         assert "audit report" not in await begun(engine, "b")
+
+
+PORT = "The parcel gateway listens on port 8087."
+
+
+async def test_an_outright_change_replaces_the_one_note_that_states_the_old_value(world: World):
+    async with world.engine() as engine:
+        old = await engine.append(PORT, kind="fact")
+        said = person("We moved it from 8087 to 8090.", at=world.now)
+        (new,) = (await take(engine, [said])).active
+        assert await found(engine, "8087 gateway") == ["notes/decision/the-parcel-gateway-listens-on-port-8090.md"]
+        assert "status: superseded" in world.read(old.path).decode()
+        told = await begun(engine, "next")
+        assert f"undo: mcp-memory review --undo {new}; in place of {old.id}" in told
+        await engine.parts.review.undo(new)
+        assert old.path in await found(engine, "gateway port")
+
+
+async def test_what_two_notes_state_or_an_agent_says_replaces_nothing(world: World):
+    async with world.engine() as engine:
+        one = await engine.append(PORT, kind="fact")
+        two = await engine.append("The label printer of the parcel desk is at port 8087.", kind="fact")
+        (new,) = (await take(engine, [person("We moved it from 8087 to 8090.", at=world.now)])).active
+        for note in (one, two):
+            assert "superseded" not in world.read(note.path).decode()
+        (waiting,) = await engine.parts.review.waiting()
+        assert waiting.id == new and {each["id"] for each in waiting.contradicts} == {one.id, two.id}
+
+
+async def test_a_note_of_yours_is_named_and_not_replaced(world: World):
+    world.with_home("").write("notes/port.md", f"---\nid: MINE\ncreated: 2026-11-01\n---\n{PORT}\n".encode())
+    async with world.engine() as engine:
+        (new,) = (await take(engine, [person("We moved the gateway from 8087 to 8090.", at=world.now)])).active
+        assert new and b"superseded" not in world.read("notes/port.md")
