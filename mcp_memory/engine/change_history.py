@@ -93,7 +93,7 @@ class ChangeHistory:
                 "name one change or note, or which by client, session or since", hint="mcp-memory changes"
             )
         found = self.find(wanted.target) if wanted.target else self.select(wanted)
-        stored = {one.note for one in found if one.kind is ChangeKind.STORED and not one.entry}
+        stored = {one.target for one in found if one.kind is ChangeKind.STORED}
         ids = {one.id for one in found} | {one.run for one in found}
         return [
             one

@@ -17,6 +17,7 @@ from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcom
 from mcp_memory.vault.journals.change_journal import ChangeKind, NoteChange
 from mcp_memory.vault.note_file import MEMORY, NoteFile, derive_title, editable_text, entries_of, find_entry
 from mcp_memory.vault.note_store import NoteStore
+from mcp_memory.vault.succession.retirement import without_empty_head
 
 EDIT_AGAIN = "read it again, then pass the new etag"
 CHANGED_ID = "an entry's id changes with its text: memory_recall shows it"
@@ -95,7 +96,8 @@ class NoteEditor:
             marks = [one for one in known if one not in gone] + ([mark] if not undo and mark not in known else [])
             if marks == known:
                 return before
-            return frontmatter.patch(before, {"muted": True if EVERYWHERE in marks else marks or None})
+            mutes = True if EVERYWHERE in marks else marks or None
+            return without_empty_head(frontmatter.patch(before, {"muted": mutes}))
 
         return self._notes.change(path, changed)
 
@@ -162,7 +164,11 @@ class NoteEditor:
 
 
 def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
-    """Without the mark that this note superseded it."""
+    """Without the mark that this note superseded it, or an entry of it."""
+    if file and file.record.is_log:
+        marks: list[str] = file.record.meta.get("superseded", [])
+        left = [mark for mark in marks if by not in mark.split()]
+        return without_empty_head(frontmatter.patch(text, {"superseded": left or None}))
     known: list[str] = [*file.record.superseded_by] if file else []
     left = [note for note in known if note != by]
     if left == known:

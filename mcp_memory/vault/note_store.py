@@ -6,30 +6,25 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.models import Etag, FileStat, NotePath, NoteRecord, NoteState, Problem, Status
+from mcp_memory.models import Etag, FileStat, NotePath, NoteRecord, NoteState, Problem
 from mcp_memory.storage.base import Blob, Listing, StorageBackend
 from mcp_memory.text.chunking.chunker import MAX_CHARS
-from mcp_memory.text.markdown import frontmatter, logs
+from mcp_memory.text.markdown import logs
 from mcp_memory.topics.page import is_page
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.change_journal import IMPORT, ChangeJournal, ChangeKind, NoteChange, current_caller
+from mcp_memory.vault.journals.change_kinds import changed_entry, describe_difference
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
-from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
+from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, read_note
 
 ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
 
 if TYPE_CHECKING:
     from mcp_memory.vault.succession.chains import Chains
-
-_BY_STATUS = {
-    Status.DELETED.value: ChangeKind.FORGOTTEN,
-    Status.SUPERSEDED.value: ChangeKind.SUPERSEDED,
-    Status.ARCHIVED.value: ChangeKind.ARCHIVED,
-}
 
 
 class NoteStore:
@@ -223,10 +218,10 @@ class NoteStore:
             return {"kind": ChangeKind.STORED, "entry": entry, "before": expected, "project": project}
         if expected is None or self.is_page(path):
             kind = ChangeKind.IMPORTED if is_import else ChangeKind.STORED
-            return {"kind": kind, **(_entry_changed("", data.decode("utf-8", "replace")) if path == MEMORY else {})}
+            return {"kind": kind, **(changed_entry("", data.decode("utf-8", "replace")) if path == MEMORY else {})}
         blob = self.backend.read(path)
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
-        facts = _difference(before, after)
+        facts = describe_difference(before, after)
         is_edit = facts["kind"] is ChangeKind.EDITED
         if self.changes and not current_caller().run and (is_edit or not facts.get("entry")):
             self.changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
@@ -267,31 +262,3 @@ def _first_part(file: NoteFile, problem: str) -> NoteFile:
     if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
         text = text[: entries[-1].start]
     return replace(file, record=record, text=text)
-
-
-def _difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
-    """What happened to a note between the two: the `kind` of the change, its `entry` and `other`."""
-    for file, other, kind in ((after, before, ChangeKind.FORGOTTEN), (before, after, ChangeKind.RESTORED)):
-        entries = {*file.forgotten_entries} - {*other.forgotten_entries}
-        if len(entries) == 1:
-            return {"kind": kind, "entry": entries.pop()}
-    if after.record.path == MEMORY and (facts := _entry_changed(before.text, after.text)):
-        return facts
-    was, now = (frontmatter.parse(file.text).meta for file in (before, after))
-    status, successors = now.get("status"), now.get("superseded_by")
-    if status == Status.SUPERSEDED and was.get("superseded_by") != successors:
-        latest = cast("list[object]", successors)[-1] if successors and isinstance(successors, list) else successors
-        return {"kind": ChangeKind.SUPERSEDED, "other": str(latest)}
-    if was.get("status") == status:
-        return {"kind": ChangeKind.EDITED if was.get("muted") == now.get("muted") else ChangeKind.MUTED}
-    return {"kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED), "other": was.get("status")}
-
-
-def _entry_changed(before: str, after: str) -> dict[str, Any]:
-    """The one entry of `MEMORY.md` that was added, taken out or replaced; empty if it were several, or none."""
-    was, now = ({entry.hash for entry in entries_of(MEMORY, text)} for text in (before, after))
-    gone, new = was - now, now - was
-    if max(len(gone), len(new)) != 1:
-        return {}
-    kind = ChangeKind.EDITED if gone and new else ChangeKind.FORGOTTEN if gone else ChangeKind.STORED
-    return {"kind": kind, "entry": (gone or new).pop()}

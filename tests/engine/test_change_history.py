@@ -88,6 +88,17 @@ async def test_taking_back_a_note_lets_the_one_it_replaced_hold_again(world: Wor
         assert await found(engine, "port") == [old.path]
 
 
+async def test_an_entry_that_was_replaced_holds_again(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append("The port is 8087", kind="log")
+        before = world.read(entry.path)
+        await engine.append("The port is 8090", kind="fact", supersedes=entry.id)
+        superseded = (await changes(engine))[0]
+        assert (superseded["kind"], superseded["target"]) == ("superseded", entry.id)
+        assert await undo(engine, superseded["id"]) == [("superseded", "reinstate", "")]
+        assert world.read(entry.path) == before
+
+
 async def test_a_session_is_undone_as_a_whole_and_others_keep_theirs(world: World) -> None:
     async with world.engine() as engine:
         mine = await engine.append("Mine", kind="fact", source="codex", session="good")

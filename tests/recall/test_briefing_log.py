@@ -97,6 +97,8 @@ async def test_one_entry_of_a_log_is_muted(world: World) -> None:
         assert await mute(engine, other.id) == ["*"]
         assert await told(engine, "a/3", QUESTION, project="api") == ""
         assert await mute(engine, entry.id, "api", undo=True) == []
+        assert await mute(engine, other.id, undo=True) == []
+        assert world.read(entry.path).startswith(b"# 2026-11-21")
         assert PORT in await told(engine, "a/4", QUESTION, project="api")
 
 

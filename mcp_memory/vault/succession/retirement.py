@@ -173,7 +173,7 @@ class Retirement:
             blob = self._notes.read_bytes(path)
             file = self._notes.note(path, blob.data, blob.etag, blob.stat)
             before = editable_text(path, blob.data)
-            after = _without_empty_head(frontmatter.patch(before, changes(file)))
+            after = without_empty_head(frontmatter.patch(before, changes(file)))
             data = after.encode("utf-8", "surrogateescape")
             etag = Etag(hashlib.sha256(data).hexdigest())
             if restores:
@@ -244,7 +244,7 @@ def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
         marks = meta.meta.get(name)
         if isinstance(marks, list) and any(str(mark).split()[:1] == [entry] for mark in cast("list[object]", marks)):
             rest = [str(mark) for mark in cast("list[object]", marks) if str(mark).split()[:1] != [entry]]
-            text = _without_empty_head(frontmatter.patch(text, {name: rest or None}))
+            text = without_empty_head(frontmatter.patch(text, {name: rest or None}))
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -260,7 +260,7 @@ def _require_entry(path: NotePath, entry: str | None) -> str:
     return entry
 
 
-def _without_empty_head(text: str) -> str:
+def without_empty_head(text: str) -> str:
     """Drops empty frontmatter: the file may have had none before we marked it."""
     head = frontmatter.split_head(text)
     if not head.exists or text[head.start : head.end].strip():
