@@ -220,15 +220,16 @@ def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = 
 
 
 def latest_entries(file: NoteFile, project: str | None, private: frozenset[str]) -> list[Excerpt]:
-    """The entries of a log that count, the latest first, then what stands before them; none with a `private` tag and,
-    with `project`, none of other projects."""
+    """The entries of a log that count, the latest first, then what stands before them; none with a `private` tag or
+    muted and, with `project`, none of other projects."""
     all_lines, found = _lines_of(file), logs.entries(file.text, file.body_start)
     begin = file.text.count("\n", 0, file.body_start) + 1
     starts = [entry.start_line for entry in found]
     kept: list[Excerpt] = []
     for entry in reversed(found):
         heading = all_lines[entry.start_line - 1].lstrip("#").strip()
-        if entry.hash in file.forgotten_entries or entry_record(file.record, entry.hash).superseded_at:
+        record = entry_record(file.record, entry.hash)
+        if entry.hash in file.forgotten_entries or record.superseded_at or record.is_muted_in(project):
             continue
         labels = logs.labels([heading])
         if (project is None or labels.project in {None, project}) and private.isdisjoint(labels.tags):

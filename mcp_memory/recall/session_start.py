@@ -94,7 +94,7 @@ class SessionStart:
             file = self.read(path)
         except McpMemoryError:
             return []  # not there, or retired since it was indexed
-        if self.private.cover(file.record):
+        if self.private.cover(file.record) or file.record.is_muted_in(self.wanted.project):
             return []
         if file.record.is_log:
             return latest_entries(file, self.wanted.project, self.private.tags)

@@ -13,7 +13,6 @@ from mcp_memory.text.dates import parse_when
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
-from mcp_memory.vault.note_file import muted_projects
 from mcp_memory.vault.succession.entry_marks import entry_record
 
 ANY_PROJECT = "*"
@@ -73,9 +72,8 @@ def note_of(passage: Passage) -> NoteRecord:
     if not (entry := passage.chunk.entry):
         return passage.note
     note, labels = entry_record(passage.note, entry), logs.labels(passage.chunk.headings)
-    meta = {**note.meta, "muted": muted_projects(passage.note.meta.get("muted", ()), entry)}
     own = {name: value for name in ("project", "source", "session") if (value := getattr(labels, name))}
-    return replace(note, tags=labels.tags, meta=meta, **own)
+    return replace(note, tags=labels.tags, **own)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

@@ -9,7 +9,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.recall.briefing_log import matched_words
 from mcp_memory.recall.config import RecallConfig
-from tests.support.briefings import PORT, QUESTION, told
+from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
@@ -78,6 +78,8 @@ async def test_a_muted_note_is_never_given_unasked_but_found(world: World, proje
         assert await mute(engine, note.id, project) == [project or "*"]
         assert PORT not in await told(engine, "a/1", QUESTION, project="api")
         assert (PORT in await told(engine, "a/2", QUESTION, project="mill")) is (project is not None)
+        assert PORT not in await begun(engine, "a/3", project="api")
+        assert (PORT in await begun(engine, "a/4", project="mill")) is (project is not None)
         assert await found(engine, "database") == [note.path]
         assert PORT in await engine.recall(ids=[note.id])
         assert await mute(engine, note.id, undo=True) == []
@@ -93,6 +95,9 @@ async def test_one_entry_of_a_log_is_muted(world: World) -> None:
         said = await told(engine, "a/1", QUESTION, project="api")
         assert PORT not in said
         assert "6000" in said
+        start = await begun(engine, "a/1", project="api")
+        assert PORT not in start
+        assert "6000" in start
         assert PORT in await told(engine, "a/2", QUESTION, project="mill")
         assert await mute(engine, other.id) == ["*"]
         assert await told(engine, "a/3", QUESTION, project="api") == ""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, time
 from mcp_memory.models import NoteId, NoteRecord, NoteState
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title
+from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title, muted_projects
 
 
 def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
@@ -36,8 +36,11 @@ def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
 
 
 def entry_record(log: NoteRecord, entry: str) -> NoteRecord:
-    """The log's record with the id and state of one entry: superseded, unless the log is retired or it counts again."""
+    """The log's record with the id, mutes and state of one entry: superseded, unless the log is retired or it counts
+    again."""
     record = replace(log, id=NoteId(f"{log.path}#{entry}"))
+    if marks := log.meta.get("muted"):
+        record = replace(record, meta={**log.meta, "muted": muted_projects(marks, entry)})
     mark = next((rest for known, rest in _marks(log) if known == entry), None)
     if mark is None:
         return record
