@@ -29,7 +29,7 @@ _COMMANDS = {
     "kind='log'": "--kind log",
 }
 _TOOL = re.compile("|".join(map(re.escape, _COMMANDS)))
-_OURS = re.compile(r"Left out for |The whole page|Whole note|What was said|Note: ")
+_OURS = re.compile(r"Left out for |The whole page|What was said|Note: ")
 
 
 class Heading(str):

@@ -42,7 +42,6 @@ characters nothing is lost on dialogues and documentation, at 150 .2 points of e
 
 START_TITLE = "memory at session start"
 
-WHOLE_NOTE = "Whole note: memory_recall path=…"
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
 PAGE_SHARE = 0.6
@@ -124,7 +123,7 @@ class RecallAnswerer:
         relevant = await self.current.replace_older(relevant, filters, query)
         note = await self.searcher.remark(ranked, filters)
         notices += [f"Note: {note}."] if note else []
-        frame = self._frame("memory", budget_tokens, notices, "" if known else WHOLE_NOTE)
+        frame = self._frame("memory", budget_tokens, notices)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
         room = room * 3 // 4 if filters.until else room  # the rest says what holds now
@@ -137,8 +136,6 @@ class RecallAnswerer:
                 found = with_notice(found, line, frame.room(budget_tokens))
         if stale:
             found = with_notice(found, stale, frame.room(budget_tokens))
-        if all(excerpt.is_whole for excerpt in found.excerpts):
-            frame = replace(frame, more="")
         return RecalledText(frame, found, passages, ranked.degraded, ranked.confidence, chosen)
 
     async def _fit_for_prompt(
@@ -157,11 +154,10 @@ class RecallAnswerer:
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int
     ) -> RecalledText:
         """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
-        excerpts, children, of_sessions, replaced = await in_thread(
+        excerpts, children, remarks = await in_thread(
             lambda: self._verbatim(paths, lines), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
-        more = WHOLE_NOTE if lines else (SAID_IN_SESSIONS if of_sessions else "")
-        frame = self._frame("notes", budget_tokens, replaced, more)
+        frame = self._frame("notes", budget_tokens, remarks)
         assembly = fit(excerpts, frame.room(budget_tokens))
         if children:
             assembly = with_notice(assembly, f"Links: {', '.join(children)}", frame.room(budget_tokens))
@@ -193,7 +189,7 @@ class RecallAnswerer:
         Reads the notes of a start: call it in a thread.
         """
         room_chars = self._frame(START_TITLE, budget := self.config.start_budget_tokens).room(budget)
-        return self._session_start(Filters(now=self.clock()), memory).lines_of_memory(room_chars)
+        return self._session_start(Filters(), memory).lines_of_memory(room_chars)
 
     def shows_all(self, memory: NoteFile) -> bool:
         """Whether a session's start has room for all of `MEMORY.md` if it becomes this."""
@@ -204,9 +200,8 @@ class RecallAnswerer:
         def read(path: NotePath) -> NoteFile:
             return memory if memory and path == MEMORY else self._visible(path)
 
-        private = self.config.private_marks
-        wanted = replace(filters, private=private)
-        return SessionStart(self.vault, self.index, read, self.config.log_days, private, wanted, self.clock())
+        wanted = replace(filters, private=self.config.private_marks, now=self.clock())
+        return SessionStart(self.vault, self.index, read, self.config.log_days, self.config.private_marks, wanted)
 
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
         if not (subject := topic_asked_about(query)):
@@ -220,9 +215,9 @@ class RecallAnswerer:
 
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
-    ) -> tuple[list[Excerpt], list[NotePath], bool, list[str]]:
-        """The excerpts, the notes they link to, whether a session wrote any, and a line for each superseded one and
-        about the entries of `MEMORY.md`."""
+    ) -> tuple[list[Excerpt], list[NotePath], list[str]]:
+        """The excerpts, the notes they link to, and a line for each superseded one, about the entries of `MEMORY.md`,
+        and where a session wrote one."""
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
         excerpts, replaced = list[Excerpt](), list[str]()
         for file, entry in files:
@@ -239,7 +234,8 @@ class RecallAnswerer:
         if (MEMORY, None) in paths:
             ids = ", ".join(f"{e.start_line} #{e.hash}" for e in entries_of(MEMORY, self.vault.read(MEMORY).text))
             replaced += [f"Entries by line, for supersedes and memory_forget: {ids}"] if ids else []
-        return without_repeats(excerpts), children[:MOST_LINKS], any(file.record.session for file, _ in files), replaced
+        replaced += [SAID_IN_SESSIONS] if not lines and any(file.record.session for file, _ in files) else []
+        return without_repeats(excerpts), children[:MOST_LINKS], replaced
 
     def _visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
         """Raises NotFound for a forgotten note, for a file that isn't a note (ignored, or something else in the vault),
@@ -257,9 +253,9 @@ class RecallAnswerer:
             return withheld(file, self.vault, self.index)
         return file
 
-    def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = (), more: str = "") -> TextFrame:
+    def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> TextFrame:
         as_of = f"{self.clock():%Y-%m-%d %H:%M}"
-        return TextFrame(title, as_of, tuple(remarks), more, str(self.vault.roots()[""])).within(budget_tokens)
+        return TextFrame(title, as_of, tuple(remarks), str(self.vault.roots()[""])).within(budget_tokens)
 
 
 def _chosen(

@@ -204,19 +204,17 @@ def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = 
     record = file.record
     all_lines = _lines_of(file)
     hidden = forgotten_lines(file)
-    time = None
     if entry is not None:
         found = find_entry(record.path, file.text, entry)
         if found is None or found.start_line in hidden:
             raise NotFound(f"no entry {entry} in {record.path}")
         first, last = found.start_line, found.end_line
-        time = found.time if isinstance(found, logs.LogEntry) else None
     elif lines is not None:
         first, last = _line_range(lines, len(all_lines) - (not all_lines[-1]))
     else:
         first, last = file.text.count("\n", 0, file.body_start) + 1, len(all_lines)
     shown = {number: all_lines[number - 1] for number in range(first, last + 1) if number not in hidden}
-    return stretches(Excerpt(record, first, last, "", entry=entry, time=time), shown)
+    return stretches(Excerpt(record, first, last, "", entry=entry), shown)
 
 
 def latest_entries(file: NoteFile, project: str | None, private: frozenset[str]) -> list[Excerpt]:

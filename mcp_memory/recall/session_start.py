@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
@@ -42,7 +42,6 @@ class SessionStart:
     log_days: int
     private: PrivateMarks
     wanted: Filters
-    now: datetime
 
     def text(self, room_chars: int) -> BudgetedText:
         """Standing orders and MEMORY.md; then, each the newest first, preferences and open commitments (or the kinds
@@ -52,19 +51,17 @@ class SessionStart:
     def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
         """How many lines of MEMORY.md a start has room for, and how many it has."""
         parts = self._parts()
-        fitted = _fit_shares(parts, room_chars).excerpts
-        shown, all_lines = (
-            sum(part.end_line - part.start_line + 1 for part in excerpts if part.path == MEMORY)
-            for excerpts in (fitted, parts[0][0])
-        )
-        return shown, all_lines
+        known = _fit_shares(parts, room_chars).excerpts, parts[0][0]
+        shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
+        return shown, there
 
     def _parts(self) -> list[Part]:
         kinds = self.wanted.kinds
         orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))
         own = sorted(order.path for order in orders if self.vault.provenance.is_standing_order(order))
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
-        days = (self.now.date() - timedelta(days=back) for back in range(self.log_days))
+        now = self.wanted.now or datetime.now(UTC)
+        days = (now.date() - timedelta(days=back) for back in range(self.log_days))
         parts: list[tuple[list[NotePath], float]] = [
             ([*own, MEMORY], CURATED_SHARE),
             *((self._stored(wanted)[:MOST_STANDING], share) for wanted, share in standing),

@@ -26,8 +26,6 @@ T = TypeVar("T")
 _ENDING = re.compile("[0-9A-Za-z-]{6,}")
 """The end of an id, as answers name notes."""
 
-MOST_AMBIGUOUS = 5
-
 
 class NoteLookup:
     """Finds notes by id or path."""
@@ -48,9 +46,8 @@ class NoteLookup:
 
         found = await in_thread(look, deadline_s=LOOK_S, what="looking for the note")
         if len(found) > 1:
-            some = ", ".join(map(in_line, found[:MOST_AMBIGUOUS]))
-            more = f" and {len(found) - MOST_AMBIGUOUS} more" if len(found) > MOST_AMBIGUOUS else ""
-            raise InvalidInput(f"{len(found)} ids end with {named}: {some}{more}", hint="pass one of them in full")
+            some = ", ".join(map(in_line, found[:10]))
+            raise InvalidInput(f"{len(found)} ids end with {named}: {some}", hint="pass one of them in full")
         return found[0] if found else target
 
     async def find(self, target: str, *, deleted: bool = False) -> Place:

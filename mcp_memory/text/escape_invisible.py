@@ -54,14 +54,9 @@ def in_quotes(text: str) -> str:
     return '"' + in_line(text).replace('"', "'") + '"'
 
 
-def quoted_on(text: str) -> str:
-    """Visible and quoted, after a mark of ours on its first line."""
-    return visible(text).replace("\n", f"\n{QUOTED}")
-
-
 def quoted(text: str) -> str:
     """Visible, each line quoted."""
-    return f"{QUOTED}{quoted_on(text)}"
+    return QUOTED + visible(text).replace("\n", f"\n{QUOTED}")
 
 
 def _harmless(character: str) -> bool:

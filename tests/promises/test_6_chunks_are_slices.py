@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.text.chunking.chunker import ChunkingConfig
-from mcp_memory.text.escape_invisible import quoted_on
 from tests.support.world import made, more, records
 
 pieces = st.sampled_from(
@@ -73,6 +72,5 @@ async def test_what_is_shown_is_what_is_in_the_file(tmp_path: Path) -> None:
         lines = world.read("a.md").decode().split("\n")
         for hit in (await engine.search("violet kettle teapot")).hits:
             assert hit.snippet == "\n".join(lines[hit.start_line - 1 : hit.end_line])
-            assert quoted_on(hit.snippet) in await engine.recall(
-                path=hit.path, lines=f"{hit.start_line}-{hit.end_line}"
-            )
+            quoted = await engine.recall(path=hit.path, lines=f"{hit.start_line}-{hit.end_line}")
+            assert hit.snippet.replace("\n", "\n>") in quoted

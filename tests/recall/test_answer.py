@@ -240,7 +240,7 @@ async def test_an_answer_says_how_to_get_more(world: World) -> None:
         )
         loose = await engine.append("The mug is blue.", kind="fact")
         for answer in (await engine.recall("kettle"), await engine.recall(path=wrote.path, lines="9")):
-            assert answer.endswith("\nWhole note: memory_recall path=…")
+            assert f"; files in {world.root}\n" in answer and f" {wrote.path}:" in answer
         whole = await engine.recall(ids=[wrote.id])
         assert whole.endswith("\nWhat was said in sessions: memory_search path=@transcripts")
         assert "memory_" not in await engine.recall(ids=[loose.id]) + await engine.recall("mug")

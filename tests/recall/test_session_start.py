@@ -1,0 +1,68 @@
+"""What every session starts with: each part has its share, the newest first, and nothing comes twice."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.recall.config import RecallConfig
+from mcp_memory.text.tokens import count_tokens
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+LONG = "# Ours\n\n" + "".join(f"- The heron of day {day} nests in alder number {day}.\n" for day in range(500))
+
+
+async def test_a_long_memory_file_leaves_no_part_out(world: World) -> None:
+    world.write("MEMORY.md", LONG)
+    async with world.engine() as engine:
+        for number in range(12):
+            await engine.append(f"We chose mill {number}: {'it grinds finer ' * 5}.", kind="decision", project="mill")
+            world.later(hours=1)
+        await engine.append("We chose barges.", kind="decision", project="harbor")
+        await engine.append("Answers are short.", kind="preference")
+        await engine.append("The sluice was oiled.", kind="log")
+        await engine.append("The miller is Ada.", kind="fact", project="mill")
+        told = await engine.recall(project="mill")
+        assert count_tokens(told) <= 4000 and 'memory_recall path="MEMORY.md" lines="' in told
+        assert [f"mill {number}:" in told for number in range(12)] == [True] * 12
+        assert all(words in told for words in ("heron of day 0", "Answers are short", "sluice was oiled", "is Ada"))
+        assert "barges" not in told, "another project's"
+        assert told.index("mill 11:") < told.index("mill 0:")
+        alone = await engine.recall(project="other")
+        assert alone.count("heron") > told.count("heron"), "what one part leaves goes to the others"
+
+
+async def test_nothing_is_listed_twice(world: World) -> None:
+    words = "We decided to grind rye on Mondays only."
+    world.write("MEMORY.md", f"# Ours\n\n- {words}\n")
+    async with world.engine() as engine:
+        await engine.append(words, kind="decision")
+        await engine.append(words, kind="log")
+        await engine.append("The mill stands at Bohus by the ford.", kind="fact")
+        await engine.append("Rye is stored dry, above the wheel.", kind="preference")
+        told = await engine.recall()
+        assert told.count("rye on Mondays") == told.count("by the ford") == told.count("above the wheel") == 1
+
+
+async def test_decisions_that_do_not_fit_are_cut_to_their_first_paragraph(world: World) -> None:
+    async with world.engine(recall=RecallConfig(start_budget_tokens=500)) as engine:
+        for number in range(8):
+            why = f"Mill {number} grinds finer than the others. " * 20
+            await engine.append(f"We chose mill {number}.\n\n{why}", kind="decision")
+            world.later(hours=1)
+        told = await engine.recall()
+        assert count_tokens(told) <= 500
+        assert [f"mill {number}." in told for number in range(8)] == [True] * 8 and "finer" not in told
+        assert "; files in " in told and ".md:" in told, "the rest is a file away"
+
+
+async def test_the_last_five_notes_and_no_imported_ones(world: World) -> None:
+    async with world.engine() as engine:
+        for number in range(7):
+            await engine.append(f"Fact {number} is about weir {number}.", kind="fact")
+            world.later(days=1)
+        world.write("elsewhere.md", "---\ncreated: 2026-12-24\nid: 01ELSEWHERE\nsource: import\n---\nFrom elsewhere.\n")
+        told = await engine.recall()
+        assert [f"weir {number}." in told for number in range(7)] == [False] * 2 + [True] * 5
+        assert told.index("weir 6.") < told.index("weir 2.")
