@@ -23,11 +23,20 @@ from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 if TYPE_CHECKING:
     from mcp_memory.search.ranking import RankedChunk, RankedList
 
-FITS_ALONE = 0.15
-"""The least relevance of a passage without a project, where none of the prompt's project is told."""
+FITS, LOG_FITS, FITS_ALONE = 1.0, 0.2, 0.1
+"""The least relevance of a passage without a project in a project's prompt: as a share of the project's best (a log
+entry without a project is as often about it as not), and where none of the project is told. Of the passages told with
+the prompts of seven people 43 % belong instead of 40 %, 73 % of the prompts get all of theirs instead of 74 %, 88 % any
+as before. By the sum of the first two and any one person left out, the other six choose 1 for notes each time, .2 for
+logs five times of seven, and .1 six times."""
 
 ANSWERED = 0.5
 """From this relevance on a passage of one's own answers a prompt."""
+
+NAMED = 0.25
+"""The least confidence of an answer of which passages with the exact names of a prompt (`uint8_t`) are told. One of 625
+prompts of seven people that want no memory is told something by it, with .15 seven are; most of those that hold names
+ask what the names mean, or are commands."""
 
 UNNAMED = 0.7
 """The least relevance of a foreign passage that no prompt names; its answer needs a confidence of `ANSWERED`. Generic
@@ -46,20 +55,28 @@ class PromptBars:
     project: str | None = None
 
     def answering(self, ranked: RankedList) -> list[RankedChunk]:
-        """The passages above the bars, best first."""
+        """The passages above the bars, best first; of an unsure answer those with the exact names of the prompt."""
         # Without a prompt's meaning, the hits say too little about it: then the bar is that of a question.
         least = self.phase.least_confidence
         least = least if ranked.signs.wanting is not None else min(least, UNSURE)
-        return for_prompt(ranked.passages, self.phase) if ranked.confidence >= least else []
+        if ranked.confidence < min(least, NAMED):
+            return []
+        relevant = for_prompt(ranked.passages, self.phase)
+        return relevant if ranked.confidence >= least else [chunk for chunk in relevant if chunk.relevance == 1.0]
 
     def fitting(self, told: Sequence[RankedChunk]) -> list[RankedChunk]:
         """Those of the project, and others that fit as well."""
         if self.project is None:
             return [*told]
-        projects = [note_of(chunk.passage).project for chunk in told]
-        ours = [chunk.relevance for chunk, project in zip(told, projects, strict=True) if project]
-        least = max(ours, default=FITS_ALONE)
-        return [chunk for chunk, project in zip(told, projects, strict=True) if project or chunk.relevance >= least]
+        ours = {id(chunk): chunk.relevance for chunk in told if note_of(chunk.passage).project}
+        best = max(ours.values(), default=None)
+
+        def least(chunk: RankedChunk) -> float:
+            if best is None:
+                return FITS_ALONE
+            return best * (LOG_FITS if chunk.passage.note.is_log else FITS)
+
+        return [chunk for chunk in told if id(chunk) in ours or chunk.relevance >= least(chunk)]
 
 
 def with_foreign(

@@ -9,6 +9,7 @@ because the passage that holds the fact looks like an answer.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -77,9 +78,13 @@ E4021 error` needs .25."""
 
 def is_named(question: str, first: Sequence[Passage]) -> bool:
     """Whether a question is little more than names in code that the first passages have: `E4021`, `what about pg_dump`.
-    An embedding model doesn't know these, and there is no wording that could show whether memory is wanted."""
-    known = names_known(question, " ".join(f"{place_of(passage)} {passage.chunk.text}" for passage in first))
-    return known > 0 and known >= NAMES * len(words(question))
+    An embedding model doesn't know these, and there is no wording that could show whether memory is wanted. A number or
+    a short word in capitals (`8443`, `TLS`) is a name where it is the whole question."""
+    text, asked = " ".join(f"{place_of(passage)} {passage.chunk.text}" for passage in first), words(question)
+    if len(asked) == 1 and len(asked[0]) > 2 and (question.isupper() or asked[0].isdigit()):
+        return re.search(rf"\b{re.escape(asked[0].upper())}\b", text) is not None
+    known = names_known(question, text)
+    return known > 0 and known >= NAMES * len(asked)
 
 
 def nearness(cosine: float, chunks: int) -> float:

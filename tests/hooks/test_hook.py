@@ -54,6 +54,14 @@ def test_a_session_from_start_to_end(filled: Place, client: str):
     assert PORT in session.prompt(QUESTION)
 
 
+@pytest.mark.parametrize("name", ["E4021", "DATABASE_URL", "maxRetries", "8443", "TLS", "INC-2231", "what is E4021?"])
+def test_an_exact_name_is_never_silenced(filled: Place, name: str):
+    filled.run("append", "-k", "fact", "E4021 and INC-2231 came from an expired key of the VAT checker.").ok()
+    filled.run("append", "-k", "fact", "DATABASE_URL and maxRetries are read once; TLS ends at port 8443.").ok()
+    held = "expired key" if "E4021" in name or "INC" in name else "read once"
+    assert held in Session(filled, f"named {name}").prompt(name)
+
+
 def test_a_client_that_shows_it_for_one_turn_is_given_it_with_each(filled: Place):
     """OpenClaw keeps what comes with a prompt out of its history; what a session starts with it keeps."""
     session = Session(filled, "forgetful", "openclaw")

@@ -15,7 +15,9 @@ from mcp_memory.evaluation.context import context_figures
 from mcp_memory.evaluation.report import OVERALL
 from mcp_memory.evaluation.running import brief
 from mcp_memory.evaluation.sets import read_set
-from mcp_memory.recall.config import RecallConfig
+from mcp_memory.recall.config import PhaseConfig, RecallConfig
+from mcp_memory.recall.source_rank import PromptBars
+from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.search.searcher import SearchConfig
 from tests.eval.documents import documents
 from tests.support.briefings import begun, told
@@ -26,6 +28,7 @@ pytestmark = pytest.mark.anyio
 
 CHANGES = Path(__file__).parents[1] / "eval" / "changes"
 MANUAL = "id: 0000000000GA405C7HC5F0EN{at:02}\nkind: reference\nsource: obsidian"
+DAY = "memory/2026-11-20.md"
 OWN = {
     "fact/limit": "# Limit of Bringo\n\nOur contract with Bringo allows 20 requests per second.",
     "fact/cat": "# The cat's tablets\n\nThe cat gets half a tablet of thyroxine each morning.",
@@ -80,6 +83,27 @@ async def test_imported_words_are_told_where_they_are_named_or_alone(
 ) -> None:
     async with opened(tmp_path, model_cache, with_imports()) as engine:
         assert words in await told(engine, "s", prompt)
+
+
+def ranked(*relevant: tuple[str | None, float, str]) -> list[RankedChunk]:
+    """Passages with a project, a relevance and a path."""
+    return [RankedChunk(passage("x", path, project=project), at, relevance=at) for project, at, path in relevant]
+
+
+@pytest.mark.parametrize(
+    ("notes", "kept"),
+    [
+        ([("p", 0.6, "a.md"), (None, 0.5, "b.md"), (None, 0.7, "c.md")], ["a.md", "c.md"]),  # as well as its own
+        ([("p", 0.6, "a.md"), (None, 0.3, DAY), (None, 0.1, DAY)], ["a.md", DAY]),  # an entry may be about it
+        ([(None, 0.3, "b.md"), (None, 0.05, "c.md")], ["b.md"]),  # nothing of its own
+    ],
+)
+async def test_what_has_no_project_has_to_fit_as_well(
+    notes: list[tuple[str | None, float, str]], kept: list[str]
+) -> None:
+    found = ranked(*notes)
+    assert [chunk.passage.note.path for chunk in PromptBars(PhaseConfig(), "p").fitting(found)] == kept
+    assert PromptBars(PhaseConfig()).fitting(found) == found
 
 
 PRIVATE = {
