@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, tzinfo
+from datetime import datetime, timedelta, tzinfo
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
@@ -55,7 +55,7 @@ def filters_from(
         project=None if project in (None, "", ANY_PROJECT) else one_line("project", project or ""),
         since=start,
         until=end,
-        now=None if include_archived else end or now,
+        now=None if include_archived else (end - timedelta(microseconds=1) if end else now),
     )
 
 

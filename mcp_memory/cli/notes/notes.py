@@ -97,7 +97,7 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("-k", "--kind", default="note", show_default=True, help="decision, preference, fix, log, …")
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
-@click.option("--supersedes", metavar="ID", help="The note, or the entry of MEMORY.md, that this one replaces.")
+@click.option("--supersedes", metavar="ID", help="The note or entry that this one replaces.")
 @click.option("--expires", help="When it stops counting, e.g. 2026-12-31.")
 @click.option("--path", help="A new file's exact path inside the managed folder; or MEMORY.md.")
 @click.option("--section", help="With --path MEMORY.md: the heading below which the entry goes.")
