@@ -181,7 +181,13 @@ class Vault:
             holding = None if entry else self.chains.holding(file)
             file = self._retirement.restore(file, entry)
             is_rival = holding and self.read(holding.record.path).record.state is file.record.state is NoteState.ACTIVE
-            return self._retirement.supersede(path, holding.record.id) if holding and is_rival else file
+            if not (holding and is_rival):
+                return file
+            if holding.record.id in file.record.supersedes:  # whose mark is gone, as after `undo`
+                with suppress(McpMemoryError):
+                    self._retirement.supersede(self._replaceable(holding.record.path).record.path, file.record.id)
+                    return file
+            return self._retirement.supersede(path, holding.record.id)
 
     def archive(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
         """Marks a note as archived: only searches for archived notes find it. Idempotent. Raises as `forget`."""

@@ -99,6 +99,16 @@ async def test_what_another_note_took_the_place_of_comes_back_as_history(world: 
         assert await found(engine, "tea") == [five.path]
 
 
+async def test_what_lost_its_mark_is_superseded_again_when_its_successor_is_restored(world: World) -> None:
+    async with world.engine() as engine:
+        four, five = await chain(world, engine, "Tea at four", "Tea at five")
+        done = await engine.perform("undo", {"target": five.id, "sure": True})
+        assert done and await found(engine, "tea") == [four.path]
+        assert b"superseded" not in world.read(four.path)
+        record = await engine.forget(five.id, restore=True)
+        assert record.superseded_at is None and await found(engine, "tea") == [five.path]
+
+
 async def test_a_name_that_no_note_has_keeps_the_note_superseded(world: World) -> None:
     head = "---\nid: old\nstatus: superseded\nsuperseded_by: the roadmap of 2025\n---\n"
     world.with_home("").write("notes/fact/old.md", f"{head}Tea at four\n")

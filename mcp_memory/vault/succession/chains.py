@@ -114,8 +114,9 @@ class Chains:
     def depending(self, record: NoteRecord) -> list[NotePath]:
         """The notes whose state may be another after this one was stored, forgotten, restored or removed: what it
         replaced, and through forgotten and lost notes what those had replaced."""
-        found, seen = dict[NotePath, None](), {record.id}
-        pending = [record.id, *(name for name in record.supersedes if self._found(name) is None)]
+        replaced = {name: self._found(name) for name in record.supersedes}
+        found, seen = {file.record.path: None for file in replaced.values() if file}, {record.id}
+        pending = [record.id, *(name for name, file in replaced.items() if file is None)]
         while pending:
             name = pending.pop()
             for known in (file.record for file in self._files_naming(name)):
