@@ -19,7 +19,7 @@ from mcp_memory.vault.journals.change_journal import IMPORT, ChangeJournal, Chan
 from mcp_memory.vault.journals.change_kinds import changed_entry, describe_difference
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
-from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, read_note
+from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
 
 ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
 
@@ -201,7 +201,10 @@ class NoteStore:
         if self._tombstones and not path.startswith("@"):
             if self._tombstones.hides(etag):
                 record = replace(record, state=NoteState.DELETED)
-            if record.is_log and (hidden := self._tombstones.entries(path)):
+            hidden = self._tombstones.entries(path)
+            if path == MEMORY and hidden:  # unlike those of a log, its forgotten entries are gone from the file
+                hidden -= {entry.hash for entry in entries_of(path, file.text)}
+            if hidden:
                 entries = list(dict.fromkeys([*record.meta.get("forgotten", []), *sorted(hidden)]))
                 record = replace(record, meta={**record.meta, "forgotten": entries})
         file = replace(file, record=record, settled=stat.settled)

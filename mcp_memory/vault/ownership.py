@@ -59,7 +59,7 @@ def may_retire(
     if is_page(inner):
         raise Refused(f"{path} is made from other notes", hint="forget those; the next compaction rewrites the page")
     if path == MEMORY:
-        raise Refused("MEMORY.md is curated", hint="name one entry: memory_recall(path='MEMORY.md') shows their ids")
+        raise Refused("MEMORY.md is curated", hint="name one entry: memory_recall path=MEMORY.md shows their ids")
 
 
 class Provenance:

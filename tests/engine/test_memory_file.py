@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,6 +140,17 @@ async def test_what_a_stale_save_removes_can_be_put_back(world: World) -> None:
         assert lost["id"] == replaced.id
         await engine.perform("recover", {"ids": [lost["id"]]})
         assert memory(world) == before
+
+
+async def test_many_writers_lose_nothing(world: World) -> None:
+    world.write("MEMORY.md", CURATED)
+    async with world.engine() as engine, anyio.create_task_group() as tasks:
+        for number in range(20):
+            tasks.start_soon(remember, engine, f"Preference number {number}.", f"Section {number % 3}")
+    text = memory(world)
+    assert text.startswith(CURATED)
+    assert sorted(re.findall(r"number (\d+)\.", text), key=int) == [str(number) for number in range(20)]
+    assert text.count("## Section") == 3
 
 
 async def test_what_is_refused(world: World) -> None:

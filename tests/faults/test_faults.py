@@ -70,8 +70,9 @@ def test_a_wrong_writer_is_seen_to_be_wrong(shim: Path, folder: Path, scenario: 
     ("scenario", "stride"),
     [
         ("append", 6), ("append-superseding", 6), ("append-entry", 6), ("forget", 3), ("forget-entry", 6),
-        ("restore", 3), ("restore-entry", 6), ("settings", 1), ("settings-locked", 2), ("settings-take-out", 1),
-        ("settings-create", 1), ("settings-remove", 1),
+        ("restore", 3), ("restore-entry", 6), ("edit", 6), ("edit-entry", 6), ("archive", 6), ("unarchive", 6),
+        ("remember", 6), ("replace-entry", 6), ("take-out-entry", 6), ("put-back-entry", 6), ("settings", 1),
+        ("settings-locked", 2), ("settings-take-out", 1), ("settings-create", 1), ("settings-remove", 1),
     ],
 )  # fmt: skip
 def test_what_is_refused_is_not_done_and_what_is_answered_is(

@@ -23,11 +23,12 @@ from mcp_memory.engine.factory import _make_private, _open_vault
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
-from mcp_memory.models import NoteId
-from mcp_memory.text.markdown import logs
+from mcp_memory.models import NoteId, NotePath
+from mcp_memory.text.markdown import sections
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.marker import open_marker
+from mcp_memory.vault.note_file import MEMORY, entries_of
 from mcp_memory.vault.vault import Vault
 from tests.faults.driver import FAIL, SHORT, shim
 
@@ -37,7 +38,8 @@ ACTIONS = [
     ("short", SHORT, 0),
     *((name, FAIL, getattr(errno, name)) for name in ("ENOSPC", "EIO", "EROFS", "EDQUOT", "EMFILE")),
 ]
-NOTE, LOG = "notes/fact/kettle.md", "memory/2026-11-21.md"
+NOTE, LOG = NotePath("notes/fact/kettle.md"), NotePath("memory/2026-11-21.md")
+GREEN_TEA = sections.entries("Green tea")[0].hash
 SPENT = "settings.json.mcp-memory-20261120-120000.bak"
 
 
@@ -55,9 +57,16 @@ def superseding(vault: Vault) -> object:
     return vault.append(draft, supersedes=NOTE)
 
 
-def first_entry(vault: Vault) -> str:
-    file = vault.read(LOG)
-    return logs.entries(file.text, file.body_start)[0].hash
+def first_entry(vault: Vault, path: NotePath = LOG) -> str:
+    return entries_of(path, vault.read(path).text)[0].hash
+
+
+def remember(vault: Vault, content: str = "Green tea", **more: str) -> object:
+    return vault.append(Draft(content, KINDS.get("note"), path=MEMORY, section="Tea", **more))
+
+
+def replace_entry(vault: Vault) -> object:
+    return remember(vault, "Black tea", replaces=first_entry(vault, MEMORY))
 
 
 def settings_change(folder: Path) -> ConfigChange:
@@ -99,6 +108,16 @@ SCENARIOS = {
     "restore": Scenario(lambda vault: vault.restore(NOTE), lambda vault: vault.forget(NOTE)),
     "restore-entry": Scenario(
         lambda vault: vault.restore(LOG, first_entry(vault)), lambda vault: vault.forget(LOG, first_entry(vault))
+    ),
+    "edit": Scenario(lambda vault: vault.editing.edit(NOTE, None, "The kettle is new", None)),
+    "edit-entry": Scenario(lambda vault: vault.editing.edit(LOG, first_entry(vault), "Sold tea", None)),
+    "archive": Scenario(lambda vault: vault.archive(NOTE)),
+    "unarchive": Scenario(lambda vault: vault.restore(NOTE), lambda vault: vault.archive(NOTE)),
+    "remember": Scenario(remember),
+    "replace-entry": Scenario(replace_entry, remember),
+    "take-out-entry": Scenario(lambda vault: vault.forget(MEMORY, first_entry(vault, MEMORY)), remember),
+    "put-back-entry": Scenario(
+        lambda vault: vault.restore(MEMORY, GREEN_TEA), lambda vault: (remember(vault), replace_entry(vault))
     ),
     "settings": Scenario(apply, settings=True),
     "settings-locked": Scenario(apply_locked, settings=True),

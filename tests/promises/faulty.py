@@ -23,7 +23,7 @@ from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import NoteState, Outcome
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
-from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.link_targets import redirected
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.map import MapEntry, render_map
@@ -39,12 +39,15 @@ from mcp_memory.topics.page import (
 )
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.vault.draft import WriteResult
+from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.vault import Vault
 from tests.faults.driver import ACTIONS, shim
 from tests.support.world import NOON, draft, vault_in
 
 MAPPED = f"topics/{MAP}"
 OLD, LOG = "notes/fact/tea-at-four.md", f"memory/{NOON.date()}.md"
+GREEN_TEA = sections.entries("Green tea")[0].hash
+MEMORIES = "# Memory\n\n## Tea\n\n- Green tea\n- Milk first\n"
 ANSWERED, REFUSED = 0, 10
 
 
@@ -90,6 +93,33 @@ def judge_forget(vault: Vault, answered: bool) -> list[str]:
 def judge_restore(vault: Vault, answered: bool) -> list[str]:
     deleted = vault.read(OLD).record.state is NoteState.DELETED
     return (["an answered restore was lost"] if answered and deleted else []) + came_back(vault)
+
+
+def remember(vault: Vault, content: str, **more: str) -> WriteResult:
+    return vault.append(draft(content, path=MEMORY, section="Tea", **more))
+
+
+def replace_entry(vault: Vault) -> WriteResult:
+    return remember(vault, "Black tea", replaces=GREEN_TEA)
+
+
+def judge_replace(vault: Vault, answered: bool) -> list[str]:
+    text = vault.read(MEMORY).text
+    faults = [] if text in (MEMORIES, MEMORIES.replace("Green", "Black")) else ["the file is neither old nor new"]
+    again = replace_entry(vault)
+    faults += ["an answered replacement was lost"] if answered and again.outcome is not Outcome.DUPLICATE else []
+    faults += [] if vault.read(MEMORY).text == MEMORIES.replace("Green", "Black") else ["it was not replaced"]
+    faults += [f"{lost.id} is taken for lost" for lost in vault.shared.compare()]
+    vault.restore(MEMORY, GREEN_TEA)
+    return faults + ([] if vault.read(MEMORY).text == MEMORIES else ["the old entry did not come back"])
+
+
+def judge_edit(vault: Vault, answered: bool) -> list[str]:
+    body = vault.read(OLD).body.strip()
+    again = vault.editing.edit(OLD, None, "Tea at six", None)
+    faults = [] if body in ("Tea at four", "Tea at six") else ["the note is neither old nor new"]
+    faults += ["an answered edit was lost"] if answered and again.outcome is not Outcome.UNCHANGED else []
+    return faults + only_one(vault, "\nTea at six\n") + mine(vault, again)
 
 
 def tea_notes(vault: Vault) -> None:
@@ -260,6 +290,14 @@ ACTS = {
         lambda vault: vault.append(draft("Tea at four")),
         lambda vault: vault.append(draft("Tea at five"), supersedes=OLD),
         judge_supersede,
+    ),
+    "replace": Act(
+        lambda vault: (remember(vault, "Green tea"), remember(vault, "Milk first")), replace_entry, judge_replace
+    ),
+    "edit": Act(
+        lambda vault: vault.append(draft("Tea at four")),
+        lambda vault: vault.editing.edit(OLD, None, "Tea at six", None),
+        judge_edit,
     ),
     "log": Act(
         lambda vault: vault.append(draft("Earlier", "log")),

@@ -74,7 +74,17 @@ def one_life(lives: subprocess.Popen, life: int, answers: int, wait_s: float) ->
 )
 @pytest.mark.parametrize(
     ("act", "least_calls"),
-    [("append", 20), ("supersede", 40), ("log", 20), ("forget", 15), ("restore", 10), ("compact", 200), ("tend", 60)],
+    [
+        ("append", 20),
+        ("supersede", 40),
+        ("log", 20),
+        ("forget", 15),
+        ("restore", 10),
+        ("replace", 25),
+        ("edit", 15),
+        ("compact", 200),
+        ("tend", 60),
+    ],
 )
 def test_every_call_of_a_whole_write(shim: Path, fast_folder: Path, act: str, least_calls: int) -> None:
     """The vault's, the ledger's and the undo folder's calls together."""

@@ -20,7 +20,7 @@ from mcp_memory.vault.note_store import NoteStore
 Fits = Callable[[NoteFile], bool]
 """Whether a session's start shows all of a file."""
 
-SHOW_IDS = "memory_recall(path='MEMORY.md') shows the ids of its entries"
+SHOW_IDS = "memory_recall path=MEMORY.md shows the ids of its entries"
 NEW_FILE = "# Memory\n"
 OTHERS = "Other entries"
 """The section of a restored entry that had none."""
