@@ -71,7 +71,8 @@ def note_of(passage: Passage) -> NoteRecord:
     """What filters look at: the note; for a log entry, with its own project, tags and mutes."""
     if not (entry := passage.chunk.entry):
         return passage.note
-    note, labels = entry_record(passage.note, entry), logs.labels(passage.chunk.headings)
+    note, labels = passage.note, logs.labels(passage.chunk.headings)
+    note = entry_record(note, entry) if "superseded" in note.meta else note
     own = {name: value for name in ("project", "source", "session") if (value := getattr(labels, name))}
     return replace(note, tags=labels.tags, **own)
 

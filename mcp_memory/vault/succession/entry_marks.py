@@ -22,7 +22,7 @@ def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
     record = replace(
         note, title=found.title or derive_title(text.partition("\n")[2]), content_hash=content_hash(text), is_log=False,
         created=log.record.created.replace(hour=when.hour, minute=when.minute), updated=None,
-        project=own.project or note.project, tags=own.tags,
+        project=own.project or note.project, tags=own.tags, source=own.source, session=own.session,
         state=NoteState.DELETED if entry in log.forgotten_entries else note.state,
     )  # fmt: skip
     return NoteFile(record, text, 0, log.settled)
