@@ -23,16 +23,19 @@ from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
+from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.terms import topic_asked_about
+from mcp_memory.text.markdown import sections
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.config import TRANSCRIPTS
-from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
+from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
 
 MOST_LINKS = 20
+BEGINNING_CHARS = 30  # of an entry beside its id
 
 MOST_PASSAGES = 100
 LEAST_PASSAGES = 10
@@ -232,8 +235,9 @@ class RecallAnswerer:
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self.index.note(path)) and note.state is not NoteState.DELETED]
         if (MEMORY, None) in paths:
-            ids = ", ".join(f"{e.start_line} #{e.hash}" for e in entries_of(MEMORY, self.vault.read(MEMORY).text))
-            replaced += [f"Entries by line, for supersedes and memory_forget: {ids}"] if ids else []
+            known = sections.entries((memory := self.vault.read(MEMORY)).text, memory.body_start)
+            ids = ", ".join(f"#{entry.hash} {in_quotes(entry.title[:BEGINNING_CHARS])}" for entry in known)
+            replaced += [f"Entries, for supersedes and memory_forget: {ids}"] if ids else []
         replaced += [SAID_IN_SESSIONS] if not lines and any(file.record.session for file, _ in files) else []
         return without_repeats(excerpts), children[:MOST_LINKS], replaced
 

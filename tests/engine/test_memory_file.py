@@ -73,9 +73,9 @@ async def test_an_entry_is_replaced_and_comes_back(world: World) -> None:
     world.write("MEMORY.md", CURATED)
     async with world.engine() as engine:
         text = await engine.recall(path="MEMORY.md")
-        ids = dict(re.findall(r"(\d+) (#[0-9a-f]{8})", text.splitlines()[-1]))
-        assert list(ids) == ["3", "6", "7", "8", "9"]
-        old = ids["6"]
+        ids = {words: entry for entry, words in re.findall(r'(#[0-9a-f]{8}) "([^"]*)"', text.splitlines()[-1])}
+        assert list(ids) == ["Ada works from Lisbon.", "Tabs, not spaces.", "Tools:", "uv", "ruff"]
+        old = ids["Tabs, not spaces."]
         new = await engine.append("Spaces, not tabs.", kind="preference", supersedes=old)
         assert new.outcome is Outcome.SUPERSEDED
         assert memory(world) == CURATED.replace("Tabs, not spaces.", "Spaces, not tabs.")
@@ -83,16 +83,16 @@ async def test_an_entry_is_replaced_and_comes_back(world: World) -> None:
         assert (again.id, again.outcome) == (new.id, Outcome.DUPLICATE)
         with pytest.raises(NotFound, match="no entry"):
             await engine.append("Both.", supersedes=old)
-        lisbon = await engine.append("Ada works from Porto.", supersedes=ids["3"])
+        lisbon = await engine.append("Ada works from Porto.", supersedes=ids["Ada works from Lisbon."])
         assert "\n\nAda works from Porto.\n\n" in memory(world), "a paragraph stays one"
-        tools = await engine.append("Tools that we use:", supersedes=ids["7"])
+        tools = await engine.append("Tools that we use:", supersedes=ids["Tools:"])
         assert "* Tools that we use:\n  * uv\n  * ruff\n" in memory(world), "what stands below an item is not its"
         listed = await engine.perform("forgotten", {})
         assert {(stone["id"], stone["title"]) for stone in listed["forgotten"]} == {
             (f"MEMORY.md{old}", "Tabs, not spaces."), (f"MEMORY.md{ids['3']}", "Ada works from Lisbon."),
             (f"MEMORY.md{ids['7']}", "Tools:"),
         }  # fmt: skip
-        for entry in (old, ids["3"], ids["7"], old):
+        for entry in (old, ids["Ada works from Lisbon."], ids["Tools:"], old):
             assert (await engine.perform("restore", {"target": entry}))["status"] == "active"
         assert memory(world) == CURATED
         await engine.forget(old, restore=False)
