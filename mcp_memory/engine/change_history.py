@@ -13,7 +13,8 @@ from mcp_memory.engine.note_changes import forget_note
 from mcp_memory.engine.note_titles import find_titled
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
-from mcp_memory.models import NotePath
+from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.recall.excerpts import ID_CHARS
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.dates import format_when, parse_past
@@ -39,6 +40,7 @@ _INVERSE = {
 _AGAIN = {"archived": "archive", "superseded": "put back"}
 """The same for a note that was restored, by the status that it had."""
 
+_CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
 _BY_HAND = "it was done on disk, where no earlier text is kept: change it by hand, or see mcp-memory log"
 
 
@@ -76,7 +78,7 @@ class ChangeHistory:
         undone. Raises InvalidInput, NotFound."""
         found = [one for one in self.changes if one.run == target or (len(target) >= 4 and one.id.startswith(target))]
         if not found:
-            of_note = [one for one in self.changes if target in {one.target, one.path, f"path:{one.path}"}]
+            of_note = [one for one in self.changes if target == one.path or _is_end_of(one.target, target)]
             found = [one for one in of_note if not one.undoes and not self.is_undone(one)][:1]
             if of_note and not found:
                 raise InvalidInput(f"all known changes of {target} are undone", hint="mcp-memory changes lists them")
@@ -101,6 +103,7 @@ class ChangeHistory:
             if (one.id in ids or (one.kind is ChangeKind.SUPERSEDED and one.other in stored))
             and not self.is_undone(one)
             and one.undoes not in ids - {None}
+            and (wanted.only is None or one.id in wanted.only)
         ]
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
@@ -113,7 +116,7 @@ class ChangeHistory:
 
     def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
         """How each is taken back, or why it can't be."""
-        runs: set[str] = set()
+        runs, before = set[str](), dict[NoteId, Etag | None]()
         edits = (one for one in self.changes if one.kind is ChangeKind.EDITED and one.client in {DISK, PERSON})
         yours = {one.note for one in edits if one not in changes and not one.undoes and not self.is_undone(one)}
         for change in changes:
@@ -128,9 +131,18 @@ class ChangeHistory:
             elif change.kind is ChangeKind.RESTORED and change.other in _AGAIN:
                 yield change, _AGAIN[change.other], ""
             elif change.kind in _INVERSE:
-                yield change, _INVERSE[change.kind], ""
+                note = find_titled(self._parts, change.target).record
+                now = before.get(change.note, note and note.etag)
+                before[change.note] = change.before
+                is_gone = _INVERSE[change.kind] == "put back" and now not in {change.after, change.before}
+                yield change, "" if is_gone else _INVERSE[change.kind], _CHANGED if is_gone else ""
             else:
                 yield change, "", "compact files notes again, and review --undo takes an accepted candidate back"
+
+
+def _is_end_of(note: str, target: str) -> bool:
+    """Whether an agent or a list names the note so: by its id, or the end of it."""
+    return note.endswith(target) and (len(target) >= ID_CHARS or note == target)
 
 
 async def list_changes(parts: EngineParts, wanted: ChangesRequest) -> dict[str, Any]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NoteRecord
 from mcp_memory.search.note_lookup import named_by
-from mcp_memory.text.markdown.logs import without_author
+from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import derive_title, find_entry
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
-
-_HEADING = re.compile(r"## [0-9]{2}:[0-9]{2} *(.*?) *(?:\((?:project|tags): .*\))?")
 
 
 class TitledNote(NamedTuple):
@@ -38,7 +35,7 @@ def find_titled(parts: EngineParts, target: str) -> TitledNote:
     with suppress(McpMemoryError):
         text = parts.vault.read(path).text
         if entry := find_entry(path, text, hash_):
-            first, _, rest = without_author(text[entry.start : entry.end]).partition("\n")
-            heading = _HEADING.fullmatch(first.rstrip())
-            return TitledNote(note, derive_title((heading[1] or rest) if heading else f"{first}\n{rest}"))
+            whole = logs.without_author(text[entry.start : entry.end])
+            heading, _, body = whole.removeprefix("## ").partition("\n")
+            return TitledNote(note, derive_title(logs.title_and_labels([heading])[0] or body or whole))
     return TitledNote(note, "")

@@ -172,12 +172,13 @@ class WhyRequest:
 @dataclass(frozen=True, slots=True)
 class UndoRequest:
     """Changes to take back: `target`, the id of a change, run or note (its last change), or as `ChangesRequest` selects
-    them; unless `sure`, only what that would mean."""
+    them; of these `only` those with these ids. Unless `sure`, only what that would mean."""
 
     target: str | None = None
     client: str | None = None
     session: str | None = None
     since: str | None = None
+    only: Sequence[str] | None = None
     sure: bool = False
 
 

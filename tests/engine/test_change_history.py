@@ -143,7 +143,8 @@ async def test_a_note_that_was_changed_since_stays_and_says_so(world: World) -> 
         world.write(note.path, world.read(note.path) + b"by hand\n")
         await engine.parts.admin.reconcile()
         kept = world.read(note.path)
-        ((_, _, why),) = await undo(engine, edited)
+        ((_, action, why),) = await undo(engine, edited)  # as the preview says
+        assert action == ""
         assert "changed since" in why
         ((kind, action, why),) = await undo(engine, note.path)  # its last change, on disk
         assert (kind, action) == ("edited", "")
@@ -209,6 +210,6 @@ async def test_entries_of_the_curated_file_are_taken_back_one_by_one(world: Worl
         assert listed[0]["kind"] == "edited"
         assert await undo(engine, listed[0]["id"]) == [("edited", "put back", "")]
         assert b"Use uv" in world.read("MEMORY.md")
-        assert await undo(engine, second.id) == [("stored", "forget", "")]
+        assert await undo(engine, second.id[-8:]) == [("stored", "forget", "")]
         assert world.read("MEMORY.md") == one
         assert await engine.parts.admin.lost_entries() == []

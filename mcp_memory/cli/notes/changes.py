@@ -83,6 +83,7 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
         if not is_due or not can_ask:
             click.get_current_context().exit(NOT_DONE if is_due else 0)
         click.confirm("undo this?", abort=True)
+        wanted["only"] = [step["id"] for step in planned["steps"]]  # not what happened since
     answer = cli.ask("undo", sure=True, **wanted)
     left = [step for step in answer["steps"] if step["why"]]
     done = counted(len(answer["steps"]) - len(left), "change")
