@@ -204,7 +204,9 @@ class RecallAnswerer:
             return memory if memory and path == MEMORY else self._visible(path)
 
         wanted = replace(filters, private=self.config.private_marks, now=self.clock())
-        return SessionStart(self.vault, self.index, read, self.config.log_days, self.config.private_marks, wanted)
+        return SessionStart(
+            self.vault, self.index, read, self.config.log_days, self.config.private_marks, wanted, self.current
+        )
 
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
         if not (subject := topic_asked_about(query)):

@@ -9,8 +9,9 @@ from datetime import datetime
 from mcp_memory.conflicts.change_words import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.models import Conflict, Filters, NoteId, Passage
+from mcp_memory.models import Conflict, Filters, NotePath, Passage
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import note_of
 
 LOOK_S = 2.0
 
@@ -36,10 +37,18 @@ class CurrentValues:
 
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 
-    def holds(self, note_id: NoteId, filters: Filters) -> bool:
-        """Whether nothing newer contradicts the note."""
-        conflict = self.conflicts.newer_of(note_id)
-        return conflict is None or not self._newest(conflict, filters)
+    def note_now(self, path: NotePath, filters: Filters) -> tuple[NotePath, str]:
+        """The note to show in place of this one, and what a reader must know of it. Reads the index."""
+        note = self.index.note(path)
+        if note is None or note.is_log or not self.conflicts.concerns(note.id):
+            return path, ""
+        passages = self.index.passages(path)[:1]
+        now = next((one for passage in passages for one in self._current(passage, filters, keeps_older=False)), None)
+        if now is None:
+            return path, ""
+        if now.note.is_log:  # an entry alone can't take the place of a note
+            return path, f"outdated, not confirmed: {now.shown_id}"
+        return now.note.path, now.remark
 
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
@@ -51,14 +60,11 @@ class CurrentValues:
             yield replace(one, remark=self._remark(older, one, filters)) if older else one
 
     def _newest(self, conflict: Conflict, filters: Filters) -> list[Passage]:
-        if filters.until and datetime.fromisoformat(conflict.newer_at) >= filters.until:
+        if filters.until and datetime.fromisoformat(conflict.newer_at) >= filters.until:  # a log's note has its day
             return []
-        told = Filters(project=filters.project, now=filters.now, private=filters.private)
-        found = [
-            one
-            for one in self.index.passages(conflict.newer_path)
-            if one.shown_id == conflict.newer and told.admits(one.note)
-        ]
+        told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, foreign=None)
+        passages = [one for one in self.index.passages(conflict.newer_path) if one.shown_id == conflict.newer]
+        found = [one for one in passages if told.admits(note_of(one))]
         telling = [one for one in found if conflict.after and conflict.after in one.chunk.text]
         return (telling or found)[:1]
 

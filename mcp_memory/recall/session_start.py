@@ -11,6 +11,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, PrivateMarks
 from mcp_memory.recall.context_budget import MOST_NAMED, BudgetedText, fit, length
+from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, stretches
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
@@ -42,6 +43,7 @@ class SessionStart:
     log_days: int
     private: PrivateMarks
     wanted: Filters
+    current: CurrentValues
 
     def text(self, room_chars: int) -> BudgetedText:
         """Standing orders and MEMORY.md; then, each the newest first, preferences and open commitments (or the kinds
@@ -88,7 +90,8 @@ class SessionStart:
 
     def _excerpts(self, path: NotePath) -> list[Excerpt]:
         try:
-            file = self.read(path)
+            now, remark = self.current.note_now(path, self.wanted)
+            file = self.read(now)
         except McpMemoryError:
             return []  # not there, or retired since it was indexed
         if self.private.cover(file.record) or file.record.is_muted_in(self.wanted.project):
@@ -96,7 +99,7 @@ class SessionStart:
         if file.record.is_log:
             return latest_entries(file, self.wanted.project, self.private.tags)
         return (
-            [replace(excerpt, asking=self.wanted.project) for excerpt in note_excerpts(file)]
+            [replace(excerpt, asking=self.wanted.project, remark=remark) for excerpt in note_excerpts(file)]
             if file.body.strip()
             else []
         )

@@ -193,3 +193,15 @@ async def test_five_hundred_notes_of_one_subject_are_compared_with_a_few_each(wo
         assert 400 <= len(found) <= 500 * 12, "each has one at least"
         told = await engine.recall("which port does the billing gateway listen on?")
         assert 1 <= told.count("listens on port") <= 12
+
+
+async def test_a_session_starts_with_the_newer_of_two_preferences(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("Use pip for Python packages.", kind="preference")
+        world.later(hours=1)
+        new = await engine.append("Python packages are installed with uv now, never use pip.", kind="preference")
+        assert new.contradicts
+        await engine.perform("reconcile", {})
+        told = await engine.recall()
+        assert told.count("installed with uv") == 1 and "Use pip" not in told.replace("before: Use pip", "")
+        assert "not confirmed" in told
