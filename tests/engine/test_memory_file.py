@@ -89,9 +89,8 @@ async def test_an_entry_is_replaced_and_comes_back(world: World) -> None:
         assert "* Tools that we use:\n  * uv\n  * ruff\n" in memory(world), "what stands below an item is not its"
         listed = await engine.perform("forgotten", {})
         assert {(stone["id"], stone["title"]) for stone in listed["forgotten"]} == {
-            (f"MEMORY.md{old}", "Tabs, not spaces."), (f"MEMORY.md{ids['3']}", "Ada works from Lisbon."),
-            (f"MEMORY.md{ids['7']}", "Tools:"),
-        }  # fmt: skip
+            (f"MEMORY.md{ids[words]}", words) for words in ("Tabs, not spaces.", "Ada works from Lisbon.", "Tools:")
+        }
         for entry in (old, ids["Ada works from Lisbon."], ids["Tools:"], old):
             assert (await engine.perform("restore", {"target": entry}))["status"] == "active"
         assert memory(world) == CURATED
