@@ -1,8 +1,8 @@
 """Child process that compiles a model: `python -m mcp_memory.embedders.compiler JOB`, JOB a JSON list.
 
 Loads the original with sentence-transformers, exports its pipeline as one ONNX file, quantizes it, compares it with the
-original on sample texts, and publishes the folder by one rename. Holds a lock meanwhile, so if two processes try, one
-compiles and the other finds the result.
+original on sample texts, and publishes the folder by one rename; of the bundled model, which is a graph already, only
+the arithmetic changes. Holds a lock meanwhile, so if two processes try, one compiles and the other finds the result.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from mcp_memory.embedders import onnx_export
+from mcp_memory.embedders import bundled_model, onnx_export
 from mcp_memory.embedders.base import Progress
 from mcp_memory.embedders.child import answering
 from mcp_memory.embedders.compiled_models import (
@@ -33,8 +33,10 @@ from mcp_memory.embedders.compiled_models import (
     write_manifest,
 )
 from mcp_memory.embedders.locate import ModelSource
+from mcp_memory.errors import EmbedderUnavailable
 
-LIBRARIES = ("torch", "sentence-transformers", "transformers", "onnx", "onnxruntime", "tokenizers")
+Graphs = Mapping[str, Callable[[Path], object]]
+"""Precision → the function that writes the model's graph in it, in the order in which they are tried."""
 
 
 _PROSE = (
@@ -74,7 +76,9 @@ SAMPLES: tuple[str, ...] = (
 
 def job_to_json(source: ModelSource, target: Path, recipe: Recipe) -> str:
     """The argument of the child."""
-    return json.dumps([source.name, str(source.folder), source.revision, str(target), dataclasses.asdict(recipe)])
+    return json.dumps(
+        [source.name, str(source.folder), source.revision, source.is_graph, str(target), dataclasses.asdict(recipe)]
+    )
 
 
 def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: Progress) -> None:
@@ -104,6 +108,9 @@ def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: P
 
 
 def _compile_into(work: Path, source: ModelSource, recipe: Recipe, progress: Progress) -> None:
+    if source.is_graph:
+        _prepare_bundled(work, source, recipe, progress)
+        return
     progress(f"loading {source.name} to compile it (once)")
     model = onnx_export.load(source, for_export=True)
     query_prompt, document_prompt = onnx_export.prompts(model)
@@ -117,7 +124,7 @@ def _compile_into(work: Path, source: ModelSource, recipe: Recipe, progress: Pro
         max_seq_length=onnx_export.max_seq_length(model, recipe.max_tokens),
         query_prompt=query_prompt,
         document_prompt=document_prompt,
-        versions={library: version(library) for library in LIBRARIES},
+        versions=_versions("torch", "sentence-transformers", "transformers"),
     )
     reason = onnx_export.obstacle(model) or _compile_to_onnx(work, model, draft, recipe, progress)
     if reason:
@@ -127,8 +134,35 @@ def _compile_into(work: Path, source: ModelSource, recipe: Recipe, progress: Pro
         write_manifest(work, dataclasses.replace(draft, engine="torch", precision="torch", reason=reason))
 
 
+def _prepare_bundled(work: Path, source: ModelSource, recipe: Recipe, progress: Progress) -> None:
+    """Compares with float arithmetic on the same weights: the original isn't on this machine."""
+    progress(f"preparing {source.name} (once)")
+    draft = Manifest(
+        name=source.name,
+        revision=source.revision,
+        engine="onnx",
+        precision="fp32",
+        pooling="mean",
+        dimension=bundled_model.DIMENSION,
+        max_seq_length=bundled_model.MAX_TOKENS,
+        query_prompt="",
+        document_prompt="",
+        versions=_versions(),
+    )
+    bundled_model.write_tokenizer(work / TOKENIZER_FILE)
+
+    def graph(bits: int | None) -> Callable[[Path], None]:
+        return lambda file: bundled_model.write_graph(source.weights_file, file, bits=bits)
+
+    graph(None)(work / MODEL_FILE)
+    expected = _vectors(write_manifest(work, draft))
+    attempts = {"int8": graph(8), "int7": graph(7)} if recipe.precision == "int8" else {}
+    if reason := _first_close_enough({**attempts, "fp32": graph(None)}, work, draft, recipe, expected, progress):
+        raise EmbedderUnavailable(f"{source.name} cannot be prepared: {reason}")
+
+
 def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, progress: Progress) -> str | None:
-    """Tries precisions in turn; returns None if one is close enough to the original, else the reason why none is."""
+    """Returns None if a precision is close enough to the original, else the reason why none is."""
     progress("writing the ONNX graph")
     original = work / "original.onnx"
     try:
@@ -139,19 +173,34 @@ def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, pr
     settings: dict[str, Any] = {"normalize_embeddings": True, "show_progress_bar": False, "batch_size": 8}
     texts = list(SAMPLES)
     expected = [*model.encode_document(texts, **settings), *model.encode_query(texts, **settings)]
+    attempts: Graphs = {
+        "int8": lambda file: _quantize(original, file, reduce_range=False),
+        "int7": lambda file: _quantize(original, file, reduce_range=True),
+    }
+    graphs: Graphs = {
+        **(attempts if recipe.precision == "int8" else {}),
+        "fp32": lambda file: shutil.copyfile(original, file),
+    }
+    reason = _first_close_enough(graphs, work, draft, recipe, expected, progress)
+    original.unlink(missing_ok=True)
+    return reason
+
+
+def _first_close_enough(
+    graphs: Graphs, work: Path, draft: Manifest, recipe: Recipe, expected: Sequence[Any], progress: Progress
+) -> str | None:
+    """Writes graphs until one gives nearly the `expected` vectors; returns None, else the reason why none does.
+
+    Processors without VNNI saturate on full-range int8 products; seven bits do not.
+    """
     int8_bars = (recipe.int8_mean_cosine, recipe.int8_min_cosine)
-    # Processors without VNNI saturate on full-range int8 products; seven bits do not.
-    attempts = {"int8": int8_bars, "int7": int8_bars} if recipe.precision == "int8" else {}
-    for precision, (mean_bar, min_bar) in {**attempts, "fp32": (recipe.fp32_min_cosine,) * 2}.items():
+    for precision, write in graphs.items():
+        mean_bar, min_bar = (recipe.fp32_min_cosine,) * 2 if precision == "fp32" else int8_bars
         progress(f"preparing and checking {precision}")
-        if precision == "fp32":
-            shutil.copyfile(original, work / MODEL_FILE)
-        else:
-            _quantize(original, work / MODEL_FILE, reduce_range=precision == "int7")
+        write(work / MODEL_FILE)
         compiled = write_manifest(work, dataclasses.replace(draft, precision=precision))
         mean, least = _cosines(compiled, expected)
         if mean >= mean_bar and least >= min_bar:
-            original.unlink(missing_ok=True)
             write_manifest(
                 work, dataclasses.replace(compiled.manifest, mean_cosine=round(mean, 5), min_cosine=round(least, 5))
             )
@@ -175,15 +224,26 @@ def _quantize(original: Path, file: Path, *, reduce_range: bool) -> None:
     )
 
 
-def _cosines(compiled: CompiledModel, expected: Sequence[Any]) -> tuple[float, float]:
-    """Mean and least cosine between the compiled model's vectors and the original's."""
-    import numpy as np
+def _versions(*libraries: str) -> dict[str, str]:
+    return {library: version(library) for library in (*libraries, "onnx", "onnxruntime", "tokenizers")}
 
+
+def _vectors(compiled: CompiledModel) -> Sequence[Any]:
+    """Of the samples as documents, then as queries."""
     from mcp_memory.embedders.onnx import OnnxEmbedder
 
     engine = OnnxEmbedder(compiled)
-    found = np.stack([*engine.embed_documents(SAMPLES), *(engine.embed_query(text) for text in SAMPLES)])
-    engine.close()
+    try:
+        return [*engine.embed_documents(SAMPLES), *(engine.embed_query(text) for text in SAMPLES)]
+    finally:
+        engine.close()
+
+
+def _cosines(compiled: CompiledModel, expected: Sequence[Any]) -> tuple[float, float]:
+    """Mean and least cosine between the compiled model's vectors and the expected ones."""
+    import numpy as np
+
+    found = np.stack(_vectors(compiled))
     # float32 rounding of a sum of 384 products: a perfect copy may come out at 1.0000001
     cosines = np.minimum((found * np.stack(expected)).sum(axis=1), 1.0)
     if not np.isfinite(cosines).all():
@@ -206,7 +266,7 @@ def _lock(target: Path, progress: Progress) -> Generator[None]:
 if __name__ == "__main__":
     os.nice(5)  # answers go first
     with answering() as tell:
-        name, folder, revision, target, recipe = json.loads(sys.argv[1])
-        source = ModelSource(name, Path(folder), revision)
+        name, folder, revision, is_graph, target, recipe = json.loads(sys.argv[1])
+        source = ModelSource(name, Path(folder), revision, is_graph=is_graph)
         compile_model(source, Path(target), Recipe(**recipe), lambda line: tell({"progress": line}))
         tell({"result": {}})

