@@ -48,9 +48,10 @@ class Chains:
                 self._named[path] = names
 
     def resolved(self, file: NoteFile) -> NoteFile:
-        """The note with its state in its chain: active again if nothing that replaced it stands."""
+        """The note with its state in its chain: active again if nothing that replaced it stands; of two that hands have
+        made replace each other, the newer one."""
         record = file.record
-        if record.superseded_at and record.superseded_by and not any(True for _ in self._standing(record)):
+        if record.superseded_at and record.superseded_by and all(_is_circle(record, n) for n in self._standing(record)):
             inner = self._notes.layout.below_home(record.path) or ""
             places = {ARCHIVE: NoteState.ARCHIVED, INBOX: NoteState.INBOX}
             state = places.get(inner.partition("/")[0], NoteState.ACTIVE)
@@ -193,3 +194,11 @@ class Chains:
 
 def _successors(record: NoteRecord) -> list[NoteId]:
     return [*record.superseded_by, *successors_of_entries(record).values()]
+
+
+def _is_circle(record: NoteRecord, other: NoteFile | None) -> bool:
+    """Whether the other note was replaced by this one in turn, and is older."""
+    if other is None or record.id not in other.record.superseded_by:
+        return False
+    dates = [(known.created is not None, known.created, known.id) for known in (other.record, record)]
+    return dates == sorted(dates)
