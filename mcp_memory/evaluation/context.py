@@ -18,16 +18,18 @@ from mcp_memory.text.tokens import count_tokens
 
 NOTES, CHARS, ANY, ALL = "context_precision", "context_precision_chars", "context_recall_any", "context_recall_all"
 TOKENS, SILENT, OUTDATED, TEXT = "tokens", "silent", "outdated_unmarked", "note_text"
+PRIVATE = "private_told"
 
 METRICS = {
     NOTES: "notes", CHARS: "chars", ANY: "any", ALL: "all", TOKENS: "tokens", SILENT: "silent", OUTDATED: "old",
-    TEXT: "text",
+    TEXT: "text", PRIVATE: "private",
 }  # fmt: skip
 """The metrics, and their titles in a table.
 
 The shares of told notes and of told characters that belong, over all prompts; the shares of wanted prompts with any and
 with all of their notes told, and the mean tokens told with one; the share of other prompts with nothing told; the share
-of outdated notes told without a mark; the share of told characters that are a note's, not ours."""
+of outdated notes told without a mark; the share of told characters that are a note's, not
+ours; of the prompts with notes labelled as private, the share with any of these told."""
 
 FEWEST_CHARS = 4
 """A shorter line or sentence of a note is not looked for: it might be anybody's."""
@@ -67,6 +69,7 @@ class ContextScore:
                 quoted_chars(self.text, [line for note in self.notes for line in self._lines_of(note)]),
                 len(self.text),
             ),
+            PRIVATE: (any(map(self._is_told, question.private)), bool(question.private)),
         }
 
     def _is_told(self, span: GoldSpan) -> bool:

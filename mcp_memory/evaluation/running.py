@@ -115,7 +115,7 @@ async def brief(questions: QuestionSet, config: EngineConfig, state: Path, tell:
                 answer = await engine.perform("brief", {**session, "prompt": prompt.text, "lasting": False})
                 titles = await engine.perform("titles", {"ids": answer["notes"]})
                 paths = {note: entry["path"] for note, entry in titles["notes"].items()}
-                labels = (*prompt.gold, *prompt.also, *prompt.outdated)
+                labels = (*prompt.gold, *prompt.also, *prompt.outdated, *prompt.private)
                 texts = {
                     path: (asked.place / "vault" / path).read_text(encoding="utf-8", errors="replace")
                     for path in {*paths.values(), *(span.path for span in labels)}

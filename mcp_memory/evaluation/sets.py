@@ -3,9 +3,9 @@
 Each line is a JSON object: `{"id", "conv"?, "question", "category"?, "answerable"?, "gold": [{"path", "line",
 "end_line"?}]}`. `conv` names a folder below `vault/` that is a vault of its own; lines are 1-based; a path alone is the
 whole note. An unanswerable question has no gold. Another file beside `vault/` may hold prompts to agents,
-`{"id", "prompt", "wanted", "gold", "also"?, "outdated"?, "project"?}`: `wanted` says whether they need memory, `also`
-what helps without being needed, `outdated` what no longer holds. `baselines.json`, beside the set's folder or in it,
-may hold figures of other programs.
+`{"id", "prompt", "wanted", "gold", "also"?, "outdated"?, "private"?, "project"?}`: `wanted` says whether they need
+memory, `also` what helps without being needed, `outdated` what no longer holds, `private` what must not be told.
+`baselines.json`, beside the set's folder or in it, may hold figures of other programs.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class EvalQuestion:
     project: str | None = None
     also: tuple[GoldSpan, ...] = ()
     outdated: tuple[GoldSpan, ...] = ()
+    private: tuple[GoldSpan, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,9 +164,9 @@ def _question(line: bytes, golden: _Golden, place: str) -> EvalQuestion:
         row = json.loads(line.decode())
         conversation, category = str(row.get("conv") or ""), str(row.get("category") or "all")
         golden.vault(conversation)
-        gold, also, outdated = (
+        gold, also, outdated, private = (
             tuple(golden.span(span, conversation) for span in row.get(label) or ())
-            for label in ("gold", "also", "outdated")
+            for label in ("gold", "also", "outdated", "private")
         )
         answerable = bool(row.get("answerable", row.get("wanted", True)))
         if answerable and not gold:
@@ -173,7 +174,7 @@ def _question(line: bytes, golden: _Golden, place: str) -> EvalQuestion:
         text = row["question"] if "question" in row else row["prompt"]
         return EvalQuestion(
             str(row["id"]), str(text), conversation, category, answerable, gold, "prompt" in row,
-            row.get("project"), also, outdated,
+            row.get("project"), also, outdated, private,
         )  # fmt: skip
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{place} is not UTF-8: {error.reason}", hint="save the file as UTF-8") from error

@@ -179,7 +179,13 @@ def test_what_an_agent_is_told_with_prompts(place: Place, questions: Path) -> No
     queue, deploy, stopped = "notes/queue.md", "notes/deploy.md", {"path": "memory/2026-10-01.md", "line": 7}
     rows = [
         {"id": "a", "prompt": "which queue with Postgres did the team choose?", "gold": [queue], "category": "queue"},
-        {"id": "b", "prompt": "when do deploys run, on Fridays after lunch?", "gold": [stopped], "outdated": [deploy]},
+        {
+            "id": "b",
+            "prompt": "when do deploys run, on Fridays after lunch?",
+            "gold": [stopped],
+            "outdated": [deploy],
+            "private": [queue],
+        },
         {"id": "c", "prompt": "thanks!", "wanted": False, "gold": [], "category": "chitchat"},
     ]
     prompts = questions / "prompts.jsonl"
@@ -188,12 +194,12 @@ def test_what_an_agent_is_told_with_prompts(place: Place, questions: Path) -> No
         facts = place.run("eval", str(prompts), "--json", "--state", str(place.root / "kept")).ok().json["context"]
         assert [facts[category]["n"] for category in ("queue", "all", "chitchat", "overall")] == [1, 1, 1, 3]
         assert facts["overall"]["context_recall_all"] == {"mean": 1.0, "low": 1.0, "high": 1.0}
-        assert facts["overall"]["outdated_unmarked"]["mean"] == 1.0
+        assert facts["overall"]["outdated_unmarked"]["mean"] == 1.0 and facts["all"]["private_told"]["mean"] == 0.0
         assert 0 < facts["queue"]["context_precision_chars"]["mean"] < facts["queue"]["context_precision"]["mean"] <= 1
         assert 10 < facts["queue"]["tokens"]["mean"] < 300 and "tokens" not in facts["chitchat"]
     shown = place.run("eval", str(prompts)).ok().out
     heading, *table = shown[shown.index("told with a prompt") :].splitlines()
-    assert heading.split()[-8:] == ["notes", "chars", "any", "all", "tokens", "silent", "old", "text"]
+    assert heading.split()[-9:] == ["notes", "chars", "any", "all", "tokens", "silent", "old", "text", "private"]
     assert [line.split()[0] for line in table[:6]] == ["queue", "all", "chitchat", "overall", "from", "to"]
     assert "told with a prompt" not in place.run("eval", str(questions)).ok().out
 

@@ -30,6 +30,17 @@ def test_what_is_outdated_was_stored_before_what_holds() -> None:
             assert all(_created(span.path) < newest for span in prompt.outdated), prompt.id
 
 
+def test_private_notes_are_labelled_and_marked() -> None:
+    marked = {span for prompt in read_set(FOLDER / "private.jsonl").questions for span in prompt.private}
+    assert len(marked) == 5
+    for prompt in read_set(FOLDER / "prompts.jsonl").questions:
+        assert bool(prompt.project) is bool(prompt.private) and not {*prompt.gold} & {*prompt.private}, prompt.id
+        assert marked <= {*prompt.private} or not prompt.project
+    for span in marked:
+        lines = (FOLDER / "vault" / span.path).read_text(encoding="utf-8").splitlines()[: span.end]
+        assert "private" in f"{span.path} {lines}", span
+
+
 def test_the_imported_documents_are_references_and_answer_nothing() -> None:
     documents = notes_of(FOLDER / "imported")
     assert len(documents) >= 30 and not {*documents} & {*notes_of(FOLDER / "vault")}

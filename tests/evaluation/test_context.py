@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mcp_memory.evaluation.context import ContextScore, context_figures, context_json, quoted_chars
@@ -89,6 +91,12 @@ def test_an_outdated_note_needs_a_mark_where_it_stands(text: str, unmarked: floa
 
 def test_an_outdated_note_that_is_not_told_counts_as_none() -> None:
     assert figures(told(prompt(WHOLE_PORT, outdated=(WHOLE_OLD,)), "x", WHOLE_PORT))["outdated_unmarked"] == 0.0
+
+
+def test_private_notes_are_counted_by_prompts_told_any() -> None:
+    labelled = replace(prompt(WHOLE_PORT), private=(WHOLE_OLD, MORNING))
+    found = figures(told(labelled, "x", WHOLE_PORT), told(labelled, "x", WHOLE_OLD, MORNING), told(prompt(WHOLE_PORT)))
+    assert found["private_told"] == 0.5
 
 
 def test_characters_are_counted_once_and_by_whole_lines_or_sentences() -> None:

@@ -60,10 +60,10 @@ def evaluate(
 
     SET is a folder with queries.jsonl (one question a line: {"id", "question", "gold": [{"path", "line"}]}) and
     vault/, or a file beside a vault/ with questions or prompts ({"id", "prompt", "wanted", "gold": [path], "also"?,
-    "outdated"?, "project"?}); for prompts, what an agent is told with each is measured too. The vault is copied, and
-    indexed with your configuration in a folder of its own; your vault and its daemon are left alone. Figures come with
-    their 95 % confidence interval. PART is words, dense, names, spelling, lexical, ceiling, section, neighbour,
-    unlisted, or a boost: lead, date, time, question, foreign.
+    "outdated"?, "private"?, "project"?}); for prompts, what an agent is told with each is measured too. The vault is
+    copied, and indexed with your configuration in a folder of its own; your vault and its daemon are left alone.
+    Figures come with their 95 % confidence interval. PART is words, dense, names, spelling, lexical, ceiling, section,
+    neighbour, unlisted, or a boost: lead, date, time, question, foreign.
 
     \b
     mcp-memory eval sets/docs                          the table
@@ -224,4 +224,4 @@ def _context_table(figures: Mapping[str, ContextFigures], cell: Callable[[str], 
         yield f"{cell(title)}{'':>6}{row(figures[OVERALL], bound)}"
     yield "notes, chars: the share told that belongs; any, all: wanted prompts with any and all of their notes told, in"
     yield "so many tokens; silent: of the prompts that want no memory; old: outdated notes told without a mark;"
-    yield "text: the share told that is quoted from notes; the rest is ours."
+    yield "text: the share told that is quoted from notes; the rest is ours; private: prompts told a private note."
