@@ -33,7 +33,7 @@ MAX_PASSAGES = 8
 """A note with more is a document."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 3
+DETECTOR = 4
 """Increment it when notes have to be compared again, because the detector judges them differently."""
 CLOCKS_DIFFER = timedelta(days=1)
 
@@ -105,8 +105,8 @@ class ConflictScan:
     def claims_of(self, path: NotePath) -> list[StatedClaim]:
         """What a note or log states; nothing for a document, or for what counts no more."""
         note = self._index.note(path)
-        if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
-            return []
+        if note is None or note.state is not NoteState.ACTIVE or path.startswith("@") or note.always_load:
+            return []  # what stands as an order is changed by a person alone
         passages = self._index.passages(path)
         groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]
         return [claim for entry, group in groups if (claim := _stated(entry, list(group)))]
@@ -189,10 +189,12 @@ class ConflictScan:
         return {closest.id: replacement(closest.claim)} if share_of(closest) >= least else {}
 
     def _is_older(self, older: StatedClaim, newer: StatedClaim) -> bool:
-        """What is said in general leaves what was said for one project as it is."""
+        """What is said in general leaves that for one project as it is; of two without a date none is older."""
+        dates = self._date(older), self._date(newer)
         first = min(older, newer, key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
         is_general = older.claim.project and not newer.claim.project
-        return first is older and older.id != newer.id and not is_general and not older.holds_beside(newer)
+        is_dated = dates != (_LONG_AGO, _LONG_AGO)
+        return first is older and is_dated and older.id != newer.id and not is_general and not older.holds_beside(newer)
 
     def _date(self, stated: StatedClaim) -> datetime:
         """A date in the future says nothing about which of two is the newer one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from shutil import rmtree
 
 import pytest
@@ -205,3 +206,25 @@ async def test_a_session_starts_with_the_newer_of_two_preferences(world: World) 
         told = await engine.recall()
         assert told.count("installed with uv") == 1 and "Use pip" not in told.replace("before: Use pip", "")
         assert "not confirmed" in told
+
+
+async def test_nothing_takes_the_place_of_a_standing_order(world: World) -> None:
+    world.with_home("").write("_always-load/pip.md", b"---\ncreated: 2026-11-01\n---\nAlways use pip for packages.\n")
+    world.write("no.md", b"---\ncreated: 2026-11-20\n---\nNever use pip for packages.\n")
+    async with world.engine() as engine:
+        assert not engine.parts.conflicts.open_conflicts
+        assert "Always use pip for packages." in await engine.recall()
+
+
+async def test_an_import_of_the_own_export_contradicts_nothing_new(world: World) -> None:
+    async with world.engine() as engine:
+        old, new = await _opposed(world, engine)
+        await engine.perform("reconcile", {})
+        items = [
+            {"path": note.path, "data": b64encode(world.read(note.path)).decode(), "id": note.id} for note in (old, new)
+        ]
+        await engine.perform("import", {"items": items})
+        await engine.perform("import", {"items": items, "folder": "copy", "mark": "jsonl"})
+        await engine.perform("reconcile", {})
+        told = await engine.recall("which port does the billing gateway listen on?")
+        assert OTHER_PORT in told and PORT not in told
