@@ -69,7 +69,7 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
     async with anyio.create_task_group() as tasks:
         if draft.kind.name != LOG:
             tasks.start_soon(find_near)  # while the disk is at work
-        if supersedes is None:
+        if supersedes is None and not draft.replaces:
             tasks.start_soon(find_contrary)
         try:
             with acting(Caller(draft.source, draft.session)):
@@ -82,7 +82,7 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
     if receipt.outcome in (Outcome.DUPLICATE, Outcome.UNKNOWN):
         return receipt
     parts.updates.add(receipt.id, draft.source, draft.session)
-    chain = (receipt.id, (receipt.superseded or {}).get("id"))
+    chain = (receipt.id, (receipt.superseded or {}).get("id"), f"path:{receipt.path}")
     others = [passage.shown_id for passage in near if passage.shown_id not in chain]
     contradicts = tuple(one for one in contrary if one.id not in chain)[:MOST_SIMILAR]
     if contradicts:

@@ -95,7 +95,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
             raise ToolError("pass either id or path (memory_search finds ids)")
         record = await engine.forget(target, **arguments, source=_client())
         payload = forgotten_payload(record, await engine.holding(record), restored=arguments["restore"])
-        hint = " · restore=true brings it back" if payload["status"] == "deleted" else ""
+        hint = " · restore=true brings it back" if payload["status"] != "active" else ""
         text = f"{payload['status']}: {in_line(payload['path'])} · id {in_line(payload['id'])}{hint}"
         return ToolResult(text + _link_text("now holds", payload.get("holds_now")), structured_content=payload)
 

@@ -77,7 +77,7 @@ async def test_an_entry_is_replaced_and_comes_back(world: World) -> None:
         assert list(ids) == ["Ada works from Lisbon.", "Tabs, not spaces.", "Tools:", "uv", "ruff"]
         old = ids["Tabs, not spaces."]
         new = await engine.append("Spaces, not tabs.", kind="preference", supersedes=old)
-        assert new.outcome is Outcome.SUPERSEDED
+        assert (new.outcome, new.similar, new.contradicts) == (Outcome.SUPERSEDED, (), ())
         assert memory(world) == CURATED.replace("Tabs, not spaces.", "Spaces, not tabs.")
         again = await engine.append("Spaces, not tabs.", kind="preference", supersedes=f"MEMORY.md{old}")
         assert (again.id, again.outcome) == (new.id, Outcome.DUPLICATE)

@@ -139,7 +139,8 @@ class Retirement:
         found: list[Tombstone] = []
         for hash_ in {*file.forgotten_entries} & entries.keys():
             entry = entries[hash_]
-            title = derive_title(entry.title or file.text[entry.start : entry.end])
+            words, _ = logs.title_and_labels([f"{entry.time} {entry.title}"])
+            title = derive_title(words or file.text[entry.start : entry.end].partition("\n")[2])
             found.append(replace(self._tombstones.read_entry(file.record.path, hash_), title=title))
         return found
 
