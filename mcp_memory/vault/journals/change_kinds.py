@@ -35,7 +35,10 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
         return {"kind": ChangeKind.SUPERSEDED, "entry": entry, "other": by.rpartition(" ")[0]}
     if was.get("status") == status:
         return {"kind": ChangeKind.EDITED if was.get("muted") == now.get("muted") else ChangeKind.MUTED}
-    return {"kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED), "other": was.get("status")}
+    return {
+        "kind": _BY_STATUS.get(str(status), ChangeKind.RESTORED),
+        "other": str(was["status"]) if was.get("status") else None,
+    }
 
 
 def changed_entry(before: str, after: str) -> dict[str, Any]:
