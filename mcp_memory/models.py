@@ -260,6 +260,10 @@ class SearchResult:
     left_out: tuple[FilteredOut, ...] = ()  # best first; only where the ranking is explained
 
 
+LIKELY = "probably replaces"
+"""Begins why one note contradicts another if it only tells of a change in other words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """Two notes or log entries of which the newer one contradicts the older one; nobody has decided yet. `before` is
@@ -273,6 +277,11 @@ class Conflict:
     before: str
     after: str | None
     why: str
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether values were compared, not only words."""
+        return not self.why.startswith(LIKELY)
 
     def partner_of(self, path: NotePath) -> NotePath | None:
         """The file of the other one, if one of them is in this file."""

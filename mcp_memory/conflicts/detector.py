@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from mcp_memory.conflicts.change_words import EVENT, OPPOSITES, SWITCHES, WEAK, Rejection, rejections, words_of_change
 from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
 from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, tokens
+from mcp_memory.models import LIKELY
 from mcp_memory.text.language.terms import terms
 
 MIN_COVERED = 0.6
@@ -60,7 +61,7 @@ class Contradiction:
     @property
     def why(self) -> str:
         if self.is_likely:
-            return f'probably replaces "{self.before}"'
+            return f'{LIKELY} "{self.before}"'
         if self.after:
             return f"{self.before} → {self.after}"
         return f'no longer "{self.before}"' if self.outright else f'the opposite of "{self.before}"'

@@ -33,7 +33,7 @@ MAX_PASSAGES = 8
 """A note with more is a document."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 4
+DETECTOR = 5
 """Increment it when notes have to be compared again, because the detector judges them differently."""
 CLOCKS_DIFFER = timedelta(days=1)
 
@@ -92,7 +92,8 @@ class ConflictScan:
         found, seen = by_older.get(note_id), {note_id}
         while found and found.newer not in seen and (further := by_older.get(found.newer)):
             seen.add(found.newer)
-            found = replace(further, older=found.older, older_path=found.older_path, before=found.before)
+            why = further.why if found.is_certain else found.why
+            found = replace(further, older=found.older, older_path=found.older_path, before=found.before, why=why)
         return found
 
     def older_than(self, note_id: NoteId) -> Conflict | None:
@@ -105,8 +106,10 @@ class ConflictScan:
     def claims_of(self, path: NotePath) -> list[StatedClaim]:
         """What a note or log states; nothing for a document, or for what counts no more."""
         note = self._index.note(path)
-        if note is None or note.state is not NoteState.ACTIVE or path.startswith("@") or note.always_load:
-            return []  # what stands as an order is changed by a person alone
+        if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
+            return []
+        if path == MEMORY or note.always_load:
+            return []  # what every session starts with is changed by name alone
         passages = self._index.passages(path)
         groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]
         return [claim for entry, group in groups if (claim := _stated(entry, list(group)))]
@@ -175,7 +178,7 @@ class ConflictScan:
         if least is None:
             return {}
         known = self._nearest(newer.claim) if olders is None else olders
-        olders = [older for older in known if older.path != MEMORY and self._is_older(older, newer)]
+        olders = [older for older in known if self._is_older(older, newer)]
         might = [older for older in olders if may_be_replaced(older.claim, newer.claim)]
         if not might:
             return {}

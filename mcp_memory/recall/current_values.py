@@ -24,9 +24,9 @@ class CurrentValues:
     conflicts: ConflictScan
 
     async def replace_older(self, passages: Sequence[Passage], filters: Filters, query: str) -> list[Passage]:
-        """The passages in their order, each older statement replaced by the newest one that contradicts it; a query
-        that asks how it was before gets both. An older one stays where the newer one is of another project or from
-        after `filters.until`. Raises IndexUnavailable."""
+        """The passages in their order, each older statement replaced by the newest one that contradicts it. A query
+        that asks how it was before gets both, and so does any where the contradiction is only likely. An older one
+        stays where the newer one is of another project or from after `filters.until`. Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(passages)
         keeps_older = HISTORY.search(query) is not None
@@ -53,8 +53,10 @@ class CurrentValues:
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
-        if conflict and newest and keeps_older:
-            yield replace(passage, remark=f"outdated since {conflict.newer_at[:10]}, not confirmed: {conflict.newer}")
+        if conflict and newest and (keeps_older or not conflict.is_certain):
+            when = f"outdated since {conflict.newer_at[:10]}"
+            remark = f"{when if conflict.is_certain else f'perhaps {when}'}, not confirmed: {conflict.newer}"
+            yield replace(passage, remark=remark)
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)
             yield replace(one, remark=self._remark(older, one, filters)) if older else one
@@ -71,6 +73,8 @@ class CurrentValues:
     def _remark(self, conflict: Conflict, newer: Passage, filters: Filters) -> str:
         older = self.index.note(conflict.older_path)
         if older is None or (filters.private and filters.private.cover(older)):
+            return ""
+        if not conflict.is_certain:
             return ""
         by = f" by {newer.note.source}" if newer.note.source else ""
         return f"before: {conflict.before}, until {conflict.newer_at[:10]}{by}; not confirmed"
