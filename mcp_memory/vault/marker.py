@@ -39,7 +39,7 @@ Every note is a plain Markdown file. Open, edit, move, diff or sync them with wh
 the memory, and a change is searchable a moment after you save it.
 
 - `memory/YYYY-MM-DD.md` — the daily log, entries are only ever added
-- `MEMORY.md` — what every session should know; write it yourself
+- `MEMORY.md` — what every session should know; you and your agents write it
 - `notes/<kind>/` — one fact, decision, fix … a file
 - `topics/_fresh/` — new notes of no particular kind
 - `_always-load/` — standing orders, loaded into every session; only you write here

@@ -55,6 +55,8 @@ def test_an_edit_that_met_another_change_is_kept_and_can_be_repeated(served: Pla
     assert f"mcp-memory edit {note['id']} < {kept}" in met.err
     served.run("edit", note["id"], stdin=kept.read_bytes()).ok()
     assert file.read_text().endswith("The sluice is red.\n")
+    failed = with_editor(served, "exit 1").run("edit", note["id"])
+    assert (failed.code, "Nothing was changed" in failed.err) == (2, True)
     stale = served.run("edit", note["id"], "--expected", note["etag"], "--json", stdin=b"The sluice is blue.\n")
     assert (stale.code, stale.json["code"]) == (6, "precondition_failed")
     assert served.run("edit", note["id"], stdin=b" \n").code == 2

@@ -38,7 +38,11 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
     file = Path(mkdtemp(prefix="mcp-memory-edit-")) / PurePosixPath(before["path"]).name
     file.write_bytes(data if is_piped else before["text"].encode("utf-8", "surrogateescape"))
     if not is_piped:
-        click.edit(filename=str(file))
+        try:
+            click.edit(filename=str(file))
+        except click.ClickException as error:
+            what = f"{error.message} Nothing was changed; what you wrote is in {file}"
+            raise InvalidInput(what, hint="set VISUAL to your editor, or pipe the text in") from error
         data = file.read_bytes()
         expected = expected or before["etag"]
     text = data.decode("utf-8", "surrogateescape")
