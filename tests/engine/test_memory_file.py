@@ -81,8 +81,10 @@ async def test_an_entry_is_replaced_and_comes_back(world: World) -> None:
         assert memory(world) == CURATED.replace("Tabs, not spaces.", "Spaces, not tabs.")
         again = await engine.append("Spaces, not tabs.", kind="preference", supersedes=f"MEMORY.md{old}")
         assert (again.id, again.outcome) == (new.id, Outcome.DUPLICATE)
-        with pytest.raises(NotFound, match="no entry"):
+        with pytest.raises(NotFound, match=f"was replaced .*holds now is {new.id}"):
             await engine.append("Both.", supersedes=old)
+        with pytest.raises(NotFound, match="no entry"):
+            await engine.append("Both.", supersedes="MEMORY.md#00000000")
         lisbon = await engine.append("Ada works from Porto.", supersedes=ids["Ada works from Lisbon."])
         assert "\n\nAda works from Porto.\n\n" in memory(world), "a paragraph stays one"
         tools = await engine.append("Tools that we use:", supersedes=ids["Tools:"])

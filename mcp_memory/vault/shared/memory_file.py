@@ -69,7 +69,7 @@ class MemoryFile:
             if draft.replaces and not (old := find_entry(MEMORY, before, draft.replaces)):
                 kept = self._kept(draft.replaces)
                 if not (is_there and kept and kept.replaced_by == entry):
-                    raise NotFound(f"no entry {draft.replaces} in MEMORY.md", hint=SHOW_IDS)
+                    raise self._missing(before, draft.replaces)
             if is_there and (old is None or old.hash == entry):
                 outcome = Outcome.DUPLICATE
                 return before
@@ -115,7 +115,7 @@ class MemoryFile:
             if not isinstance(found, sections.CuratedEntry):
                 if file and entry in self._tombstones.entries(MEMORY):
                     return before
-                raise NotFound(f"no entry {entry} in MEMORY.md", hint=SHOW_IDS)
+                raise self._missing(before, entry)
             self._keep(before, found, by, reason)
             return before[: found.start] + before[found.end :]
 
@@ -168,6 +168,15 @@ class MemoryFile:
         why = f"replaced by {MEMORY}#{replaced_by}" if replaced_by else reason
         at = self._notes.clock().replace(microsecond=0)
         self._tombstones.keep_entry(Tombstone(MEMORY, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
+
+    def _missing(self, before: str, entry: str) -> NotFound:
+        """Names the entry that holds now, if this one was replaced."""
+        chain = [entry]
+        while (kept := self._kept(chain[-1])) and kept.replaced_by and kept.replaced_by not in chain:
+            chain.append(kept.replaced_by)
+        if len(chain) > 1 and find_entry(MEMORY, before, chain[-1]):
+            return NotFound(f"entry {entry} of MEMORY.md was replaced", hint=f"what holds now is {MEMORY}#{chain[-1]}")
+        return NotFound(f"no entry {entry} in MEMORY.md", hint=SHOW_IDS)
 
     def _kept(self, entry: str) -> KeptEntry | None:
         kept = self._tombstones.read_entry(MEMORY, entry).kept
