@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.conflicts.change_words import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
@@ -76,5 +77,6 @@ class CurrentValues:
             return ""
         if not conflict.is_certain:
             return ""
-        by = f" by {newer.note.source}" if newer.note.source else ""
-        return f"before: {conflict.before}, until {conflict.newer_at[:10]}{by}; not confirmed"
+        source = "the user" if newer.note.source == PERSON else newer.note.source
+        by = f" by {source}" if source else ""
+        return f"before: {conflict.before.rstrip('.')}, until {conflict.newer_at[:10]}{by}; not confirmed"

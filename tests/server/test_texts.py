@@ -80,3 +80,14 @@ def test_a_long_passage_is_cut_in_the_text_alone(both: Wire):
     assert hit["snippet"].endswith("and ends here.")
     assert len(result["content"][0]["text"]) < 1000
     assert result["content"][0]["text"].splitlines()[2].endswith(" …")
+
+
+def test_what_a_note_contradicts_is_named_and_replaced_by_text_alone(daemon: Running, both: Wire, reader: TextOnly):
+    service = f"gateway of {both.era}"
+    old = id_in(reader("memory_append", content=f"The {service} listens on port 8087.", kind="fact"))
+    new = f"The {service} listens on port 8090 now."
+    said = reader("memory_append", content=new, kind="fact").splitlines()[-1]
+    assert said.startswith(f"contradicts {old}: The {service} listens on port 8087. (8087 → 8090)")
+    assert said.endswith("if replaced, repeat with supersedes")
+    reader("memory_append", content=new, kind="fact", supersedes=old)
+    assert old not in reader("memory_search", query=f"{service} port", mode="keyword")

@@ -170,6 +170,7 @@ def _print_hit(hit: dict[str, Any]) -> None:
     heading = hit["heading"] or hit["title"]
     status = None if hit["status"] == "active" else hit["status"]
     status = f"{status} by {hit['superseded_by']}" if "superseded_by" in hit else status
+    status = f"contradicted by {hit['contradicted_by']}" if "contradicted_by" in hit else status
     facts = (None if heading == hit["snippet"].strip() else heading, hit["kind"], hit["date"], hit["id"], status)
     about = visible(" · ".join(fact for fact in facts if fact and fact != f"path:{hit['path']}"))
     if is_styled():
