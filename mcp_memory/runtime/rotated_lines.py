@@ -28,7 +28,8 @@ class RotatedLines:
 
     def append(self, facts: Facts) -> None:
         """Without those that are None. If the disk refuses, only the log says so."""
-        line = json.dumps({name: value for name, value in facts.items() if value is not None}, separators=(",", ":"))
+        known = {name: value for name, value in facts.items() if value is not None}
+        line = json.dumps(known, separators=(",", ":"), default=str)
         older, file = self._files
         with self._lock:
             try:

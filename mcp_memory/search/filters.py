@@ -72,7 +72,7 @@ def note_of(passage: Passage) -> NoteRecord:
     if not (entry := passage.chunk.entry):
         return passage.note
     note, labels = passage.note, logs.labels(passage.chunk.headings)
-    note = entry_record(note, entry) if "superseded" in note.meta else note
+    note = entry_record(note, entry) if {"superseded", "muted"} & note.meta.keys() else note
     own = {name: value for name in ("project", "source", "session") if (value := getattr(labels, name))}
     return replace(note, tags=labels.tags, **own)
 
