@@ -118,9 +118,9 @@ class Excerpt:
         facts = [self.about] if self.about else ["" if day in path else day, clock if timed else "", named(kind)]
         facts += [named(project) if project != self.asking else ""]
         facts += [f"until {note.expires_at.date().isoformat()}" if note.expires_at else ""]
-        facts += [f"({in_line(self.remark)})" if self.remark else ""]
         facts += [self.short_id if self.entry or not path else "", named(path)]
-        return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place())
+        remark = f" ({in_line(self.remark)})" if self.remark else ""
+        return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place()) + remark
 
     def _label(self, label: str, path: str) -> str:
         """A title or heading, unless the text or path repeats its words."""
