@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mcp_memory.conflicts.change_words import EVENT, OPPOSITES, SWITCHES, WEAK, Rejection, rejections, words_of_change
 from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
@@ -40,7 +41,7 @@ class Claim:
 
     @property
     def topic(self) -> frozenset[str]:
-        return frozenset(token.key for token in tokens(self.title))
+        return _topic(self.title)
 
     @property
     def terms(self) -> list[str]:
@@ -65,6 +66,11 @@ class Contradiction:
         if self.after:
             return f"{self.before} → {self.after}"
         return f'no longer "{self.before}"' if self.outright else f'the opposite of "{self.before}"'
+
+
+@lru_cache(maxsize=2048)
+def _topic(title: str) -> frozenset[str]:
+    return frozenset(token.key for token in tokens(title))
 
 
 def find_contradiction(older: Claim, newer: Claim) -> Contradiction | None:

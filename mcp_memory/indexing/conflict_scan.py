@@ -64,6 +64,9 @@ class ConflictScan:
         self._index, self._writer, self._clock = index, writer, clock
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
+        self._known_claims: dict[NotePath, list[StatedClaim]] = {}
+        self._known_likely: dict[NoteId, dict[NoteId, Contradiction]] = {}
+        """What was read and compared since notes last changed: near notes are near one another."""
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
         writer.listeners.append(self._notes_changed)
@@ -105,6 +108,14 @@ class ConflictScan:
 
     def claims_of(self, path: NotePath) -> list[StatedClaim]:
         """What a note or log states; nothing for a document, or for what counts no more."""
+        known = self._known_claims
+        if path not in known:
+            known[path] = self._read_claims(path)
+        return known[path]
+
+    # -- in threads --------------------------------------------------------------------------------------------
+
+    def _read_claims(self, path: NotePath) -> list[StatedClaim]:
         note = self._index.note(path)
         if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
             return []
@@ -114,10 +125,8 @@ class ConflictScan:
         groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]
         return [claim for entry, group in groups if (claim := _stated(entry, list(group)))]
 
-    # -- in threads --------------------------------------------------------------------------------------------
-
     def _notes_changed(self, _: Sequence[NotePath]) -> None:
-        self.is_due = True
+        self.is_due, self._known_claims, self._known_likely = True, {}, {}
 
     def _scan(self) -> bool:
         """Whether there is more to do."""
@@ -139,6 +148,8 @@ class ConflictScan:
         self._by_older = {conflict.older: conflict for conflict in self.open_conflicts}
         by_date_of_older = sorted(known, key=lambda conflict: dates.get(conflict.older, ""))
         self._by_newer = {conflict.newer: conflict for conflict in by_date_of_older}
+        if not todo:
+            self._known_claims, self._known_likely = {}, {}
         return bool(todo)
 
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
@@ -152,7 +163,7 @@ class ConflictScan:
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
             for newer in near:
                 if self._is_older(stated, newer):
-                    why = find_contradiction(stated.claim, newer.claim) or self._replaced(newer).get(stated.id)
+                    why = find_contradiction(stated.claim, newer.claim) or self._likely(newer).get(stated.id)
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:
                 at = self._date(newer).isoformat()
@@ -172,13 +183,19 @@ class ConflictScan:
         likely = {} if found else self._replaced(newer, olders)
         return found or [(older, likely[older.id]) for older in olders if older.id in likely]
 
-    def _replaced(self, newer: StatedClaim, olders: Sequence[StatedClaim] | None = None) -> dict[NoteId, Contradiction]:
+    def _likely(self, newer: StatedClaim) -> dict[NoteId, Contradiction]:
+        """As `_replaced`, of those near it."""
+        known = self._known_likely
+        if newer.id not in known:
+            olders = [older for older in self._nearest(newer.claim) if self._is_older(older, newer)]
+            known[newer.id] = self._replaced(newer, olders)
+        return known[newer.id]
+
+    def _replaced(self, newer: StatedClaim, olders: Sequence[StatedClaim]) -> dict[NoteId, Contradiction]:
         """The one that it probably replaces, by id; empty if it tells of no change."""
         least = least_share(newer.claim)
         if least is None:
             return {}
-        known = self._nearest(newer.claim) if olders is None else olders
-        olders = [older for older in known if self._is_older(older, newer)]
         might = [older for older in olders if may_be_replaced(older.claim, newer.claim)]
         if not might:
             return {}
