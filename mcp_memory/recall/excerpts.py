@@ -104,8 +104,8 @@ class Excerpt:
     def place(self) -> str:
         """The lines, behind a colon, and what they are about if that stands above them."""
         lines = f":{self.start_line}" if self.start_line == self.end_line else f":{self.start_line}-{self.end_line}"
-        above = self.headings[-1] if self.headings else self.note.title
-        return lines + self._label(logs.title_and_labels([above])[0] or above, self.path)
+        above = self.headings[-1] if self.headings else ""
+        return lines + self._label(logs.title_and_labels([above])[0] or above or self.note.title, self.path)
 
     def head(self, *, timed: bool) -> str:
         """What the text is from: date, kind, project and a short id; the path and lines if it isn't all of its note, or
@@ -123,10 +123,13 @@ class Excerpt:
         return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place()) + remark
 
     def _label(self, label: str, path: str) -> str:
-        """A title or heading, unless the text or path repeats its words."""
+        """A title or heading, unless the text or path repeats its words; half of a title's, since paths are made of
+        titles."""
         title = _ANCHOR.sub("", label)
-        known = content_words(f"{self.text} {path}")
-        return "" if content_words(title) <= known else f" {in_quotes(title[:MAX_LABEL_CHARS])}"
+        words = content_words(title)
+        new = words - content_words(f"{self.text} {path}")
+        is_known = 2 * len(new) <= len(words) if path and label == self.note.title else not new
+        return "" if is_known else f" {in_quotes(title[:MAX_LABEL_CHARS])}"
 
 
 def excerpt_of(passage: Passage, asking: str | None = None) -> Excerpt:

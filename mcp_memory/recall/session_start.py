@@ -23,7 +23,7 @@ CURATED_SHARE, STANDING_SHARES, LOG_SHARE, LATEST_SHARE = 0.4, (0.15, 0.2), 0.15
 """Of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the notes stored
 last. What a part leaves goes to the others."""
 
-MOST_STANDING, MOST_LATEST = 100, 5
+MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
 
 _WORD = re.compile(r"\w+")
 _TIME_AHEAD = re.compile(r"^[#>\s*+-]*[0-9]{1,2}:[0-9]{2}\b")
@@ -66,7 +66,7 @@ class SessionStart:
         days = (now.date() - timedelta(days=back) for back in range(self.log_days))
         parts: list[tuple[list[NotePath], float]] = [
             ([*own, MEMORY], CURATED_SHARE),
-            *((self._stored(wanted)[:MOST_STANDING], share) for wanted, share in standing),
+            *((self._stored(wanted), share) for wanted, share in standing),
             ([path for day in days for path in reversed(self.vault.logs_of(day))], LOG_SHARE),
             (self._stored(kinds)[:MOST_LATEST], LATEST_SHARE),
         ]
@@ -83,7 +83,9 @@ class SessionStart:
     def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
         """Notes of the managed folder, the newest first: a file from elsewhere must not speak to every session,
         whatever kind it claims to be."""
-        found = self.index.notes(replace(self.wanted, kinds=kinds, foreign=False), limit=10 * MOST_STANDING)
+        found = self.index.notes(
+            replace(self.wanted, kinds=kinds, foreign=False), limit=MOST_STANDING if kinds else MOST_READ
+        )
         below_home = self.vault.layout.below_home
         dated = [note for note in found if not note.is_log and (note.updated or note.created or kinds)]
         return [note.path for note in dated if below_home(note.path) is not None]

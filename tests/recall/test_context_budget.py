@@ -125,7 +125,7 @@ def test_neighbours_are_joined() -> None:
     passages = passages_of("a.md", text, config)
     assert len(passages) == 2
     assert told(*pack(passages[::-1], 9999)) == [
-        'fact a.md:1-4 "Title a.md":', ">first line", ">second line", ">", ">third line",
+        'fact a.md:1-4:', ">first line", ">second line", ">", ">third line",
     ]  # fmt: skip
     apart = passages_of("a.md", text.replace("\n\n", "\n- - -\n"), config)
     assert [each.start_line for each in pack(apart, 9999)] == [1, 4]
@@ -266,7 +266,9 @@ def test_the_time_is_told_where_two_are_of_a_day() -> None:
 
 def test_a_part_of_a_note_has_its_path_and_lines() -> None:
     part = replace(fact(), text="60 degrees")
-    assert told(part) == ['2026-11-20 notes/fact/tea.md:9 "Green tea": 60 degrees']
+    assert told(part) == ["2026-11-20 notes/fact/tea.md:9: 60 degrees"], "a path is made of its title"
+    other = replace(part, note=replace(part.note, title="Water for sencha"))
+    assert told(other) == ['2026-11-20 notes/fact/tea.md:9 "Water for sencha": 60 degrees']
     assert told(replace(part, headings=("Tea", "Green"))) == ['2026-11-20 notes/fact/tea.md:9 "Green": 60 degrees']
     loose = replace(part, note=replace(part.note, path=NotePath("my tea.md"), title="Tea"))
     assert told(loose) == ['2026-11-20 fact "my tea.md":9: 60 degrees'], "the title is in the path"
