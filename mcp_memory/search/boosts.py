@@ -45,8 +45,10 @@ class BoostWeights:
     """The question asks when, and the entry names a time: +1 point of reciprocal rank on logs."""
     question: float = -0.15
     """The entry is itself a question, so it hardly answers one. From 0 to -.25 each step gains tenths of a point."""
-    foreign: float = -0.1
-    """It was imported or is in a read-only source, so that one's own words come first where both fit."""
+    foreign: float = -0.3
+    """It was imported or is in a read-only source: own words come first where both fit. Of the evidence within 500
+    tokens on the developer's notes, .941, 200 imported documents leave .903 without it, .933 with it. Of 18 questions
+    about such documents 13 find theirs first, with -.1 15, with -.5 10; all among the first five."""
 
 
 @dataclass(frozen=True, slots=True)
