@@ -31,6 +31,8 @@ MAX_PARTNERS = 50
 """A changed note is compared again with so many of those that it contradicted, since they may not be near it."""
 MAX_PASSAGES = 8
 """A note with more is a document."""
+MOST_ENTRIES = 200
+"""Of a log, the latest, are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
 DETECTOR = 5
@@ -155,7 +157,7 @@ class ConflictScan:
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
         partners = [path_of for one in self.open_conflicts if (path_of := one.partner_of(path))][-MAX_PARTNERS:]
         known = [stated for partner in dict.fromkeys(partners) for stated in self.claims_of(partner)]
-        for stated in self.claims_of(path):
+        for stated in self.claims_of(path)[-MOST_ENTRIES:]:
             others = [*self._nearest(stated.claim), *known]
             ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
             others += [other for end, at in ends.items() for other in self.claims_of(at) if other.id == end]
@@ -172,10 +174,15 @@ class ConflictScan:
     def _nearest(self, claim: Claim) -> Iterator[StatedClaim]:
         filters = Filters(project=claim.project or None, now=self._clock())
         rows = self._index.lexical(claim.terms, NEAREST, filters, by="overlap")
-        near = self._index.get(rows.ids.tolist()).values()
-        wanted = {passage.shown_id for passage in near}
-        for path in dict.fromkeys(passage.note.path for passage in near):
-            yield from (stated for stated in self.claims_of(path) if stated.id in wanted)
+        near = [one for one in self._index.get(rows.ids.tolist()).values() if not one.note.path.startswith("@")]
+        yield from (
+            stated
+            for path in dict.fromkeys(one.note.path for one in near if not one.note.is_log)
+            for stated in self.claims_of(path)
+        )
+        # A day may have thousands of entries, so that a log isn't read for each that is found in it.
+        entries = {passage.shown_id: passage for passage in near if passage.note.is_log and passage.chunk.entry}
+        yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
 
     def _contradicted(self, newer: StatedClaim, near: Sequence[StatedClaim]) -> list[tuple[StatedClaim, Contradiction]]:
         olders = [older for older in near if self._is_older(older, newer)]
