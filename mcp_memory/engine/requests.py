@@ -1,10 +1,8 @@
 """Defines what can be asked of an engine: one frozen dataclass for each request; over 300 lines because all are here.
 
 The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ.
-This module is over 300 lines because it lists them all.
 The text in a field's annotation is what agents read about it; the server fills in what stands in braces. A field
-without one isn't offered to agents, and one marked `INTERNAL` isn't accepted from other processes. Over 300 lines
-because all requests stand here.
+without one isn't offered to agents, and one marked `INTERNAL` isn't accepted from other processes.
 """
 
 from __future__ import annotations
