@@ -66,7 +66,9 @@ class Eraser:
         """Raises as `plan`, and StorageFailed, or PreconditionFailed if another program writes to the file: then part
         of it may be done, and the same call does the rest."""
         planned = await self.plan(path, entry)
-        for file in await in_thread(lambda: self._erase(path, entry), what="erasing"):
+        erased = await in_thread(lambda: self._erase(path, entry), what="erasing")
+        await in_thread(lambda: self._index.put_conflicts(dict.fromkeys(erased), ()), what="cleaning the index")
+        for file in erased:
             if await in_thread(lambda file=file: self._vault.is_gone(file), deadline_s=30, what="looking at the file"):
                 await self._writer.remove_deleted(file)
             else:

@@ -62,7 +62,8 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
         near.extend(await parts.near_duplicates.find(draft.content, filters))
 
     async def find_contrary() -> None:
-        contrary.extend(await parts.near_duplicates.contradicted_by(_claim(draft), draft.created))
+        private = parts.config.recall.private_marks
+        contrary.extend(await parts.near_duplicates.contradicted_by(_claim(draft), draft.created, private))
 
     failed: McpMemoryError | None = None
     receipt = _UNKNOWN

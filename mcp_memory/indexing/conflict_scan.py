@@ -19,7 +19,7 @@ from mcp_memory.conflicts.replacement import least_share, may_be_replaced, repla
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage
+from mcp_memory.models import Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
@@ -84,10 +84,12 @@ class ConflictScan:
                 self.is_due = True
                 return
 
-    def contradicted_by(self, claim: Claim, when: datetime | None = None) -> list[tuple[StatedClaim, Contradiction]]:
-        """What a new statement contradicts, the latest first. Raises IndexUnavailable."""
+    def contradicted_by(
+        self, claim: Claim, when: datetime | None = None, private: PrivateMarks | None = None
+    ) -> list[tuple[StatedClaim, Contradiction]]:
+        """What a new statement contradicts, the latest first; none that these marks cover. Raises IndexUnavailable."""
         new = StatedClaim(NoteId(""), NotePath(""), claim, when or self._clock())
-        found = self._contradicted(new, list(self._nearest(claim)))
+        found = self._contradicted(new, list(self._nearest(claim, private)))
         ordered = sorted(found, key=lambda pair: self._date(pair[0]), reverse=True)
         return list({older.id: (older, why) for older, why in ordered}.values())
 
@@ -171,8 +173,8 @@ class ConflictScan:
                 at = self._date(newer).isoformat()
                 yield Conflict(older.id, newer.id, older.path, newer.path, at, why.before, why.after, why.why)
 
-    def _nearest(self, claim: Claim) -> Iterator[StatedClaim]:
-        filters = Filters(project=claim.project or None, now=self._clock())
+    def _nearest(self, claim: Claim, private: PrivateMarks | None = None) -> Iterator[StatedClaim]:
+        filters = Filters(project=claim.project or None, now=self._clock(), private=private)
         rows = self._index.lexical(claim.terms, NEAREST, filters, by="overlap")
         near = [one for one in self._index.get(rows.ids.tolist()).values() if not one.note.path.startswith("@")]
         yield from (

@@ -11,10 +11,13 @@ from mcp_memory.conflicts.change_words import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Filters, NotePath, Passage
+from mcp_memory.recall.excerpts import named
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import note_of
+from mcp_memory.search.filters import admits, note_of
 
 LOOK_S = 2.0
+UNDATED = "0001-01-01"
+"""The day of a note without a date, or with one in the future."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +75,13 @@ class CurrentValues:
         return (telling or found)[:1]
 
     def _remark(self, conflict: Conflict, newer: Passage, filters: Filters) -> str:
-        older = self.index.note(conflict.older_path)
-        if older is None or (filters.private and filters.private.cover(older)):
+        """Empty if the older one is not to be told: forgotten since, private, or muted."""
+        told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, until=None, foreign=None)
+        olders = (one for one in self.index.passages(conflict.older_path) if one.shown_id == conflict.older)
+        if not conflict.is_certain or not any(admits(told, older) for older in olders):
             return ""
-        if not conflict.is_certain:
-            return ""
+        day = conflict.newer_at[:10]
+        until = "" if day == UNDATED else f", until {day}"
         source = "the user" if newer.note.source == PERSON else newer.note.source
         by = f" by {source}" if source else ""
-        return f"before: {conflict.before.rstrip('.')}, until {conflict.newer_at[:10]}{by}; not confirmed"
+        return f"before: {named(conflict.before.rstrip('.'))}{until}{by}; not confirmed"

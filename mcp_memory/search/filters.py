@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
@@ -17,6 +17,8 @@ from mcp_memory.vault.succession.entry_marks import entry_record
 
 ANY_PROJECT = "*"
 MAX_LIMIT = 1000
+EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
+"""Of moments with one before them, in any time zone."""
 
 
 def filters_from(
@@ -55,7 +57,7 @@ def filters_from(
         project=None if project in (None, "", ANY_PROJECT) else one_line("project", project or ""),
         since=start,
         until=end,
-        now=None if include_archived else (end - timedelta(microseconds=1) if end else now),
+        now=None if include_archived else (max(end, EARLIEST) - timedelta(microseconds=1) if end else now),
     )
 
 

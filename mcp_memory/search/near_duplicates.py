@@ -11,7 +11,7 @@ from mcp_memory.conflicts.detector import Claim
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.models import Contradicted, Filters, Passage
+from mcp_memory.models import Contradicted, Filters, Passage, PrivateMarks
 from mcp_memory.runtime.threads import ThreadPool, place_of
 from mcp_memory.text.language.terms import content_words, overlap, terms
 
@@ -48,11 +48,14 @@ class NearDuplicates:
         head = text[:COMPARED_CHARS]
         return await self._run(lambda: self._look(head, filters))
 
-    async def contradicted_by(self, claim: Claim, when: datetime | None) -> list[Contradicted]:
-        """What the claim contradicts, the latest first; `when` it was made, if not now. Empty on failure."""
+    async def contradicted_by(
+        self, claim: Claim, when: datetime | None, private: PrivateMarks | None = None
+    ) -> list[Contradicted]:
+        """What the claim contradicts, the latest first, without private and muted notes; `when` it was made, if not
+        now. Empty on failure."""
 
         def look() -> list[Contradicted]:
-            found = self._conflicts.contradicted_by(claim, when)
+            found = self._conflicts.contradicted_by(claim, when, private)
             return [
                 Contradicted(old.id, " ".join(old.claim.text.split())[:SHOWN_CHARS], contradiction.why)
                 for old, contradiction in found

@@ -23,6 +23,8 @@ Place = tuple[NotePath, str | None]
 
 T = TypeVar("T")
 
+ULID_CHARS = 26
+
 _ENDING = re.compile("[0-9A-Za-z-]{6,}")
 """The end of an id, as answers name notes."""
 
@@ -42,7 +44,11 @@ class NoteLookup:
             return target
 
         def look() -> list[NoteId]:
-            return [named] if self._index.note_by_id(named) else self._index.find_ids(named)
+            found = self._index.find_ids(named)
+            if not self._index.note_by_id(named):
+                return found
+            # The whole id wins, unless it may be the end of one of ours, as answers show it.
+            return [named, *(other for other in found if len(other) == ULID_CHARS and other != named)]
 
         found = await in_thread(look, deadline_s=LOOK_S, what="looking for the note")
         if len(found) > 1:

@@ -133,7 +133,7 @@ async def test_an_entry_of_a_project_in_a_shared_log_replaces_that_projects_note
         assert [one.id for one in log.contradicts] == [old.id]
         await engine.perform("reconcile", {})
         told = await engine.recall("when does the nightly job of billing run?", project="shop")
-        assert "04:30" in told and "before: 02:00" in told and "runs at 02:00" not in told
+        assert "04:30" in told and 'before: "02:00"' in told and "runs at 02:00" not in told
 
 
 async def _opposed(world: World, engine: Engine) -> tuple[Receipt, Receipt]:
@@ -204,7 +204,7 @@ async def test_a_session_starts_with_the_newer_of_two_preferences(world: World) 
         assert new.contradicts
         await engine.perform("reconcile", {})
         told = await engine.recall()
-        assert told.count("installed with uv") == 1 and "Use pip" not in told.replace("before: Use pip", "")
+        assert told.count("installed with uv") == 1 and "Use pip" not in told.replace('before: "Use pip', "")
         assert "not confirmed" in told
 
 
@@ -228,3 +228,23 @@ async def test_an_import_of_the_own_export_contradicts_nothing_new(world: World)
         await engine.perform("reconcile", {})
         told = await engine.recall("which port does the billing gateway listen on?")
         assert OTHER_PORT in told and PORT not in told
+
+
+async def test_what_held_before_is_not_told_of_what_is_forgotten_private_or_muted(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append(PORT, kind="fact", project="shop")
+        world.later(hours=1)
+        await engine.append(OTHER_PORT, kind="fact", project="shop")
+        await engine.perform("reconcile", {})
+        question = "which port does the billing gateway listen on?"
+        assert "before: 8087" in await engine.recall(question, project="shop")
+        await engine.forget(old.id)
+        assert "8087" not in await engine.recall(question, project="shop"), "before any scan"
+
+
+async def test_a_receipt_names_no_private_note(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("The therapy session is on Tuesday at 17:30.", kind="fact", tags=["private"])
+        world.later(hours=1)
+        new = await engine.append("The therapy session is on Tuesday at 18:15 now.", kind="fact")
+        assert new.contradicts == ()

@@ -198,3 +198,25 @@ def test_an_added_entry_is_one_entry_and_all_else_stays(
     rest = after[: new.start] + after[new.end :]
     assert rest.split() == text.split() or rest.replace(f"## {section}", "").split() == text.split()
     assert ("\n" in after.replace("\r\n", "")) is ("\n" in text.replace("\r\n", "") or not is_dos or "\n" not in text)
+
+
+async def test_of_entries_that_say_the_same_none_is_taken_out(world: World) -> None:
+    text = "# Memory\n\n## Work\n- Ask before deploying\n\n## Shop\n- Ask before deploying\n"
+    world.write("MEMORY.md", text)
+    async with world.engine() as engine:
+        entry = sections.entries(text)[0].hash
+        for _ in range(2):
+            with pytest.raises(InvalidInput, match='"Work", "Shop"'):
+                await engine.forget(f"MEMORY.md#{entry}")
+        assert world.read("MEMORY.md").decode() == text
+
+
+async def test_a_status_of_the_persons_own_is_not_replaced_by_archiving(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("We deploy with Fly.", kind="fact")
+        text = world.read(note.path).decode().replace("kind: fact\n", "kind: fact\nstatus: in-progress # see board\n")
+        world.write(note.path, text)
+        await engine.perform("reconcile", {})
+        with pytest.raises(Refused, match="status of its own"):
+            await engine.forget(note.id, archive=True)
+        assert world.read(note.path).decode() == text

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused, StorageFailed
 from mcp_memory.models import Etag, Outcome
+from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.markdown import sections
 from mcp_memory.text.markdown.frontmatter import newline_of
 from mcp_memory.vault.draft import Draft, WriteResult, one_line
@@ -66,7 +67,7 @@ class MemoryFile:
         def changed(_: NoteFile | None, before: str) -> str:
             nonlocal outcome, is_announced
             is_there, old = find_entry(MEMORY, before, entry), None
-            if draft.replaces and not (old := find_entry(MEMORY, before, draft.replaces)):
+            if draft.replaces and not (old := _only_entry(before, draft.replaces)):
                 kept = self._kept(draft.replaces)
                 if not (is_there and kept and kept.replaced_by == entry):
                     raise self._missing(before, draft.replaces)
@@ -111,7 +112,7 @@ class MemoryFile:
         """Takes an entry out; its bytes are kept. Idempotent."""
 
         def changed(file: NoteFile | None, before: str) -> str:
-            found = find_entry(MEMORY, before, entry)
+            found = _only_entry(before, entry)
             if not isinstance(found, sections.CuratedEntry):
                 if file and entry in self._tombstones.entries(MEMORY):
                     return before
@@ -198,6 +199,16 @@ def _replaced(before: str, old: sections.CuratedEntry, text: str) -> str:
     whole = before[old.start : old.end]
     new = text.replace("\n", newline_of(before)) + whole[len(whole.rstrip()) :] if text else ""
     return before[: old.start] + new + before[old.end :]
+
+
+def _only_entry(text: str, entry: str) -> sections.CuratedEntry | None:
+    """Raises InvalidInput if several entries say the same, of which a call that is tried again would take the next."""
+    found = [one for one in entries_of(MEMORY, text) if one.hash == entry]
+    same = [one for one in found if isinstance(one, sections.CuratedEntry)]
+    if len(same) > 1:
+        places = ", ".join(in_quotes(one.section or OTHERS) for one in same)
+        raise InvalidInput(f"{len(same)} entries of MEMORY.md say this: {places}", hint="mcp-memory edit MEMORY.md")
+    return same[0] if same else None
 
 
 def _digest(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import cast
 
-from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed, StorageFailed
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import Etag, NoteId, NotePath, NoteState, Status
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import frontmatter, logs
@@ -116,6 +116,8 @@ class Retirement:
             status = frontmatter.parse(now.text).meta.get("status")
             if undo:
                 return _without_deletion(now) if status == Status.ARCHIVED else {}
+            if status is not None and status != Status.ACTIVE and now.record.state is not NoteState.ARCHIVED:
+                raise Refused(f"{file.record.path} has a status of its own", hint="change it with mcp-memory edit")
             return {} if now.record.state is NoteState.ARCHIVED else {"status": Status.ARCHIVED.value}
 
         return self._patch(file.record.path, marks)
