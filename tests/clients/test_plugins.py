@@ -133,6 +133,8 @@ def _script(machine: Machine, text: str) -> Path:
 
 def test_what_the_plugin_tells_openclaw(served: Machine, told: str) -> None:
     served.mcp_memory("append", "-k", "fact", "The sluice of Rya opens at six.")
+    for color in ("green", "blue", "red", "white", "black"):  # the last notes, which every session starts with
+        served.mcp_memory("append", "-k", "fact", f"One barge is {color}.")
     seen = in_gateway(served, "mcp-memory hook EVENT --client openclaw", "When does the sluice of Rya open?")
     first, second = seen["turns"]
     assert told in first["appendSystemContext"] == second["appendSystemContext"], "a prompt cache holds"

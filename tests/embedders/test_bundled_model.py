@@ -28,7 +28,8 @@ def original() -> Path:
 
 
 def test_it_computes_with_integers(model_cache: Path, minilm: Embedder) -> None:
-    (manifest,) = (json.loads(file.read_text()) for file in model_cache.glob("models/*/manifest.json"))
+    manifests = [json.loads(file.read_text()) for file in model_cache.glob("models/*/manifest.json")]
+    (manifest,) = (known for known in manifests if minilm.fingerprint.split("@")[1].startswith(known["revision"][:12]))
     assert (manifest["engine"], manifest["precision"], manifest["pooling"]) == ("onnx", "int8", "mean")
     assert manifest["mean_cosine"] >= 0.98 and "torch" not in manifest["versions"]
 
