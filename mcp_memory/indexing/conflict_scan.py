@@ -25,7 +25,7 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import entry_record
 
-NEAREST = 12
+NEAREST = 6
 """How many passages each statement is compared with: those that share the most words."""
 MAX_PARTNERS = 50
 """A changed note is compared again with so many of those that it contradicted, since they may not be near it."""
