@@ -25,8 +25,8 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import entry_record
 
-NEAREST = 6
-"""How many passages each statement is compared with: those that share the most words."""
+NEAREST, NEAREST_OF_NEW = 12, 6
+"""How many passages each statement is compared with: those that share the most words; a new one while a caller waits."""
 MAX_PARTNERS = 50
 """A changed note is compared again with so many of those that it contradicted, since they may not be near it."""
 MAX_PASSAGES = 8
@@ -89,7 +89,7 @@ class ConflictScan:
     ) -> list[tuple[StatedClaim, Contradiction]]:
         """What a new statement contradicts, the latest first; none that these marks cover. Raises IndexUnavailable."""
         new = StatedClaim(NoteId(""), NotePath(""), claim, when or self._clock())
-        found = self._contradicted(new, list(self._nearest(claim, private)))
+        found = self._contradicted(new, list(self._nearest(claim, private, NEAREST_OF_NEW)))
         ordered = sorted(found, key=lambda pair: self._date(pair[0]), reverse=True)
         return list({older.id: (older, why) for older, why in ordered}.values())
 
@@ -173,9 +173,9 @@ class ConflictScan:
                 at = self._date(newer).isoformat()
                 yield Conflict(older.id, newer.id, older.path, newer.path, at, why.before, why.after, why.why)
 
-    def _nearest(self, claim: Claim, private: PrivateMarks | None = None) -> Iterator[StatedClaim]:
+    def _nearest(self, claim: Claim, private: PrivateMarks | None = None, most: int = NEAREST) -> Iterator[StatedClaim]:
         filters = Filters(project=claim.project or None, now=self._clock(), private=private)
-        rows = self._index.lexical(claim.terms, NEAREST, filters, by="overlap")
+        rows = self._index.lexical(claim.terms, most, filters, by="overlap")
         near = [one for one in self._index.get(rows.ids.tolist()).values() if not one.note.path.startswith("@")]
         yield from (
             stated
