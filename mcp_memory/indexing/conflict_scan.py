@@ -26,7 +26,7 @@ from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import entry_record
 
 NEAREST, NEAREST_OF_NEW = 12, 6
-"""How many passages a statement is compared with, those that share the most words; and a new one, whose caller waits."""
+"""With how many passages, those that share the most words, a statement is compared; a new one, while a caller waits."""
 MAX_PARTNERS = 50
 """A changed note is compared again with so many of those that it contradicted, since they may not be near it."""
 MAX_PASSAGES = 8
