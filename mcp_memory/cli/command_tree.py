@@ -24,7 +24,8 @@ _EXIT: tuple[tuple[type[McpMemoryError], int], ...] = (
 
 
 class Commands(click.Group):
-    """Lists commands in the order a newcomer needs them, and imports a command's module when it runs."""
+    """Lists commands under headings, and imports a command's module when it runs. cloup and rich-click have headings,
+    too, but need each command's object first."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return list(COMMANDS)
@@ -43,56 +44,79 @@ class Commands(click.Group):
         command: click.Command = getattr(importlib.import_module(f"mcp_memory.cli.{module}"), name)
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- likewise
+        """Without importing a command, which click would do for each line."""
+        width = max(map(len, COMMANDS))
+        for heading, group in _GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), about) for name, (_, about) in group.items()])
 
-COMMANDS = {
-    "start": "daemon.running:start",
-    "status": "daemon.running:status",
-    "stop": "daemon.running:stop",
-    "restart": "daemon.running:restart",
-    "serve": "daemon.running:serve",
-    "install": "clients.installing:install",
-    "uninstall": "daemon.uninstall:uninstall",
-    "doctor": "daemon.doctor:doctor",
-    "search": "notes.notes:search",
-    "recall": "notes.notes:recall",
-    "append": "notes.notes:append",
-    "edit": "notes.editing:edit",
-    "archive": "notes.editing:archive",
-    "forget": "notes.forgotten:forget",
-    "restore": "notes.forgotten:restore",
-    "list": "notes.forgotten:list_",
-    "erase": "notes.forgotten:erase",
-    "changes": "notes.changes:changes",
-    "undo": "notes.changes:undo",
-    "show": "topics.topics:show",
-    "review": "sessions.review:review",
-    "conflicts": "notes.conflicts:conflicts",
-    "extract": "sessions.extraction:extract",
-    "audit": "sessions.extraction:audit",
-    "capture": "sessions.capturing:capture",
-    "tree": "topics.topics:tree",
-    "compact": "topics.topics:compact",
-    "share": "transfer.sharing:share",
-    "import": "transfer.importing:import_",
-    "export": "transfer.exporting:export",
-    "log": "notes.notes:log",
-    "recover": "daemon.doctor:recover",
-    "adopt": "daemon.admin:adopt",
-    "reindex": "daemon.admin:reindex",
-    "why": "sessions.why:why",
-    "mute": "sessions.why:mute",
-    "hooks": "clients.hooks:hooks",
-    "config": "daemon.admin:config",
-    "service": "daemon.service:service",
-    "plugin": "clients.plugin:plugin",
-    "token": "daemon.admin:token",
-    "headers": "clients.hooks:headers",
-    "stdio": "clients.hooks:stdio",
-    "hook": "clients.hooks:hook",
-    "eval": "evaluation.evaluate:evaluate",
-    "calibrate": "evaluation.calibrate:calibrate",
-    "help": "help:help_",
+
+_GROUPS = {
+    "Everyday": {
+        "start": ("daemon.running:start", "Start the daemon in the background, or say where it runs"),
+        "append": ("notes.notes:append", "Store a note"),
+        "search": ("notes.notes:search", "Find notes by what they say"),
+        "recall": ("notes.notes:recall", "Read what an agent is told for a question"),
+        "show": ("topics.topics:show", "Print one note, and the topic it is filed under"),
+        "edit": ("notes.editing:edit", "Change a note in your editor, or from standard input"),
+        "forget": ("notes.forgotten:forget", "Hide a note from every answer; its file stays"),
+        "restore": ("notes.forgotten:restore", "Bring back what was forgotten"),
+        "list": ("notes.forgotten:list_", "List what was forgotten"),
+        "changes": ("notes.changes:changes", "List what was stored, edited, forgotten: when, and by whom"),
+        "undo": ("notes.changes:undo", "Take a change back"),
+        "status": ("daemon.running:status", "Show whether the daemon runs, and the state of its index"),
+        "doctor": ("daemon.doctor:doctor", "List problems, each with a remedy"),
+        "help": ("help:help_", "Show a page of the guide, or how a command is used"),
+    },
+    "Sessions": {
+        "review": ("sessions.review:review", "Decide on statements found in sessions, with one key each"),
+        "capture": ("sessions.capturing:capture", "Make past sessions of agents searchable"),
+        "extract": ("sessions.extraction:extract", "Store what is worth remembering in a transcript"),
+        "audit": ("sessions.extraction:audit", "List what of a transcript is missing from memory"),
+        "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),
+        "mute": ("sessions.why:mute", "Keep a note from being given to agents unasked"),
+        "hooks": ("clients.hooks:hooks", "Report what the hooks gave to agents, and what failed"),
+    },
+    "Topics": {
+        "tree": ("topics.topics:tree", "Draw the topics, and the notes that wait to be filed"),
+        "compact": ("topics.topics:compact", "File fresh notes under topics now"),
+        "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
+        "archive": ("notes.editing:archive", "Retire a note: only search --archived finds it"),
+    },
+    "Files and backup": {
+        "import": ("transfer.importing:import_", "Import another program's notes, or an export"),
+        "export": ("transfer.exporting:export", "Write all notes to one file"),
+        "share": ("transfer.sharing:share", "Copy a topic to a folder, for other people"),
+        "log": ("notes.notes:log", "Show a note's history in the vault's git repository"),
+        "adopt": ("daemon.admin:adopt", "Let agents change notes that they did not write"),
+        "recover": ("daemon.doctor:recover", "Add back log entries that another program's save removed"),
+        "erase": ("notes.forgotten:erase", "Delete a note and all traces of it for good"),
+    },
+    "Clients": {
+        "install": ("clients.installing:install", "Connect Claude Code, Codex or OpenClaw"),
+        "uninstall": ("daemon.uninstall:uninstall", "Disconnect a client, or remove all but the vault"),
+        "plugin": ("clients.plugin:plugin", "Show or write the plugin for the clients' marketplaces"),
+        "token": ("daemon.admin:token", "Print, renew or revoke a client's token"),
+        "headers": ("clients.hooks:headers", "Print a client's HTTP headers, for its headers helper"),
+        "stdio": ("clients.hooks:stdio", "Serve a client that only speaks stdio"),
+        "hook": ("clients.hooks:hook", "What clients run for each prompt and session"),
+    },
+    "Advanced": {
+        "stop": ("daemon.running:stop", "Stop the daemon"),
+        "restart": ("daemon.running:restart", "Restart the daemon with the current configuration"),
+        "serve": ("daemon.running:serve", "Serve the vault in the foreground"),
+        "service": ("daemon.service:service", "Have systemd start the daemon at login"),
+        "config": ("daemon.admin:config", "Show the configuration, and where it is"),
+        "reindex": ("daemon.admin:reindex", "Read every file again, and index those that differ"),
+        "eval": ("evaluation.evaluate:evaluate", "Measure how well search finds what it should"),
+        "calibrate": ("evaluation.calibrate:calibrate", "Fit the confidence of answers to your model"),
+    },
 }
+"""Each command by its heading: where it is, and what it does in at most 64 characters, so that a line of help holds it.
+"""
+
+COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
 _SYNONYMS = {
     "get": "show", "read": "show", "cat": "show", "view": "show", "open": "show", "find": "search", "query": "search",

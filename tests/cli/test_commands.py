@@ -30,6 +30,18 @@ def test_help_says_what_it_does_and_shows_an_example(command: list[str]):
     assert "--config" in more
 
 
+@pytest.mark.parametrize("group", ["", "config", "service", "hooks"])
+def test_each_command_has_one_line_that_is_not_cut(group: str):
+    shown = CliRunner().invoke(commands, [*group.split(), "--help"], terminal_width=80).output.splitlines()
+    assert [line for line in shown[1:] if "..." in line or len(line) > 80] == []
+    if not group:
+        headings = [line for line in shown[1:] if line and not line.startswith(" ")]
+        assert headings[1:] == ["Everyday:", "Sessions:", "Topics:", "Files and backup:", "Clients:", "Advanced:"]
+        first = shown.index("Everyday:")
+        listed = [line.split()[0] for line in shown[first:] if line.startswith("  ")]
+        assert listed == list(COMMANDS), "one line each, none that goes on in a second"
+
+
 def test_the_program_itself(place: Place):
     bare = place.run()
     assert bare.code == 2

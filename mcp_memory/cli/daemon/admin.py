@@ -82,7 +82,7 @@ def config_file(cli: CommandContext) -> None:
     cli.show({"file": file}, [file])
 
 
-@config.command("show")
+@config.command("show", short_help="Print the effective settings, and those not loaded yet.")
 @command_options
 def config_show(cli: CommandContext) -> None:
     """Print the effective settings from defaults, file, environment and flags. Settings that the running daemon has not

@@ -56,7 +56,7 @@ def service() -> None:
     """
 
 
-@service.command("install")
+@service.command("install", short_help="Write and enable the unit, and let systemd run the daemon.")
 @click.option("--dry-run", is_flag=True, help="Only show the unit.")
 @command_options
 def install(cli: CommandContext, dry_run: bool) -> None:
