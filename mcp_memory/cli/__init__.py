@@ -38,10 +38,10 @@ def main() -> int:
 
 
 def _leave_threads(code: int) -> None:
-    """End now if a thread hangs on a dead disk or in a model that compiles: Python would wait for it forever."""
+    """End now if a thread hangs on a dead disk or is loading a model: Python would wait for it, or abort."""
     import threading
 
-    if all(thread.daemon or thread is threading.main_thread() for thread in threading.enumerate()):
+    if threading.active_count() == 1:
         return
     sys.stdout.flush()
     sys.stderr.flush()

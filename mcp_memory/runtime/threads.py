@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
 import threading
 import traceback
 from collections.abc import Callable
@@ -19,6 +20,18 @@ T = TypeVar("T")
 
 LOOK_DEADLINE_S = 30.0  # for a read that someone waits for
 LONG_S = 120.0  # for work on a whole vault or index
+EXIT_S = 10.0  # for abandoned work when the program ends; the bundled model loads in 0.5 s
+
+_under_way = set["_Place"]()
+_ended = threading.Condition()
+
+
+@atexit.register
+def _wait_for_work() -> None:
+    """Python 3.11 to 3.13 end a thread by unwinding its stack, which in C++ code, such as a model that is being loaded,
+    aborts the program."""
+    with _ended:
+        _ended.wait_for(lambda: not _under_way, EXIT_S)
 
 
 async def in_thread(
@@ -88,9 +101,13 @@ class _Place:
             if self._left:
                 raise RuntimeError("the caller no longer waits")
             self._busy = True
+        _under_way.add(self)
         try:
             return work()
         finally:
+            with _ended:
+                _under_way.discard(self)
+                _ended.notify_all()
             with self._lock:
                 self._busy = False
                 if self._left:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 import anyio
@@ -64,3 +66,36 @@ async def test_waiting_for_a_turn_counts() -> None:
         with pytest.raises(DeadlineExceeded, match="the second"):
             await crew.run(lambda: None, what="the second", deadline_s=0.05)
         end.set()
+
+
+ABANDONS = """
+import os
+from anyio.from_thread import start_blocking_portal
+from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.runtime.threads import in_thread
+
+def work():
+    os.read(0, 1)
+    os.write(1, b"done")
+
+async def ask():
+    await in_thread(work, what="the work", deadline_s=0.1)
+
+with start_blocking_portal() as portal:
+    try:
+        portal.call(ask)
+    except DeadlineExceeded:
+        os.write(1, b"late ")
+"""
+
+
+def test_a_program_that_ends_waits_for_work_that_it_abandoned() -> None:
+    """Otherwise Python unwinds the thread, and C++ code in it aborts the program."""
+    with subprocess.Popen([sys.executable, "-c", ABANDONS], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdin and program.stdout
+        assert program.stdout.read(5) == b"late "
+        with pytest.raises(subprocess.TimeoutExpired):
+            program.wait(0.5)
+        program.stdin.write(b"x")
+        program.stdin.close()
+        assert (program.stdout.read(), program.wait(30)) == (b"done", 0)
