@@ -7,13 +7,13 @@ runs) must not be taken for one. `tests/eval/contradictions` has the figures.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mcp_memory.conflicts.change_words import EVENT, OPPOSITES, SWITCHES, WEAK, Rejection, rejections, words_of_change
+from mcp_memory.conflicts.change_words import EVENT, OPPOSITES, SWITCHES, WEAK, Rejection
 from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
-from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, tokens
+from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
 from mcp_memory.models import LIKELY
 from mcp_memory.text.language.terms import terms
 
@@ -91,11 +91,12 @@ class _Pair:
         self._all_new = newer.topic.union(*(sentence.keys for sentence in self._after))
         self._brief = len(self._before) <= 2 and len(self._after) <= 3
         """Neither says much else, so that one word in common is a subject."""
+        self._new_to_leads: dict[str, bool] = {}
 
     def rejected_value(self) -> Contradiction | None:
         """The newer statement says that what the older one says holds no more."""
         for new in self._after:
-            for rejection in rejections(new.text):
+            for rejection in new.rejections:
                 gone = new.between(rejection.start, rejection.end)[:5]
                 for old in self._before:
                     if found := self._rejected(old, new, rejection, gone) if gone and not old.is_title else None:
@@ -139,7 +140,7 @@ class _Pair:
             for new in self._after:
                 if not old.tokens or not new.tokens or self._apart(old, new):
                     continue
-                signs = words_of_change(new.text) - (words_of_change(old.text) - WEAK)
+                signs = new.signs - (old.signs - WEAK)
                 found = self._changed(old, new, signs) if signs and self._one_subject(old, new) else None
                 if found or (not needs_sign and (found := _same_form(old, new))):
                     return found
@@ -149,18 +150,22 @@ class _Pair:
         """Whether the first word of each is unknown to the other."""
         if not new.lead:  # `we moved it from 8087 to 8090`
             return False
-        return not common_keys({old.lead}, self._all_new) and not common_keys({new.lead}, old.keys | self._older.topic)
+        if old.lead not in self._new_to_leads:
+            self._new_to_leads[old.lead] = not common_keys({old.lead}, self._all_new)
+        return self._new_to_leads[old.lead] and not common_keys({new.lead}, old.keys | self._older.topic)
 
     def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         """Whether they are about two places, months, numbers (`Sprint 14`, `Sprint 15`) or other subjects."""
         if old.environments != new.environments or (old.months and new.months and not old.months & new.months):
+            return True
+        if self._two_subjects(old, new):
             return True
         if any((old.words & group) - new.words and (new.words & group) - old.words for group in OPPOSITES):
             return True
         if numbers_differ(old, new):
             return True
         is_past = self._older.kind == "log" and EVENT.match(old.text)
-        return bool(is_past) or self._two_subjects(old, new)
+        return bool(is_past)
 
     def _one_subject(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         said = {token.key for token in old.main if not token.is_value or token.type == "name"}
@@ -171,7 +176,7 @@ class _Pair:
         heads = any(head and _covers(known, head) for head, known in ((old.head, known), (new.head, old_known)))
         return heads and not is_modified(old, new)
 
-    def _changed(self, old: ParsedSentence, new: ParsedSentence, signs: set[str]) -> Contradiction | None:
+    def _changed(self, old: ParsedSentence, new: ParsedSentence, signs: Set[str]) -> Contradiction | None:
         is_log = self._older.kind == self._newer.kind == "log"  # which has a history of measurements
         types = (MEASURED - COUNTED if is_log else MEASURED) | {"date"}
         renamed = old.names - new.keys and new.names - old.keys
@@ -245,7 +250,7 @@ def is_modified(old: ParsedSentence, new: ParsedSentence) -> bool:
     """Whether a word that both have follows another word in each: `audit logs` and `access logs`."""
     return any(
         not (token.is_value or other.is_value)
-        and _same(token.key, other.key)
+        and is_same(token.key, other.key)
         and token.start - one.end <= 1
         and other.start - two.end <= 1
         and one.key not in new.keys
@@ -262,7 +267,9 @@ def _in_two_places(old: ParsedSentence, new: ParsedSentence) -> bool:
 
 
 def _is_among(token: Token, found: Sequence[Token]) -> bool:
-    return any(_same(token.key, one.key) or (one.type == "number" and token.key.split()[0] == one.key) for one in found)
+    return any(
+        is_same(token.key, one.key) or (one.type == "number" and token.key.split()[0] == one.key) for one in found
+    )
 
 
 def _first(found: Sequence[Token]) -> str:
@@ -279,15 +286,3 @@ def clipped(text: str) -> str:
 
 def _covers(known: Collection[str], wanted: Collection[str]) -> bool:
     return len(common_keys(wanted, known)) >= MIN_COVERED * len(wanted)
-
-
-def common_keys(some: Collection[str], known: Collection[str]) -> set[str]:
-    return {key for key in some if key in known or any(_same(key, other) for other in known)}
-
-
-def _same(one: str, other: str) -> bool:
-    """Also `deploy` and `deployment`."""
-    if one == other:
-        return True
-    short, long = (one, other) if len(one) < len(other) else (other, one)
-    return len(short) >= 5 and len(long) - len(short) <= 5 and short.isalpha() and long.startswith(short)

@@ -16,11 +16,11 @@ from mcp_memory.conflicts.detector import (
     Claim,
     Contradiction,
     clipped,
-    common_keys,
     is_modified,
     numbers_differ,
 )
 from mcp_memory.conflicts.sentence import parse_statement
+from mcp_memory.conflicts.values import common_keys
 
 STRONG, FAINT = 0.2, 0.3
 """The least share of their words, by weight, for words of change such as `moved`, and for one as weak as `now`."""

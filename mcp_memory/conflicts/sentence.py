@@ -16,8 +16,10 @@ from mcp_memory.conflicts.change_words import (
     PARTICIPLE,
     STATES,
     TURNED_DOWN,
+    Rejection,
     rejections,
     when_spans,
+    words_of_change,
 )
 from mcp_memory.conflicts.values import MEASURED, Token, tokens
 from mcp_memory.text.language.sentences import sentences
@@ -30,7 +32,8 @@ MAX_CHARS, MAX_SENTENCES = 1200, 8
 class ParsedSentence:
     """`keys` are those of its tokens; `head` of those before the verb or the first preposition; `lead` is the first
     that is no verb of change; `words` are all words as written, in lower case; `main` is what stands before
-    the reasons."""
+    the reasons; `months` are those that it is about. A statement is parsed once and compared often, so that all of
+    this is kept."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -39,20 +42,12 @@ class ParsedSentence:
     head: frozenset[str]
     words: frozenset[str]
     lead: str
+    names: frozenset[str]
+    environments: frozenset[str]
+    months: frozenset[str]
+    signs: frozenset[str]
+    rejections: tuple[Rejection, ...]
     is_title: bool = False
-
-    @property
-    def environments(self) -> set[str]:
-        return {ENVIRONMENTS[word] for word in self.words if word in ENVIRONMENTS}
-
-    @property
-    def months(self) -> set[str]:
-        """Those that it is about."""
-        return {token.key for token in self.stated(self.tokens) if token.type == "month"}
-
-    @property
-    def names(self) -> set[str]:
-        return {token.key for token in self.tokens if token.type == "name"}
 
     @property
     def is_event(self) -> bool:
@@ -61,8 +56,7 @@ class ParsedSentence:
 
     def stated(self, found: tuple[Token, ...]) -> list[Token]:
         """Without the dates from which it holds."""
-        spans = when_spans(self.text)
-        return [token for token in found if not any(start <= token.start < end for start, end in spans)]
+        return _stated(self.text, found)
 
     def says(self, value: Token) -> bool:
         """Whether a value is what it says, not what it is about: `Table 4 seats six`."""
@@ -76,9 +70,7 @@ class ParsedSentence:
 
     def rejects(self, keys: set[str]) -> bool:
         return any(
-            token.key in keys
-            for rejection in rejections(self.text)
-            for token in self.between(rejection.start, rejection.end)
+            token.key in keys for rejection in self.rejections for token in self.between(rejection.start, rejection.end)
         )
 
     def rest_of_clause(self, start: int) -> set[str]:
@@ -100,6 +92,11 @@ def parse_statement(text: str, title: str) -> tuple[ParsedSentence, ...]:
     return tuple(map(_sentence, found))
 
 
+def _stated(text: str, found: tuple[Token, ...]) -> list[Token]:
+    spans = when_spans(text)
+    return [token for token in found if not any(start <= token.start < end for start, end in spans)]
+
+
 def _sentence(text: str) -> ParsedSentence:
     found = tokens(text)
     words = [token for token in found if token.type not in MEASURED]
@@ -107,12 +104,19 @@ def _sentence(text: str) -> ParsedSentence:
     head = [token for token in words if head_end and token.end <= head_end.start()] or words[:2]
     clauses = [end.start() for end in CLAUSE.finditer(text) if not end[0].startswith(":")]
     mains = [tuple(token for token in found if token.end <= end) for end in clauses]
+    all_words = frozenset(re.findall(r"[^\W_]+", text.lower()))
+    months = any(token.type == "month" for token in found)
     return ParsedSentence(
         text,
         found,
         next((main for main in mains if len(main) > 1), found),
         frozenset(token.key for token in found),
         frozenset(token.key for token in head),
-        frozenset(re.findall(r"[^\W_]+", text.lower())),
+        all_words,
         next((token.key for token in words if not CHANGE_VERB.match(token.text)), ""),
+        frozenset(token.key for token in found if token.type == "name"),
+        frozenset(ENVIRONMENTS[word] for word in all_words & ENVIRONMENTS.keys()),
+        frozenset(token.key for token in (_stated(text, found) if months else ()) if token.type == "month"),
+        frozenset(words_of_change(text)),
+        tuple(rejections(text)),
     )

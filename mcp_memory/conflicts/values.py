@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
 from mcp_memory.conflicts.change_words import EMPTY, MONTHS, NUMBERS, TITLES, UNITS, WEEKDAYS, normal
@@ -11,6 +11,8 @@ from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import function_words
 
 COUNTED = frozenset({"number", "duration", "size", "money", "percent", "speed", "weight", "length"})
+STEM = 5
+"""The fewest letters of a word of which another is a form."""
 MEASURED = COUNTED | {"time", "weekday", "ordinal", "version"}
 
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -154,3 +156,19 @@ def _value(kind: str, match: re.Match[str]) -> Token:
 
 def _plain_number(text: str) -> str:
     return text.replace(",", "") if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", text) else text.replace(",", ".")
+
+
+def common_keys(some: Collection[str], known: Collection[str]) -> set[str]:
+    found = {key for key in some if key in known}
+    if len(found) < len(some) and (stems := {other[:STEM] for other in known if len(other) >= STEM}):
+        rest = (key for key in some if key[:STEM] in stems and key not in found)
+        found |= {key for key in rest if any(is_same(key, other) for other in known)}
+    return found
+
+
+def is_same(one: str, other: str) -> bool:
+    """Also `deploy` and `deployment`."""
+    if one == other:
+        return True
+    short, long = (one, other) if len(one) < len(other) else (other, one)
+    return len(short) >= STEM and len(long) - len(short) <= 5 and short.isalpha() and long.startswith(short)
