@@ -148,7 +148,7 @@ def require_extra(name: str) -> None:
     if importlib.util.find_spec("sentence_transformers") is None:
         raise EmbedderUnavailable(
             f"{name} needs sentence-transformers, which is not installed",
-            hint="pip install 'mcp-memory[models]', or leave embedder.model empty for the bundled model",
+            hint="pip install 'mcp-memory-vault[models]', or leave embedder.model empty for the bundled model",
         )
 
 

@@ -6,7 +6,7 @@ import json
 import queue
 import subprocess
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -78,10 +78,12 @@ class Shim:
 
 
 @contextmanager
-def shim(place: Place, *arguments: str, client: str = "old-client", **more: str) -> Iterator[Shim]:
-    """Killed when the block ends, unless it has ended by then."""
+def shim(
+    place: Place, *arguments: str, client: str = "old-client", program: Sequence[str] = (), **more: str
+) -> Iterator[Shim]:
+    """`mcp-memory stdio`, or a program that becomes it; killed when the block ends, unless it has ended by then."""
     process = subprocess.Popen(
-        place.command("stdio", "--client", client, *arguments),
+        [*(program or place.command("stdio")), "--client", client, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**place.environ, **more},

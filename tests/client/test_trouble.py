@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+import sys
 from typing import Any
 
 import psutil
@@ -17,7 +18,7 @@ from mcp_memory.client.connection import Address
 from mcp_memory.client.connection_pool import ConnectionPool
 from tests.client.peer import Peer, Said, peer, result
 from tests.client.shim import HELLO, shim
-from tests.daemon.place import Place, end, eventually
+from tests.daemon.place import CHECKOUT, Place, end, eventually
 from tests.support.impostor import REPLIES, impostor
 
 SEARCH = {"name": "memory_search", "arguments": {"query": "x"}}
@@ -31,6 +32,22 @@ def test_no_daemon_where_none_has_ever_been(place: Place):
         assert client.ask("tools/call", SEARCH, number="2")["error"]["data"]["code"] == "not_running"
         assert client.end() == 0
     assert not place.state.lock.exists(), "none was started"
+
+
+def test_the_bundle_of_an_app_makes_the_vault(place: Place):
+    """Nobody has a terminal open who installs a bundle: `--create` is `mcp-memory start`."""
+    folder = place.root / "notes"
+    program = (sys.executable, str(CHECKOUT / "configs/mcpb/server.py"))
+    chosen = Place(place.root, place.models, {"MCP_MEMORY_VAULT": str(folder)})
+    try:
+        with shim(place, "--vault", str(folder), client="desktop", program=program) as client:
+            assert "result" in client.ask("initialize", HELLO)
+            stored = client.tool("memory_append", {"content": "The bundle works.", "kind": "fact"}, number=2)["result"]
+            assert client.end() == 0
+        note = folder / stored["structuredContent"]["path"]
+        assert "source: desktop" in note.read_text(encoding="utf-8")
+    finally:
+        end(chosen)
 
 
 def test_the_daemon_that_it_starts_outlives_its_whole_family(place: Place):

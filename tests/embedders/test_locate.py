@@ -98,7 +98,7 @@ def test_a_model_that_is_not_bundled_names_the_extra_that_runs_it(tmp_path, monk
     for config in (EmbedderConfig(model="owner/other"), EmbedderConfig(model=str(tmp_path))):
         with pytest.raises(EmbedderUnavailable, match="needs sentence-transformers") as caught:
             open_embedder(config, tmp_path)
-        assert "pip install 'mcp-memory[models]'" in str(caught.value)
+        assert "pip install 'mcp-memory-vault[models]'" in str(caught.value)
 
 
 def test_a_hub_that_never_answers_costs_no_more_than_the_deadline(tmp_path, monkeypatch):

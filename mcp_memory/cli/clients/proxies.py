@@ -38,8 +38,9 @@ example:  mcp-memory headers --client claude-code"""
 STDIO_USAGE = """Serve MCP on standard input and output, for clients that don't speak HTTP; the daemon answers.
 
 The daemon must first prove that it is ours. If none runs, the first message starts one, provided that one has served
-this vault before (mcp-memory start); an older version is replaced. Clients don't notice a restart. A message that can't
-be answered gets an error that says what to do. Ends with its input, or with the program that started it.
+this vault before (mcp-memory start); --create makes the vault, too. An older version is replaced. Clients don't notice
+a restart. A message that can't be answered gets an error that says what to do. Ends with its input, or with the program
+that started it.
 
 example:  mcp-memory stdio --client my-editor
 
@@ -127,7 +128,7 @@ class ProxyOptions:
             address = Address.read(self.state.daemon)
             DaemonConnection(address, self.credentials).verify()
         except NotRunning:
-            if not (self.state.port.exists() or was_served(self._vault)):
+            if not (self._options.create or self.state.port.exists() or was_served(self._vault)):
                 raise
             return False
         return not is_newer(__version__, than=address.version)
@@ -142,6 +143,7 @@ def _parse(program: str, usage: str, arguments: Sequence[str]) -> argparse.Names
     parser.add_argument("--project", help="sent as Mcp-Memory-Project; default: none")
     parser.add_argument("--vault", help="the vault's folder; default: as configured")
     parser.add_argument("--config", type=Path, help="the configuration file")
+    parser.add_argument("--create", action="store_true", help="make the vault and start its daemon, if none ever ran")
     return parser.parse_args(arguments)
 
 
