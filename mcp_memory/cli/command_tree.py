@@ -160,8 +160,10 @@ def run() -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        context = error.ctx if isinstance(error, click.UsageError) else None
-        click.UsageError(_without_texts(error.format_message()), context).show()
+        context, message = getattr(error, "ctx", None), _without_texts(error.format_message())
+        if "--json" in sys.argv:
+            return _report(InvalidInput(message))
+        click.UsageError(message, context).show()
         return error.exit_code
     except BrokenPipeError:
         # The reader, such as `head`, has seen enough, so nothing takes what is left in the buffer.

@@ -12,8 +12,9 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from mcp_memory.cli.console import emit, say_all
+from mcp_memory.cli.console import emit, print_status, say_all
 from mcp_memory.errors import InvalidInput
+from mcp_memory.runtime.paths import project_of
 from mcp_memory.settings.settings import Settings, load
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -26,6 +27,9 @@ class CommandContext:
     vault: str | None = None
     config: Path | None = None
     as_json: bool = False
+    without_project: str | None = None
+    """The flag against the project of the folder that you are in, for a command that has one."""
+    is_without_project: bool = False
 
     @cached_property
     def settings(self) -> Settings:
@@ -45,7 +49,30 @@ class CommandContext:
         for name, value in arguments.items():
             if isinstance(value, tuple):
                 arguments[name] = list(cast("tuple[str, ...]", value)) or None
-        return ask_engine(self.settings, operation, arguments, deadline_s or LONG_S)
+        here = self.project_here if self.without_project and arguments.get("project", "") is None else None
+        answer = ask_engine(
+            self.settings, operation, arguments | ({"project": here} if here else {}), deadline_s or LONG_S
+        )
+        return answer | {"project": here} if here and self.as_json else answer
+
+    @cached_property
+    def project_here(self) -> str | None:
+        """The project of the git repository that you are in, as the hooks take it; in the vault's own there is none.
+        Says so on first use, unless `--json` was passed."""
+        if self.is_without_project:
+            return "*"
+        try:
+            folder = os.getcwd()  # noqa: PTH109 -- it may be gone
+        except OSError:
+            return None
+        found = project_of(folder)
+        if found is None or self.settings.vault_path.resolve() in (Path(folder), *Path(folder).parents):
+            return None
+        if not self.as_json:
+            print_status(
+                f"project: {found} (the git repository you are in; else pass {self.without_project} or -p NAME)"
+            )
+        return found
 
     def show(self, payload: Any, lines: Iterable[str]) -> None:
         """Print the payload as JSON if `--json` was passed, else the lines."""

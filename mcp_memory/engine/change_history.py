@@ -16,8 +16,9 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Preconditi
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.recall.excerpts import ID_CHARS
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import ANY_PROJECT, moment_of
 from mcp_memory.search.note_lookup import Place
-from mcp_memory.text.dates import format_when, parse_past
+from mcp_memory.text.dates import format_when
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
@@ -62,15 +63,15 @@ class ChangeHistory:
         """Raises InvalidInput."""
         client = {"you": PERSON}.get(wanted.client or "", wanted.client)
         session = wanted.session and wanted.session.rpartition("/")[2]
-        now = self._parts.clock().astimezone(self._parts.vault.layout.tz)
-        since = parse_past(wanted.since, now).timestamp() if wanted.since else 0.0
+        since = moment_of("since", wanted.since, self._parts.vault.layout.tz)
+        projects = None if project in (None, ANY_PROJECT) else {project, None}
         return [
             change
             for change in self.changes
             if client in (None, change.client)
             and session in (None, change.session and change.session.rpartition("/")[2])
-            and project in (None, change.project)
-            and change.at >= since
+            and (projects is None or change.project in projects)
+            and (since is None or change.at >= since.timestamp())
         ]
 
     def find(self, target: str) -> list[NoteChange]:

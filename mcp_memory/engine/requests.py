@@ -140,7 +140,8 @@ class ForgottenRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangesRequest:
-    """What happened to notes: by this client, in this session or project, from then on; the latest `limit`."""
+    """What happened to notes: by this client, in this session, from then on, in this project ('*' = all) or none; the
+    latest `limit`."""
 
     client: str | None = None
     session: str | None = None

@@ -15,7 +15,7 @@ from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
-from mcp_memory.search.filters import checked_query
+from mcp_memory.search.filters import ANY_PROJECT, checked_query
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.vault.note_file import muted_projects
 
@@ -115,7 +115,8 @@ async def why(engine: Engine, request: requests.WhyRequest) -> Payload:
 async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:
     parts = engine.parts
     messages = read_plain(request.messages.encode(), parts.vault.layout.tz)
-    captured = CapturedMessages(request.file, request.client, request.session, request.project, messages)
+    project = None if request.project == ANY_PROJECT else request.project
+    captured = CapturedMessages(request.file, request.client, request.session, project, messages)
     return asdict(await parts.candidate_ingest.ingest(captured))
 
 

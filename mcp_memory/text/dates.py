@@ -53,8 +53,6 @@ _DUE = re.compile(
     re.IGNORECASE,
 )
 
-_AGO = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-
 _EXAMPLE = "pass for example 2026-11-21 or 2026-11-21T10:00:00+01:00"
 
 
@@ -66,22 +64,6 @@ def parse_when(text: str, zone: tzinfo) -> datetime:
     except ValueError:
         raise InvalidInput("not an ISO 8601 date or time", hint=_EXAMPLE) from None
     return _aware(moment, zone)
-
-
-def parse_past(text: str, now: datetime) -> datetime:
-    """As `parse_when`, and `today`, `yesterday`, `90m`, `12h`, `7d`, `2w` (ago) or `14:30`, the latest such time."""
-    plain, midnight = text.strip().lower(), now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if plain in {"today", "yesterday"}:
-        return midnight - timedelta(days=plain == "yesterday")
-    if ago := re.fullmatch(r"([0-9]{1,4}) ?([mhdw])", plain):
-        return now - int(ago[1]) * timedelta(**{_AGO[ago[2]]: 1})
-    if clock := re.fullmatch(r"([01]?[0-9]|2[0-3]):([0-5][0-9])", plain):
-        moment = midnight.replace(hour=int(clock[1]), minute=int(clock[2]))
-        return moment if moment <= now else moment - timedelta(days=1)
-    try:
-        return parse_when(text, now.tzinfo or UTC)
-    except InvalidInput as error:
-        raise InvalidInput("no date or time that is over", hint="pass yesterday, 7d, 14:30 or 2026-11-21") from error
 
 
 def format_when(moment: datetime) -> str:

@@ -51,7 +51,7 @@ def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
     with pytest.raises(Refused):
         codex.call("changes", {})
     with pytest.raises(Refused):
-        codex.call("undo", {"since": "yesterday", "sure": True})
+        codex.call("undo", {"since": "2026-11-01", "sure": True})
 
 
 def test_what_cannot_be_undone_stays_and_ends_with_1(served: Place):

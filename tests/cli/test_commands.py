@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from mcp_memory import __version__
 from mcp_memory.cli.command_tree import COMMANDS, commands
+from mcp_memory.cli.dates import coming_date, past_date
 from tests.daemon.place import Place, Ran
 
 CONFIG = ["path", "show", "default"]
@@ -28,6 +31,40 @@ def test_help_says_what_it_does_and_shows_an_example(command: list[str]):
     assert command[-1] in CliRunner().invoke(commands, [*command[:-1], "--help"]).output
     assert "--vault" in more, "after the command as well as before it"
     assert "--config" in more
+
+
+WITHOUT_JSON = {"hook", "headers", "stdio", "serve", "default"}
+"""What clients and systemd run, and a file to copy."""
+SHORT = {"-k": "--kind", "-n": "--limit", "-p": "--project", "-h": "--help"}
+NUMBERS = {"--limit", "--sessions"}
+
+
+def every_command(command: click.Command = commands, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Each command that does something, with its name."""
+    if not isinstance(command, click.Group):
+        yield name, command
+        return
+    context = click.Context(command)
+    for word in command.list_commands(context):
+        below = command.get_command(context, word)
+        assert below
+        yield from every_command(below, f"{name} {word}".strip())
+
+
+def test_an_option_is_called_the_same_in_every_command():
+    for name, command in every_command():
+        if name not in {"hook", "headers", "stdio"}:  # these read their own arguments
+            options = {flag: set(one.opts) for one in command.params for flag in one.opts if flag.startswith("-")}
+            assert ("--json" in options) is (name.split()[-1] not in WITHOUT_JSON), name
+            for flag, names in options.items():
+                if flag in SHORT:
+                    assert SHORT[flag] in names or (flag == "-n" and names & NUMBERS), f"{name} {flag}"
+                assert len(flag) > 2 or flag in SHORT, f"{name} {flag}: a short name that no other command has"
+                if flag in {"--kind", "--project"} | NUMBERS:
+                    assert set(SHORT) & names, f"{name} {flag} has no short name"
+            for date in {"since", "until", "expires"} & {one.name for one in command.params}:
+                (option,) = (one for one in command.params if one.name == date)
+                assert option.callback in {past_date, coming_date}, f"{name} --{date} reads dates as others do"
 
 
 @pytest.mark.parametrize("group", ["", "config", "service", "hooks"])
@@ -67,9 +104,10 @@ def test_a_folder_or_file_by_path(served: Place):
 
 def test_a_date_that_is_none_is_named(served: Place):
     for argument in ("since", "until"):
-        ran = served.run("search", "x", f"--{argument}", "last week")
+        ran = served.run("search", "x", f"--{argument}", "lunch")
         assert ran.code == 2
-        assert f"{argument}: " in ran.err
+        assert f"--{argument}: " in ran.err
+        assert "yesterday" in ran.err and "2026-11-21" in ran.err, "what is accepted"
 
 
 def test_nothing_is_made_by_looking(place: Place):
@@ -91,7 +129,7 @@ SERVED = [
     (2, ["search", "x", "--limit", "0"]),
     (2, ["search", "x", "--limit", "many"]),
     (2, ["search", "x", "--mode", "fuzzy"]),
-    (2, ["search", "x", "--since", "last week"]),
+    (2, ["search", "x", "--since", "lunch"]),
     (2, ["search"]),
     (2, ["search", "--nonsense", "x"]),
     (2, ["nonsense"]),
@@ -135,6 +173,8 @@ def test_errors_are_json_too(served: Place):
     for code, command in [
         (1, ["append", SECRET, "--json"]),
         (2, ["search", "x", "--limit", "0", "--json"]),
+        (2, ["search", "x", "--limit", "many", "--json"]),
+        (2, ["nonsense", "--json"]),
         (3, ["--vault", "elsewhere", "status", "--json"]),
         (4, ["forget", "notes/none.md", "--json"]),
     ]:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.text.dates import format_when
 from mcp_memory.topics.config import TopicsConfig
 from tests.support.topics import TEA, told
 from tests.support.world import World, found
@@ -43,10 +45,10 @@ async def test_who_did_what_in_which_session_the_latest_first(world: World) -> N
         assert await kinds(engine, client="you") == ["edited"]
         assert await kinds(engine, session="codex/s1") == ["stored"]
         assert await kinds(engine, project="api") == ["forgotten", "edited", "stored"]
-        assert await kinds(engine, since="today") == ["forgotten", "edited", "stored"]
+        assert await kinds(engine, since="2026-11-22") == ["forgotten", "edited", "stored"]
         answer = await engine.perform("changes", {"limit": 1})
         assert (len(answer["changes"]), answer["further"]) == (1, 3)
-        with pytest.raises(InvalidInput, match="no date"):
+        with pytest.raises(InvalidInput, match="since: not an ISO 8601 date"):
             await changes(engine, since="next week")
 
 
@@ -117,7 +119,9 @@ async def test_a_session_is_undone_as_a_whole_and_others_keep_theirs(world: Worl
         assert await undo(engine, session="bad") == []
         # Back to the state before the undo, by time
         world.later(hours=1)
-        assert len(await undo(engine, since="90m")) == 1  # of what is left, the one that stored "Mine"
+        assert (
+            len(await undo(engine, since=format_when(world.now - timedelta(minutes=90)))) == 1
+        )  # of what is left, the one that stored "Mine"
 
 
 async def test_undo_by_time_ends_at_the_state_of_that_time(world: World) -> None:
@@ -131,7 +135,7 @@ async def test_undo_by_time_ends_at_the_state_of_that_time(world: World) -> None
         await undo(engine, edited)
         third = [change["id"] for change in await changes(engine) if change["title"] == "Three"]
         await undo(engine, third[0])  # undone within the time: both cancel out
-        assert [step[0] for step in await undo(engine, since="1h")] == ["edited"]
+        assert [step[0] for step in await undo(engine, since=format_when(world.now - timedelta(hours=1)))] == ["edited"]
         assert world.read(note.path) == before[note.path]
 
 

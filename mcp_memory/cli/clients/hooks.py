@@ -59,7 +59,9 @@ def hooks() -> None:
 
 
 @hooks.command("report", short_help="Show what each session was given, how long it took, what failed.")
-@click.option("--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="How many, the latest.")
+@click.option(
+    "-n", "--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="How many, the latest."
+)
 @command_options
 def hooks_report(cli: CommandContext, sessions: int) -> None:
     """Show what each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.

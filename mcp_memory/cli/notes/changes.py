@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, Remark
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
@@ -30,16 +31,15 @@ _ACTIONS = {
 }
 
 _client = click.option("--client", help="Only by this client, e.g. claude-code; you; or disk, which is by hand.")
-_session = click.option("--session", help="Only in this session.")
-_since = click.option("--since", help="Only from then on: yesterday, 7d, 14:30, 2026-11-20.")
+_since = note_options.since("Only from then on")
 
 
 @click.command()
 @_since
 @_client
-@_session
-@click.option("--project", help="Only of this project's notes.")
-@click.option("-n", "--limit", type=click.IntRange(1, 20000), default=50, show_default=True, help="The latest so many.")
+@note_options.session
+@note_options.project("Only changes of this project's notes, and of those without one")
+@note_options.limit(50, 20000, "The latest so many.")
 @command_options
 def changes(cli: CommandContext, **wanted: Any) -> None:
     """Show what was stored, edited, superseded, forgotten, filed or imported: when, by whom, in which session.
@@ -58,7 +58,7 @@ def changes(cli: CommandContext, **wanted: Any) -> None:
 @click.argument("target", metavar="[CHANGE|NOTE]", required=False)
 @_since
 @_client
-@_session
+@note_options.session
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli import note_options
 from mcp_memory.cli.console import say_all
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
@@ -15,8 +16,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted
 
 _client = click.option("--client", help="Only what this client forgot, e.g. claude-code; cli is the command line.")
-_session = click.option("--session", help="Only what was forgotten in this session.")
-_since = click.option("--since", help="Only what was forgotten from then on, e.g. 2026-11-21T14:30.")
+_since = note_options.since("Only what was forgotten from then on")
 
 
 @click.command()
@@ -38,7 +38,7 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 @click.command("list")
 @click.option("--deleted", is_flag=True, required=True, help="What was forgotten (`tree` shows the rest).")
 @_client
-@_session
+@note_options.session
 @_since
 @command_options
 def list_(cli: CommandContext, deleted: bool, **filters: Any) -> None:
@@ -56,7 +56,7 @@ def list_(cli: CommandContext, deleted: bool, **filters: Any) -> None:
 @click.command()
 @click.argument("note", required=False)
 @_client
-@_session
+@note_options.session
 @_since
 @click.option("--dry-run", is_flag=True, help="With --client, --session or --since: list what would come back.")
 @click.option("--yes", is_flag=True, help="Don't ask.")

@@ -8,17 +8,17 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli import note_options
 from mcp_memory.cli.console import emit, is_styled, print_status, recall_to_commands, say, tools_to_commands
+from mcp_memory.cli.dates import coming_date
 from mcp_memory.cli.options import CommandContext, TextCommand, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import quoted, visible
 from mcp_memory.text.pluralize import counted
 
-_kinds = click.option("--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
-_project = click.option("--project", help="This project's notes and those without one; default: all.")
-
-_until = click.option("--until", help="As of this date: what counted then, even if it was replaced since.")
+_project = note_options.project("This project's notes and those without one")
+_until = note_options.until("As of this date: what counted then, even if it was replaced since")
 
 _RETRIEVERS = ("lexical", "section", "dense")
 _COLUMNS = ("", "words", "section", "vectors", "boosts", "sum", "score", "words of the question")
@@ -27,10 +27,10 @@ _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; g
 
 @click.command(cls=TextCommand)
 @click.argument("query", nargs=-1, required=True)
-@click.option("-n", "--limit", default=6, show_default=True, help="How many hits.")
-@_kinds
-@click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
-@click.option("--since", help="Only notes dated from here on, e.g. 2026-11-01.")
+@note_options.limit(6, 1000, "How many hits.")
+@note_options.kinds
+@note_options.tags
+@note_options.since("Only notes dated from then on")
 @_until
 @click.option("--path", help="Only this folder or file.")
 @click.option("--archived", "include_archived", is_flag=True, help="Also retired and expired notes.")
@@ -43,7 +43,7 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 
     \b
     mcp-memory search "why did we drop redis"
-    mcp-memory search --kind fix --since 2026-11-01 timeout
+    mcp-memory search -k fix --since "last week" timeout
     """
     answer = cli.ask("search", query=" ".join(query), **filters)
     if cli.as_json:
@@ -75,7 +75,7 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 @click.option("--path", help="A note in full, by path.")
 @click.option("--lines", help="With --path: only these lines, e.g. 10-20.")
 @click.option("--phase", help="What comes next: start, prompt, plan, build, debug or review.")
-@_kinds
+@note_options.kinds
 @_until
 @click.option("--budget", "budget_tokens", type=int, help="Most tokens (4 characters each).")
 @_project
@@ -86,8 +86,10 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
     \b
     mcp-memory recall "how do we deploy"
     mcp-memory recall --path memory/2026-11-21.md --lines 1-20
-    mcp-memory recall --until 2026-11-01 "which port"
+    mcp-memory recall --until "3 weeks ago" "which port"
     """
+    if wanted["ids"] or wanted["path"]:
+        del wanted["project"]  # a note that you name is yours to read in any project
     answer = cli.ask("recall", query=" ".join(query) or None, **wanted)
     cli.show(answer, [recall_to_commands(answer["text"])])
 
@@ -98,10 +100,12 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option("--title", help="5 to 15 words to find it by; default: from the content.")
 @click.option("--tag", "tags", multiple=True, help="May be repeated.")
 @click.option("--supersedes", metavar="ID", help="The note or entry that this one replaces.")
-@click.option("--expires", help="When it stops counting, e.g. 2026-12-31.")
+@click.option(
+    "--expires", metavar="WHEN", callback=coming_date, help="When it stops counting: Friday, in 2 weeks, 2026-12-31."
+)
 @click.option("--path", help="A new file's exact path inside the managed folder; or MEMORY.md.")
 @click.option("--section", help="With --path MEMORY.md: the heading below which the entry goes.")
-@click.option("--project", help="The project it belongs to; default: none.")
+@note_options.project("The project it belongs to", otherwise=note_options.NO_PROJECT)
 @command_options
 def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
     """Store a note: from the argument, or from standard input.
@@ -136,7 +140,7 @@ def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
 @click.command()
 @click.argument("note", required=False)
 @click.option("--at", metavar="COMMIT", help="Print the note as it was in this commit.")
-@click.option("-n", "--limit", type=click.IntRange(1, 5000), default=20, show_default=True, help="How many commits.")
+@note_options.limit(20, 5000, "How many commits.")
 @command_options
 def log(cli: CommandContext, note: str | None, at: str | None, limit: int) -> None:
     """Show the history of the vault, or of one note (id or path) wherever it was moved, from its git repository.

@@ -14,6 +14,7 @@ from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.readers.plain import read_plain, write_plain
 from mcp_memory.capture.session_reader import CapturedMessages, find_transcript, read_session
 from mcp_memory.capture.transcript_paths import TranscriptPaths
+from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, Remark
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT
@@ -37,7 +38,7 @@ _PLURALS = {"fix": "fixes"}
 @click.argument("transcript")
 @click.option("--session", help="The session's name; default: its own, or the file's.")
 @click.option("--client", help="Whose transcript it is: claude-code, codex …; default: from its folder.")
-@click.option("--project", help="The project that it is about; default: that of the session's folder, or none.")
+@note_options.project("The project that it is about, if the transcript doesn't say", otherwise=note_options.NO_PROJECT)
 @click.option("--dry-run", is_flag=True, help="Show what would be found, without storing it.")
 @command_options
 def extract(
@@ -68,7 +69,7 @@ def extract(
             file=captured.file,
             client=client or captured.client,
             session=session or captured.session,
-            project=project or captured.project,
+            project=project or (None if cli.is_without_project else captured.project),
             messages=write_plain(batch),
         )
         for name in ("active", "waiting", "known"):

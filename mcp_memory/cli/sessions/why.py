@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, say, say_all
 from mcp_memory.cli.options import CommandContext, command_options
 
@@ -17,7 +18,7 @@ KEYS = "123456789abcdefghijklmnoprstuvwxyz"
 
 @click.command()
 @click.argument("session", default="last")
-@click.option("-n", "--limit", type=click.IntRange(1, 4000), default=20, show_default=True, help="The latest so many.")
+@note_options.limit(20, 4000, "The latest so many.")
 @command_options
 def why(cli: CommandContext, session: str, limit: int) -> None:
     """Show which notes the hooks put in front of an agent, and why: for which words of the prompt, at which score.
@@ -44,7 +45,7 @@ def why(cli: CommandContext, session: str, limit: int) -> None:
 
 @click.command()
 @click.argument("note")
-@click.option("--project", help="Only in this project; default: in all.")
+@click.option("-p", "--project", help="Only in this project; default: in all.")
 @click.option("--undo", is_flag=True, help="Let it be given again.")
 @command_options
 def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> None:

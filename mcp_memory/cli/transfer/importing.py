@@ -33,7 +33,7 @@ SHOWN_ROWS, SHOWN_NAMES = 40, 5
 @click.command("import")
 @click.argument("source", type=click.Path(path_type=Path))
 @click.option("--from", "kind", type=click.Choice(KINDS), help="What the source is; default: detected.")
-@click.option("--project", help="The project of notes that name none.")
+@click.option("-p", "--project", help="The project of notes that name none; default: none.")
 @click.option("--dry-run", is_flag=True, help="List what would go where, and do nothing.")
 @command_options
 def import_(cli: CommandContext, source: Path, kind: str | None, project: str | None, dry_run: bool) -> None:

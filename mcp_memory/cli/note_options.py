@@ -1,0 +1,53 @@
+"""Options that choose notes, the same in each command: kind, tag, project, client, dates and number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import click
+
+from mcp_memory.cli.dates import past_date
+from mcp_memory.cli.options import CommandContext
+
+F = TypeVar("F", bound=Callable[..., Any])
+ALL_PROJECTS, NO_PROJECT = "--all-projects", "--no-project"
+
+kinds = click.option("-k", "--kind", "kinds", multiple=True, help="Only this kind; may be repeated.")
+tags = click.option("--tag", "tags", multiple=True, help="Only notes with this tag; may be repeated.")
+session = click.option("--session", help="Only in this session.")
+
+
+def since(about: str) -> Callable[[F], F]:
+    return click.option(
+        "--since",
+        metavar="WHEN",
+        callback=past_date,
+        help=f"{about}: yesterday, last week, 2 days ago, 14:30, 2026-11-20.",
+    )
+
+
+def until(about: str) -> Callable[[F], F]:
+    return click.option("--until", metavar="WHEN", callback=past_date, help=f"{about}; dates as for --since.")
+
+
+def limit(default: int, most: int, about: str) -> Callable[[F], F]:
+    return click.option("-n", "--limit", type=click.IntRange(1, most), default=default, show_default=True, help=about)
+
+
+def project(about: str, otherwise: str = ALL_PROJECTS) -> Callable[[F], F]:
+    """`--project`, else the project of the folder that you are in, unless the flag `otherwise` is passed."""
+
+    def decorate(command: F) -> F:
+        named = click.option("-p", "--project", help=f"{about}; default: that of the git repository you are in.")
+        meaning = "Belongs to no project" if otherwise == NO_PROJECT else "Of every project"
+        flag = click.option(otherwise, is_flag=True, expose_value=False, callback=_keep, help=f"{meaning}; or -p '*'.")
+        return named(flag(command))
+
+    return decorate
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    context = ctx.ensure_object(CommandContext)
+    ctx.obj = replace(context, without_project=param.opts[0], is_without_project=value)
