@@ -28,7 +28,9 @@ MEMORY = NotePath("MEMORY.md")
 MAX_ID = 200
 
 _UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
-_MARKS = re.compile(r"[*`>]+|(?<!\w)_+|_+(?!\w)")  # of emphasis and quotes; not an underscore within a word
+_MARKS = re.compile(
+    r"`([^`]+)`|[*`]+|^[>\s]+|(?<!\w)_+|_+(?!\w)"
+)  # of emphasis and quotes; not in code or within a word
 _OF_ENTRY = re.compile(r"[0-9a-f]{16}(?: |$)")  # a mute of one entry
 _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
@@ -171,10 +173,10 @@ def first_heading(body: str) -> str | None:
 def derive_title(content: str) -> str:
     """A title of up to 15 words: the first heading, else the start of the first sentence."""
     for line in content[:4000].splitlines():
-        plain = _MARKS.sub("", line.lstrip("#-+ \t")).strip()
-        if not any(c.isalnum() for c in plain):
+        plain = line.lstrip("#-+ \t")
+        if not any(map(str.isalnum, plain)):
             continue
-        words = first_sentence(plain).split()[:15]
+        words = _MARKS.sub(lambda mark: mark[1] or "", first_sentence(plain)).split()[:15]
         title = " ".join(words)
         return title if len(title) <= 100 else title[:100].rsplit(" ", 1)[0]
     return "Untitled note"

@@ -161,8 +161,24 @@ def test_titles_are_short() -> None:
         "Ask Dr. Weber before the archive is touched.",
         "In tokio::select! the losing branch is dropped.",
         "Never store a naive datetime. use UTC instead.",
+        "Use tools, e.g. Ruff.",
+        "The U.S. Treasury pays Mr. J. R. Smith at 5 p.m. Fridays.",
+        "See Fig. 3 and Vol. 2 of Knuth et al. Then decide.",
+        "Call Rust's println! Macro here.",
+        "Wir nutzen Version 3.11.2 von https://example.com/a?b=c!",
+        "Das gilt z. B. für Herrn Prof. Dr. med. Weber bzw. Frau Kaya.",
+        "Der Termin ist am 3. Mai oder vom 24.12. Mittags bis zum 4. Quartal.",
+        "12. Oktober ist der Stichtag der Nr. 5.",
+        "1. Stop the daemon.",
+        "Yahoo! Inc. bought it.",
+        "!important is needed in CSS.",
+        "Edit main.c.",
+        "Der Port ist 80.",
+        "The answer is no.",
     ):
         assert derive_title(f"{whole} More follows.") == whole
+    assert derive_title("Run `make. All` in `x -> y`. Then wait.") == "Run make. All in x -> y."
+    assert derive_title("> > **Never** use `**kwargs`. Why?") == "Never use **kwargs."
     assert len(derive_title("word " * 500).split()) <= 15
     assert len(derive_title("x" * 5000)) <= 100
     assert derive_title("***\n---\n") == "Untitled note"

@@ -8,14 +8,26 @@ from dataclasses import dataclass
 
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
-_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s+[^\sa-z])|[。！？]+[」』）]*")
+_END = re.compile(
+    r"`[^`]+`"  # code, in which nothing ends
+    r"|(?P<end>(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s+[^\sa-z])|[。！？]+[」』）]*)"
+)
 """The end of a sentence; in scripts with spaces only before anything but a lower-case letter."""
 
-_ABBREVIATION = re.compile(
-    r"(?:\b(?i:e\.g|i\.e|cf|vs|etc|ca|approx|no|nr|fig|mr|mrs|ms|dr|prof|st|inc|ltd|z\.b|d\.h)|(?:^|\s)[A-Z])\.$"
+_NO_END = re.compile(
+    r"(?:\b(?i:approx|bspw|bzw|ca|cf|co|corp|dept|dr|est|et al|etc|evtl|exkl|ggf|hrsg|inc|ing|inkl|insb|jr|lt|ltd|mio"
+    r"|mr|mrd|mrs|ms|mt|prof|resp|sog|sr|st|str|tel|usf|usw|vgl|vs|zzgl|(?:dr|prof)\. (?:h|med|jur|phil|rer))"
+    r"|(?:^|[\s(])[A-ZÄÖÜdiosuvz]|\b[^\W\d_]{1,2}\.[^\W\d_]"  # J. R., z. B., p.m., Ph.D.
+    # A number in a list; a German day: am 3., vom 24.12.
+    r"|^\d{1,3}|\b(?i:am|ab|bis|das|dem|den|der|des|die|im|seit|vom|zum|zur)\s(?:\d{1,2}\.)?\d{1,2})\.$"
+    r"|(?:::\w+|_\w+|\b(?:assert|dbg|e?println|format|matches|panic|select|todo|vec|writeln))!$"  # a macro of Rust
 )
-_ABBREVIATION_CHARS = 12
-"""The longest abbreviation, with the character before it."""
+_NO_END_BEFORE = re.compile(
+    r"\(?(?:(?i:abb|abs|apr|art|aug|bd|ch|dec|dez|feb|fig|jan|jul|jun|kap|mar|no|nov|nr|oct|okt|pp?|sec|sept?|ver|vol)"
+    r"\. \d|\d{1,2}\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
+)
+_ABBREVIATION_CHARS = 24
+"""The longest abbreviation, with what comes before it."""
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,9}[.)]\s+)?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _MIN_CHARS = 3
@@ -40,8 +52,9 @@ def sentences(text: str, start: int = 0) -> list[Sentence]:
 
 
 def first_sentence(line: str) -> str:
-    """The first sentence of a line of plain text."""
-    return _split(line)[0]
+    """The first sentence of a line, with the next one if it is a single word."""
+    first, *others = _split(line)
+    return f"{first} {others[0]}" if others and " " not in first else first
 
 
 def _pieces(text: str, kind: BlockKind, start: int, end: int) -> Iterator[str]:
@@ -80,10 +93,13 @@ def _whole_or_split(entry: str) -> list[str]:
 def _split(text: str) -> list[str]:
     pieces: list[str] = []
     begin = 0
-    for end in _END.finditer(text):
-        if not _ABBREVIATION.search(text[max(begin, end.end() - _ABBREVIATION_CHARS) : end.end()]):
-            pieces.append(text[begin : end.end()].strip())
-            begin = end.end()
+    for found in _END.finditer(text):
+        end = found.end("end")
+        earliest = max(begin, end - _ABBREVIATION_CHARS)
+        word = text.rfind(" ", earliest, max(end, 0)) + 1
+        if end >= 0 and not _NO_END.search(text[earliest:end]) and not _NO_END_BEFORE.match(text, word or earliest):
+            pieces.append(text[begin:end].strip())
+            begin = end
     return [*pieces, text[begin:].strip()]
 
 
