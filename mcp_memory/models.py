@@ -262,6 +262,8 @@ class SearchResult:
 
 LIKELY = "probably replaces"
 """Begins why one note contradicts another if it only tells of a change in other words."""
+FORK = "both replace"
+"""Begins why two notes conflict that replaced the same one, on two machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +283,7 @@ class Conflict:
     @property
     def is_certain(self) -> bool:
         """Whether values were compared, not only words."""
-        return not self.why.startswith(LIKELY)
+        return not self.why.startswith((LIKELY, FORK))
 
     def partner_of(self, path: NotePath) -> NotePath | None:
         """The file of the other one, if one of them is in this file."""

@@ -60,6 +60,10 @@ class VaultFacts:
     """Lines of MEMORY.md: how many a session start has room for, and all."""
     inbox: int = 0
     conflicts: int = 0
+    forks: int = 0
+    """How many of them are two notes that replaced the same one."""
+    circles: Sequence[NotePath] = ()
+    """Notes that replaced one another, so that there is no last one."""
     """How many candidates wait, if there are many."""
     commits: CommitHealth | None = None
     open_objects: str | None = None
@@ -200,9 +204,17 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     if facts.compaction:
         what = f"fresh notes are not filed: compaction keeps failing ({facts.compaction})"
         yield Finding("warning", what, "for details: mcp-memory compact; search still finds the notes")
-    if facts.conflicts:
-        what = f"{counted(facts.conflicts, 'contradiction')} between notes, undecided: agents are told the newer one"
+    if others := facts.conflicts - facts.forks:
+        what = f"{counted(others, 'contradiction')} between notes, undecided: agents are told the newer one"
         yield Finding("info", what, "mcp-memory conflicts")
+    if facts.forks:
+        what = f"{counted(facts.forks, 'pair')} of notes replaced the same one, as on two machines: both count"
+        yield Finding("warning", what, "mcp-memory conflicts")
+    if facts.circles:
+        named = f"{', '.join(facts.circles[:3])}{', …' if len(facts.circles) > 3 else ''}"
+        number = counted(len(facts.circles), "note")
+        what = f"{number} replaced one another in a circle, of which the newest counts: {named}"
+        yield Finding("warning", what, "take superseded_by out of the head of the one that holds")
     if facts.inbox:
         what = f"{facts.inbox} candidates from transcripts wait in _inbox/"
         yield Finding("info", what, "mcp-memory review, or: mcp-memory review --accept-all-above 0.8")

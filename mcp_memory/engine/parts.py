@@ -77,7 +77,7 @@ class EngineParts:
         self.indexer = Reconciler(vault, index, self.writer, loss, self.health)
         builder = GenerationBuilder(vault, index, self.writer, EmbeddingBacklog(index, self.health), loss, self.health)
         self.model = EmbedderLifecycle(config.embedder, config.search.confidence, config.models, builder, self.health)
-        self.conflicts = ConflictScan(index, self.writer, clock)
+        self.conflicts = ConflictScan(index, self.writer, vault.chains, clock)
         self.swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)
         self.freshness = Freshness(vault, self.writer, config.chunking, self.indexer, self.watcher, self.health)

@@ -14,15 +14,16 @@ from itertools import groupby
 from math import log1p
 from time import monotonic
 
-from mcp_memory.conflicts.detector import Claim, Contradiction, find_contradiction
+from mcp_memory.conflicts.detector import Claim, Contradiction, clipped, find_contradiction
 from mcp_memory.conflicts.replacement import least_share, may_be_replaced, replacement, share
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
+from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.succession.chains import Chains
 from mcp_memory.vault.succession.entry_marks import entry_record
 
 NEAREST, NEAREST_OF_NEW = 12, 6
@@ -62,8 +63,8 @@ class StatedClaim:
 class ConflictScan:
     """Thread-safe: what is found is replaced as a whole. `open_conflicts` are undecided."""
 
-    def __init__(self, index: Index, writer: IndexWriter, clock: Callable[[], datetime]) -> None:
-        self._index, self._writer, self._clock = index, writer, clock
+    def __init__(self, index: Index, writer: IndexWriter, chains: Chains, clock: Callable[[], datetime]) -> None:
+        self._index, self._writer, self._chains, self._clock = index, writer, chains, clock
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
         self._known_claims: dict[NotePath, list[StatedClaim]] = {}
@@ -164,6 +165,7 @@ class ConflictScan:
             ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
             others += [other for end, at in ends.items() for other in self.claims_of(at) if other.id == end]
             near = list({other.id: other for other in others if other.id != stated.id}.values())
+            yield from self._forks(stated)
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
             for newer in near:
                 if self._is_older(stated, newer):
@@ -172,6 +174,20 @@ class ConflictScan:
             for older, newer, why in found:
                 at = self._date(newer).isoformat()
                 yield Conflict(older.id, newer.id, older.path, newer.path, at, why.before, why.after, why.why)
+
+    def _forks(self, stated: StatedClaim) -> Iterator[Conflict]:
+        """With those that replaced the same note."""
+        note = self._index.note(stated.path)
+        if note is None or note.is_log:
+            return
+        for rival in filter(None, map(self._index.note, self._chains.rivals(note))):
+            replaced = [name for name in note.supersedes if name in rival.supersedes]
+            for other in self.claims_of(rival.path) if replaced else ():
+                if other.id != stated.id and not other.holds_beside(stated):
+                    older, newer = sorted((stated, other), key=lambda one: (self._date(one), one.id))
+                    known = next((found.title for found in self._index.note_by_id(replaced[0])), replaced[0])
+                    at, why = self._date(newer).isoformat(), f'{FORK} "{known}"'
+                    yield Conflict(older.id, newer.id, older.path, newer.path, at, clipped(older.claim.text), None, why)
 
     def _nearest(self, claim: Claim, private: PrivateMarks | None = None, most: int = NEAREST) -> Iterator[StatedClaim]:
         filters = Filters(project=claim.project or None, now=self._clock(), private=private)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcp_memory.engine.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import NoteState, Receipt
@@ -126,19 +127,82 @@ async def test_circles_that_hands_made_end(world: World) -> None:
         ("self", "self"),
         ("left", "right"),
         ("right", "left"),
+        ("alpha", "bravo"),  # a circle that something outside replaced
+        ("bravo", "alpha, exit"),
     )
     for name, other in circles:
         created = f"created: 2026-11-{10 + len(name)}\n"
         marks = f"---\nid: {name}\n{created}status: superseded\nsuperseded_by: [{other}]\nsupersedes: [{other}]\n---\n"
         world.write(f"notes/fact/{name}.md", f"{marks}Tea at {name}\n")
+    world.write("notes/fact/exit.md", "---\nid: exit\ncreated: 2026-11-12\n---\nTea at the exit\n")
     async with world.engine() as engine:
         await engine.parts.admin.adopt()
         for name in ("one", "self"):
             assert f"Tea at {name}" in await engine.recall(path=f"notes/fact/{name}.md")
             assert (await engine.perform("history", {"target": name}))["chain"]
-        assert set(await found(engine, "tea")) == {"notes/fact/self.md", "notes/fact/right.md"}
+        held = {f"notes/fact/{name}.md" for name in ("self", "right", "three", "exit")}
+        assert set(await found(engine, "tea")) == held
+        for name in ("one", "two"):
+            holding = await engine.holding(next(note for note in records(engine) if note.id == name))
+            assert holding and holding["id"] == "three"
+        (found_circles,) = (one for one in examine(engine) if "circle" in one.what)
+        assert "8 notes" in found_circles.what and "exit" not in found_circles.what
         receipt = await engine.append("Tea at last", kind="fact", supersedes="one")
-        assert receipt.path in await found(engine, "tea")
+        held = held - {"notes/fact/three.md"} | {receipt.path}
+        assert set(await found(engine, "tea")) == held
+    world.write("notes/fact/one.md", "---\nid: one\ncreated: 2026-11-13\n---\nTea at one\n")
+    async with world.engine() as engine:
+        assert "notes/fact/one.md" in await found(engine, "tea")
+
+
+async def test_a_circle_that_comes_file_by_file_with_a_sync_has_one_that_holds(world: World) -> None:
+    world.with_home("")
+    names = ["three", "one", "two"]
+    async with world.engine() as engine:
+        for name, other in zip(names, [names[1], names[2], names[0]], strict=True):
+            created = f"created: 2026-11-{10 + len(name)}\n"
+            world.write(
+                f"notes/{name}.md",
+                f"---\nid: {name}\n{created}status: superseded\nsuperseded_by: {other}\n---\nTea at {name}\n",
+            )
+            await engine.parts.admin.reconcile()
+        assert await found(engine, "tea") == ["notes/three.md"]
+
+
+async def test_a_note_and_an_entry_that_replaced_each_other_have_one_that_holds(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append("Tea at four", kind="log")
+        world.later(minutes=1)
+        note = await engine.append("Tea at five", kind="fact", supersedes=entry.id)
+        text = world.read(note.path).decode()
+        world.write(
+            note.path, text.replace("kind: fact", f"kind: fact\nstatus: superseded\nsuperseded_by: '{entry.id}'")
+        )
+        await engine.parts.admin.reconcile()
+        assert await found(engine, "tea") == [note.path]
+
+
+async def test_two_that_replaced_one_note_on_two_machines_are_a_conflict_until_one_is_kept(world: World) -> None:
+    world.with_home("")
+    head = "---\nid: {0}\ncreated: 2026-11-1{1}\nsupersedes: [{2}]\n---\n{3}\n"
+    world.write(
+        "notes/old.md", "---\nid: OLD\nstatus: superseded\nsuperseded_by: [RED]\n---\n# Colours\n\nThe door is blue\n"
+    )
+    world.write("notes/red.md", head.format("RED", 2, "OLD", "Paint it as the owner said, in red"))
+    world.write("notes/red.sync-conflict-20261121-120000-ABCDEFG.md", world.read("notes/red.md"))
+    async with world.engine() as engine:
+        assert engine.parts.conflicts.open_conflicts == []
+        world.write("notes/green.md", head.format("GREEN", 3, "OLD", "Green, by a vote of the neighbours"))
+        await engine.parts.admin.reconcile()
+        (item,) = (await engine.perform("conflicts", {}))["conflicts"]
+        assert (item["older"]["id"], item["newer"]["id"], item["why"]) == ("RED", "GREEN", 'both replace "Colours"')
+        assert any("1 pair of notes replaced the same one" in finding.what for finding in examine(engine))
+        hits = (await engine.search("red owner")).hits
+        assert hits[0].contradicted_by == "GREEN"
+        await engine.parts.admin.adopt()
+        await engine.perform("decide", {"verb": "keep", "target": "RED"})
+        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        assert await found(engine, "vote neighbours") == []
 
 
 async def test_a_long_chain_is_read_from_any_link(world: World) -> None:

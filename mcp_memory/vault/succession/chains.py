@@ -24,6 +24,10 @@ _OURS = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 """An id that we gave. Of any other name that no note has, only a person knows what it means."""
 
 
+MOST_IN_CIRCLE = 20
+"""A longer circle hides all its notes; `doctor` names them. Limits how many files a note makes us read."""
+
+
 class Chains:
     """Thread-safe. Reads the files, since the index may be behind."""
 
@@ -48,16 +52,16 @@ class Chains:
                 self._named[path] = names
 
     def resolved(self, file: NoteFile) -> NoteFile:
-        """The note with its state in its chain: active again if nothing that replaced it stands; of two that hands have
-        made replace each other, the newer one."""
+        """The note with its state in its chain: active again if nothing that replaced it stands; of a circle that hands
+        have made, the newest one."""
         record = file.record
-        if record.superseded_at and record.superseded_by and all(_is_circle(record, n) for n in self._standing(record)):
+        if record.superseded_at and record.superseded_by and self._counts_again(record):
             inner = self._notes.layout.below_home(record.path) or ""
             places = {ARCHIVE: NoteState.ARCHIVED, INBOX: NoteState.INBOX}
             state = places.get(inner.partition("/")[0], NoteState.ACTIVE)
             return replace(file, record=replace(record, state=state, superseded_at=None))
         marked = (entry_record(record, entry) for entry in successors_of_entries(record))
-        if again := [entry.id.rpartition("#")[2] for entry in marked if not any(True for _ in self._standing(entry))]:
+        if again := [entry.id.rpartition("#")[2] for entry in marked if self._counts_again(entry)]:
             return replace(file, record=replace(record, meta={**record.meta, "counts_again": again}))
         return file
 
@@ -86,8 +90,8 @@ class Chains:
         raise NotFound(f"no note or entry with the id {note_id}", hint="memory_search finds ids")
 
     def later(self, file: NoteFile, known: Container[NoteId] = ()) -> list[NoteFile]:
-        """The standing notes that replaced this one, one after the other, until one that nothing replaced or that is
-        `known` or, in a circle, until it closes."""
+        """The standing notes that replaced this one, one after the other, until one that nothing replaced, that is
+        `known`, or that counts in its circle."""
         found, seen, record = list[NoteFile](), set[NoteId](), file.record
         while record.superseded_at or record.state is NoteState.DELETED:
             after = next((note for note in self._standing(record, seen) if note), None)
@@ -96,7 +100,12 @@ class Chains:
             found.append(after)
             record = after.record
             if record.id in known:
-                break
+                return found
+        if record.superseded_at:  # a circle, or replaced by what no note has for a name
+            counting = (
+                place for place, note in enumerate([file, *found]) if self.resolved(note).record.superseded_at is None
+            )
+            return found[: next(counting, None)]
         return found
 
     def holding(self, file: NoteFile) -> NoteFile | None:
@@ -126,7 +135,15 @@ class Chains:
                     if known.state is NoteState.DELETED and known.id not in seen:
                         seen.add(known.id)
                         pending.append(known.id)
+        for later in (self._later_links(record) or {}).values():  # in a circle, those that it replaced are among them
+            found |= {note.path: None for note in later}
         return list(found)
+
+    def rivals(self, record: NoteRecord) -> list[NotePath]:
+        """Where other notes are that may say that they replaced the same ones."""
+        with self._lock:
+            paths = {path: None for name in record.supersedes for path in self._naming.get(name, ())}
+        return [path for path in paths if path != record.path]
 
     def history(self, file: NoteFile) -> list[NoteFile]:
         """All notes of the chain, the newest first, forgotten ones too."""
@@ -142,6 +159,35 @@ class Chains:
             notes.values(), key=lambda note: (note.record.created is not None, note.record.created, note.record.id)
         )
         return [self.resolved(note) for note in reversed(order)]
+
+    def _counts_again(self, record: NoteRecord) -> bool:
+        """Whether each standing note that replaced it, directly or through others, was replaced by it in turn, and is
+        older."""
+        is_dated = "#" not in record.id  # an entry's hour is in its text
+        if any(file is None or (is_dated and _age(file.record) > _age(record)) for file in self._standing(record)):
+            return False  # nearly always, with one file read
+        links = self._later_links(record)
+        if links is None:
+            return False
+        all_notes = {note.id: note for later in links.values() for note in later}
+        before = {record.id}
+        while more := {name for name, later in links.items() if name not in before and before & {n.id for n in later}}:
+            before |= more
+        return before == links.keys() and max(all_notes.values(), key=_age, default=record).id == record.id
+
+    def _later_links(self, record: NoteRecord) -> dict[NoteId, list[NoteRecord]] | None:
+        """What replaced it, and what replaced that, and so on; None if there is a name of which we can't know that its
+        note is gone, or more than a circle by hand would have."""
+        links, pending = dict[NoteId, list[NoteRecord]](), [record]
+        while pending:
+            known = pending.pop()
+            standing = list(self._standing(known))
+            files = [file for file in standing if file]
+            if len(files) < len(standing) or len(links) > MOST_IN_CIRCLE:
+                return None
+            links[known.id] = [file.record for file in files]
+            pending += [file.record for file in files if file.record.id not in links]
+        return links
 
     def _standing(self, record: NoteRecord, seen: set[NoteId] | None = None) -> Iterator[NoteFile | None]:
         """What replaced a note, the latest first, and is not forgotten, and what replaced the forgotten ones; None for
@@ -196,9 +242,16 @@ def _successors(record: NoteRecord) -> list[NoteId]:
     return [*record.superseded_by, *successors_of_entries(record).values()]
 
 
-def _is_circle(record: NoteRecord, other: NoteFile | None) -> bool:
-    """Whether the other note was replaced by this one in turn, and is older."""
-    if other is None or record.id not in other.record.superseded_by:
-        return False
-    dates = [(known.created is not None, known.created, known.id) for known in (other.record, record)]
-    return dates == sorted(dates)
+def _age(record: NoteRecord) -> tuple[bool, float, NoteId]:
+    return record.created is not None, record.created.timestamp() if record.created else 0, record.id
+
+
+def circles(notes: Sequence[NoteRecord]) -> list[NotePath]:
+    """Of these, the ones that replaced one another in a circle."""
+    links, paths = {note.id: {*note.superseded_by} for note in notes}, {note.id: note.path for note in notes}
+    left, ends = {*links}, {*links}
+    while ends:
+        replacing = set[NoteId]().union(*(links[name] for name in left))
+        ends = {name for name in left if not links[name] & left or name not in replacing}
+        left -= ends
+    return sorted(paths[name] for name in left)
