@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.preview import Preview, Sketch
@@ -19,10 +19,6 @@ from mcp_memory.topics.page import PAGE, TOPICS
 from mcp_memory.topics.plan import FRESH, PlanJob, age_key, plan
 from mcp_memory.topics.topic_tree import Topic, build_tree, movable
 from mcp_memory.vault.vault import Vault
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 VersionMark = tuple[NotePath, str]
 """The path of a note or topic, and a hash of its version."""

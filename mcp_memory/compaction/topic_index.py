@@ -1,12 +1,10 @@
 """Builds jobs that update the index of topics (`topics/_index.md`) and the lists of related topics on topic pages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 from ulid import ULID
 
 from mcp_memory.compaction.journal import JobEntry, RemoveStep, WriteStep, hash_job
@@ -20,9 +18,6 @@ from mcp_memory.topics.page import MAP, etag_of, related_section, render_related
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 def build_topic_index(

@@ -1,15 +1,13 @@
 """Finds the page of the topic that a question asks about as a whole, if it may be shown."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
@@ -23,10 +21,7 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Vector = NDArray[np.float32]
+Vector = NDArray[np.float32]
 
 MOST_NOTES = 100_000
 

@@ -3,22 +3,18 @@
 All sets have the same weight, and in each set the answerable questions have as much as the others.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.search.confidence import SIGNS, ConfidenceFeatures, confidence, weights_for
 from mcp_memory.search.confidence_config import ConfidenceConfig
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.float64]
+Numbers = NDArray[np.float64]
 
 _PRIOR = 0.05
 """Precision of a normal prior on the weights, for sets that one sign separates perfectly."""

@@ -5,20 +5,15 @@ section gain a little. On the evaluation sets this beats rank fusion (RRF, k = 6
 Scores are comparable within one question only.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.base import ScoredRows
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Ids = NDArray[np.int64]
+Ids = NDArray[np.int64]
 
 LEXICAL, SECTION, DENSE = "lexical", "section", "dense"
 

@@ -5,19 +5,14 @@ neighbor chain (Murtagh 1983) finds the same groups as the textbook algorithm, i
 than `BLOCK` vectors are first divided by two-means into blocks, and each is grouped by itself.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Rows = NDArray[np.int64]
-    Matrix = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Matrix = NDArray[np.float32]
 
 BLOCK = 2048
 """Vectors that are all compared with one another: 17 MB of cosines."""

@@ -11,17 +11,14 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.topics.cluster import BLOCK, clusters, total, unit
 from mcp_memory.topics.config import TopicsConfig
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Matrix = NDArray[np.float32]
+Matrix = NDArray[np.float32]
 
 FRESH = "_fresh"
 TOP = ""

@@ -10,18 +10,14 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mcp_memory.index.keywords.segment import PostingSegment
+from mcp_memory.index.keywords.segment import PostingSegment, Some
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from mcp_memory.index.keywords.segment import Some
-
-    Ids, Mask = NDArray[np.int64], NDArray[np.bool_]
+Ids, Mask = NDArray[np.int64], NDArray[np.bool_]
 
 K1, B = 1.2, 0.75
 

@@ -15,9 +15,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.base import Generation
 from mcp_memory.index.keywords import posting_codec
@@ -27,9 +28,6 @@ from mcp_memory.index.keywords.segment import PostingSegment, merged
 from mcp_memory.index.sqlite.cache_sync import FEW, CacheSync, last_number
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
 from mcp_memory.models import Problem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _MERGE_FACTOR = 8
 """A segment is at least this many times as large as the next one."""

@@ -1,7 +1,5 @@
 """Packs the words of a note into bytes for its row, and the bytes of many notes into a segment."""
 
-from __future__ import annotations
-
 import struct
 import sys
 import zlib
@@ -9,9 +7,10 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.keywords import tokenizer
 from mcp_memory.index.keywords.postings import MOST, collect, stretches
@@ -20,9 +19,6 @@ from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _LONG = 64
 """From this many chunks on, a note's words are cached."""

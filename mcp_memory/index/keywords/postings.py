@@ -1,16 +1,11 @@
 """Stores which rows contain a key, and how often, in immutable arrays sorted by key and then by row."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 MOST = 255
 """A word counts at most this often in one row; beyond that BM25 shows no difference."""

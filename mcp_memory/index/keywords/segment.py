@@ -4,25 +4,21 @@ Terms. ROW: a chunk, in order of its id, so that a note's chunks stand together.
 section (title, tags, headings); each chunk of the section is searched as if they stood in it too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.keywords.postings import Postings, join, stretches
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+Some = slice | NDArray[np.intp]
+"""All rows, or those with these numbers."""
 
-    Some = slice | NDArray[np.intp]
-    """All rows, or those with these numbers."""
-
-    _Counted = tuple[NDArray[np.intp], NDArray[Any]]
-    """Numbers of rows or sections, each once, and a count for each."""
+_Counted = tuple[NDArray[np.intp], NDArray[Any]]
+"""Numbers of rows or sections, each once, and a count for each."""
 
 OWN_WEIGHT = 2
 """A chunk's own words count twice, those of its neighbors and its place once."""

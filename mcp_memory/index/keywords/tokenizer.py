@@ -9,24 +9,20 @@ A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has n
 becomes its overlapping pairs, and each single character for questions of one character.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
 
 from mcp_memory.text.language.identifiers import abbreviations, humps
 from mcp_memory.text.language.terms import one_letter_away, plain
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _UNSPACED = (
     "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff"  # Chinese, Japanese, Korean

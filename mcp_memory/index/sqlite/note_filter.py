@@ -5,26 +5,20 @@ Every retriever checks all its rows against it, so the array is indexed by the n
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
 
-from __future__ import annotations
-
 import sqlite3
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
 from mcp_memory.models import EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks
 from mcp_memory.runtime.lru_cache import LruCache
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from datetime import datetime
-
-    from numpy.typing import NDArray
 
 _KEPT = 16
 

@@ -2,22 +2,18 @@
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.note_filter import condition
 from mcp_memory.index.sqlite.row_codec import decode_chunk, decode_note
 from mcp_memory.index.sqlite.schema import MAX_CHUNKS, ORDINAL_BITS, Tables
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _IN_BATCH = 500
 

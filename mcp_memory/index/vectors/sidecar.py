@@ -8,20 +8,15 @@ the last counted record were left by an interrupted append. Computing the checks
 cache.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.vectors.vector_block import VectorBlock
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _MAGIC = b"mmemvec1"
 _FIELDS = struct.Struct("<8s32sqqqqI")

@@ -1,18 +1,12 @@
 """Picks the best rows by score."""
 
-from __future__ import annotations
-
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcp_memory.index.base import ScoredRows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from mcp_memory.index.sqlite.note_filter import AdmittedNotes
+from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 
 _MANY = 8192
 """From this many rows on, they are sampled first."""

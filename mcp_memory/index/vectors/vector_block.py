@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import simsimd
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 _ROWS_AT_ONCE = 1 << 16
 """Vectors per call of the SIMD kernel, which may hold the interpreter's lock: about 1 ms with 384 dimensions."""
