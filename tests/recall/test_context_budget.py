@@ -26,7 +26,7 @@ from mcp_memory.recall.context_budget import (
     with_notice,
 )
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, merge, without_repeats
-from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
+from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.vault.note_file import content_hash
 from tests.support.passages import passages_of
@@ -283,7 +283,7 @@ def test_an_entry_of_a_log_has_its_time_and_title() -> None:
     text = "# 2026-11-20\n\n## 10:00 Tea (project: kitchen)\n\nSencha, 60 degrees.\n\n## 11:00\n\nOne.\n\nTwo.\n"
     log = record("memory/2026-11-20.md", kind="log", is_log=True, created=DAY.replace(hour=0, minute=0))
     first, one, two = (
-        excerpt_of(Passage(n, n, each, log)) for n, each in enumerate(chunk(text, 0, ChunkingConfig(), log=True))
+        excerpt_of(Passage(n, n, each, log)) for n, each in enumerate(cut(text, 0, ChunkingConfig(), log=True).chunks)
     )
     assert first.entry and one.entry and first.is_whole and not one.is_whole
     assert told(first) == [f'2026-11-20 log kitchen {first.entry[-8:]} "Tea": Sencha, 60 degrees.']

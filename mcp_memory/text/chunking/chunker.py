@@ -91,10 +91,6 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Chu
     return ChunkedNote(chunks, end, turns=turns)
 
 
-def chunk(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
-    return cut(text, body_start, config, log=log).chunks
-
-
 @dataclass(slots=True)
 class _Section:
     """One heading and the blocks right under it. `above` is the heading path without its own heading."""

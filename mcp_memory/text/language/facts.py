@@ -7,7 +7,7 @@ sentence, as in English; other scripts have only numbers and identifiers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -72,11 +72,6 @@ def facts(text: str) -> frozenset[Fact]:
         if len(found) == MAX_FACTS:
             break
     return frozenset(found)
-
-
-def mentions(fact: Fact, query_words: Iterable[str]) -> bool:
-    """Whether the fact has one of these folded words."""
-    return not {fold(word) for word in terms(fact.key)}.isdisjoint(query_words)
 
 
 def _all(text: str) -> Iterator[Fact]:

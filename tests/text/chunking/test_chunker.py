@@ -12,7 +12,7 @@ from mcp_memory.errors import ConfigInvalid
 from mcp_memory.models import Chunk
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.chunking.boundaries import cluster_start
-from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk, cut
+from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import parse
@@ -22,12 +22,12 @@ WINDOW = ChunkingConfig(strategy="window", window_tokens=25, overlap_tokens=5)
 
 
 def texts(text: str, config: ChunkingConfig = ENTRY, *, log: bool = False) -> list[str]:
-    return [each.text for each in chunk(text, parse(text).body_start, config, log=log)]
+    return [each.text for each in cut(text, parse(text).body_start, config, log=log).chunks]
 
 
 def check(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> list[Chunk]:
     """What must hold of any text."""
-    chunks = chunk(text, body_start, config, log=log)
+    chunks = cut(text, body_start, config, log=log).chunks
     covered = bytearray(len(text))
     for each in chunks:
         assert each.text == text[each.start : each.end]
@@ -78,7 +78,7 @@ class TestEntries:
         assert [(each.start_line, each.end_line) for each in found] == [(5, 8), (9, 11), (13, 14), (16, 16), (18, 18)]
 
     def test_a_heading_in_an_entry_does_not_take_over_the_next_entries(self):
-        found = chunk("# Day\n## 10:00 a\n# Big\nx\n## 11:00 b\ny\n", 0, ENTRY, log=True)
+        found = cut("# Day\n## 10:00 a\n# Big\nx\n## 11:00 b\ny\n", 0, ENTRY, log=True).chunks
         assert [each.headings for each in found] == [("Day", "10:00 a", "Big"), ("Day", "11:00 b")]
 
     def test_small_neighbours_join_under_one_heading_only(self):
@@ -100,7 +100,7 @@ class TestEntries:
     def test_headings_alone_can_be_found(self):
         assert texts("# Title\n") == ["# Title"]
         assert texts("---\na: 1\n---\n# Title") == ["# Title"]
-        found = chunk("# A\n\n## B\n\n## C\n\n## D\n\ntext\n\n# E\n", 0, ENTRY, log=False)
+        found = cut("# A\n\n## B\n\n## C\n\n## D\n\ntext\n\n# E\n", 0, ENTRY, log=False).chunks
         assert [(each.text, each.headings) for each in found] == [
             ("## B\n\n## C", ("A",)),
             ("text", ("A", "D")),
@@ -108,12 +108,12 @@ class TestEntries:
         ]
 
     def test_underlined_headings_rules_and_long_headings(self):
-        found = chunk("Title\n=====\n\nbody\n\n---\n\nSub\n---\nmore\n", 0, ENTRY, log=False)
+        found = cut("Title\n=====\n\nbody\n\n---\n\nSub\n---\nmore\n", 0, ENTRY, log=False).chunks
         assert [(each.text, each.headings) for each in found] == [("body", ("Title",)), ("more", ("Title", "Sub"))]
         assert texts("# " + "x" * 400) == ["# " + "x" * 400]
 
     def test_unclosed_comment_hides_nothing(self):
-        found = chunk("<!-- oops\n\n# Heading\n\ntext\n", 0, ENTRY, log=False)
+        found = cut("<!-- oops\n\n# Heading\n\ntext\n", 0, ENTRY, log=False).chunks
         assert found[-1].headings == ("Heading",)
         assert texts("<!-- a\n\n# no heading\n-->\n\ntext\n") == ["<!-- a\n\n# no heading\n-->\n\ntext"]
 
@@ -279,8 +279,8 @@ def steps(unit: str, count: int) -> int:
     sys.settrace(trace)
     try:
         for log in (False, True):
-            chunk(unit * count, 0, ENTRY, log=log)
-        chunk(unit * count, 0, WINDOW, log=False)
+            cut(unit * count, 0, ENTRY, log=log).chunks
+        cut(unit * count, 0, WINDOW, log=False).chunks
     finally:
         sys.settrace(before)
     return ran
@@ -303,7 +303,7 @@ LIMITED_LOG = "# D\n\n" + "".join(f"## 10:{n:02} part {n}\n\n- word{n} one\n- tw
 
 @pytest.mark.parametrize("config", [ENTRY, WINDOW])
 def test_behind_the_fine_chunks_come_plain_pieces_that_hold_all_the_rest(config, monkeypatch):
-    fine = chunk(LIMITED, 0, config, log=False)
+    fine = cut(LIMITED, 0, config, log=False).chunks
     monkeypatch.setattr(chunker, "FINE_CHUNKS", 7)
     few = check(LIMITED, 0, config, log=False)
     assert few[:7] == fine[:7]
@@ -332,7 +332,7 @@ def test_a_longer_text_is_cut_as_if_it_ended_at_the_limit(limit, value, config, 
     found = cut(LIMITED, 0, config, log=False)
     size = len(LIMITED[: found.end]) if limit == "MAX_CHARS" else LIMITED.count("\n", 0, found.end)
     assert value // 2 <= size <= value
-    assert found.chunks == chunk(LIMITED[: found.end], 0, config, log=False)
+    assert found.chunks == cut(LIMITED[: found.end], 0, config, log=False).chunks
 
 
 def test_a_longer_log_keeps_whole_entries_so_that_a_forgotten_one_stays_forgotten(monkeypatch):
