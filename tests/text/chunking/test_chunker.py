@@ -279,8 +279,8 @@ def steps(unit: str, count: int) -> int:
     sys.settrace(trace)
     try:
         for log in (False, True):
-            cut(unit * count, 0, ENTRY, log=log).chunks
-        cut(unit * count, 0, WINDOW, log=False).chunks
+            cut(unit * count, 0, ENTRY, log=log)
+        cut(unit * count, 0, WINDOW, log=False)
     finally:
         sys.settrace(before)
     return ran

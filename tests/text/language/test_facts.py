@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.text.language.facts import MAX_FACTS, Fact, FactKind, facts
+from mcp_memory.text.language.facts import MAX_FACTS, FactKind, facts
 
 NUMBER, DATE, NAME, IDENTIFIER, NEGATION = FactKind
 
