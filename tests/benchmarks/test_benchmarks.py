@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
+from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from tests.benchmarks.calls import in_turns
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, line, percentile
@@ -16,7 +16,7 @@ from tests.benchmarks.topics import NEVER_FRESH, grow, synthetic, v_measure
 @pytest.mark.parametrize("corpus", [Corpus(notes=30, entries=5), Corpus(notes=20, entries=10), Corpus(20, 2, "many")])
 def test_each_entry_is_one_chunk(corpus: Corpus):
     texts = [corpus.text(number) for number in range(corpus.notes)]
-    chunks = [len(chunk(text, 0, ChunkingConfig(), log=False)) for text in texts]
+    chunks = [len(cut(text, 0, ChunkingConfig(), log=False).chunks) for text in texts]
     assert chunks == [corpus.entries] * corpus.notes
     assert texts == [corpus.text(number) for number in range(corpus.notes)], "the same number, the same note"
     assert len(set(texts)) == len(texts)

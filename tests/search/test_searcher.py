@@ -25,7 +25,7 @@ from mcp_memory.indexing.index_rows import to_upsert
 from mcp_memory.models import Etag, Filters, NotePath, NoteState, SearchResult
 from mcp_memory.search.retrievers import QueryVectors, rarest
 from mcp_memory.search.searcher import SearchConfig, Searcher
-from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
+from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.note_file import Layout, read_note
 from tests.support.searching import ALL, NOW, searcher
@@ -574,7 +574,7 @@ class TestPassages:
     def test_every_chunk_has_its_place(self, text: str, log: bool) -> None:
         path = "memory/2023-05-08.md" if log else "a.md"
         made = upsert(path, text)
-        assert [each.chunk for each in made.chunks] == chunk(text, 0, ChunkingConfig(), log=log)
+        assert [each.chunk for each in made.chunks] == cut(text, 0, ChunkingConfig(), log=log).chunks
         for each in made.chunks:
             assert made.places[each.chunk.section].endswith("\n".join(each.chunk.headings))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
-from mcp_memory.text.chunking.chunker import ChunkingConfig, chunk
+from mcp_memory.text.chunking.chunker import ChunkingConfig, cut
 
 
 def passages_of(path: str, text: str, config: ChunkingConfig | None = None) -> list[Passage]:
     note = NoteRecord(NotePath(path), NoteId(path), Etag("e"), "s", f"Title {path}", "fact", NoteState.ACTIVE)
     return [
         Passage(number, number, each, note)
-        for number, each in enumerate(chunk(text, 0, config or ChunkingConfig(), log=False))
+        for number, each in enumerate(cut(text, 0, config or ChunkingConfig(), log=False).chunks)
     ]
 
 
