@@ -230,6 +230,48 @@ def test_nothing_outside_the_engine_reaches_into_its_parts():
     assert wrong == []
 
 
+UNSOUND = re.compile(r"(?:[*+?]|\{\d*,?\d*\})\+|\(\?>")
+CLASS_OR_ESCAPED = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
+
+
+def test_no_pattern_is_possessive_or_atomic():
+    """Python 3.11.2, Debian 12's own, matches what these should not."""
+    assert [UNSOUND.search(CLASS_OR_ESCAPED.sub("x", text)) for text in (r"[*+]+", r"\*+", "a+b?")] == [None] * 3
+    assert all(UNSOUND.search(CLASS_OR_ESCAPED.sub("x", text)) for text in ("a*+", "a++", "a?+", "[a]{2,}+", "(?>a)"))
+    found = [(file, node) for file, tree in trees().items() for node in pattern_parts(tree)]
+    assert len(found) > 300
+    wrong = [
+        f"{file}:{node.lineno}: {node.value!r}"
+        for file, node in found
+        if UNSOUND.search(CLASS_OR_ESCAPED.sub("x", node.value))
+    ]
+    assert wrong == []
+
+
+def pattern_parts(tree: ast.Module) -> Iterator[Any]:
+    """The texts that a module's patterns are put together from: in calls of `re`, and under names used there."""
+    named = {
+        target.id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value
+        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        if isinstance(target, ast.Name)
+    }
+    waiting = [
+        node.args[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.func).startswith(("re.", "re2."))
+    ]
+    seen = set[str]()
+    while waiting:
+        for node in ast.walk(waiting.pop()):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node
+            elif isinstance(node, ast.Name) and node.id in named and node.id not in seen:
+                seen.add(node.id)
+                waiting.append(named[node.id])
+
+
 def test_no_test_module_imports_from_another():
     """What several share is in tests/support or a conftest.py."""
     wrong = [

@@ -111,8 +111,12 @@ def _special_rename() -> tuple[Callable[[int, bytes, int, bytes, int], int] | No
 
 
 def sync(descriptor: int) -> None:
-    """fsync, down to the platter: macOS needs its own call for that."""
+    """fsync, down to the platter: macOS needs its own call for that, which its network file systems lack."""
     if sys.platform == "darwin":
-        fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
-    else:
-        os.fsync(descriptor)
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
+            return
+        except OSError as error:
+            if error.errno not in {*REFUSALS, errno.ENOTTY}:
+                raise
+    os.fsync(descriptor)

@@ -113,6 +113,8 @@ def test_json5() -> None:
         ('{"a": 1} x', "the end"),
         ("[1 2]", "','"),
         ("/* open", "a value"),
+        ('{"a": 1} /* open **', "the end"),
+        ('{"a": 1, /* open *\n"b": 2}', "a name"),
         ('{"a": "\\q"}', "escape"),
         ("nul", "a value"),
         ("[" * 100_000, "nested too deeply"),
