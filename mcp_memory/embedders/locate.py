@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -146,9 +147,11 @@ def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress)
 def require_extra(name: str) -> None:
     """Raises EmbedderUnavailable if sentence-transformers, which runs and compiles models, isn't installed."""
     if importlib.util.find_spec("sentence_transformers") is None:
+        uses_pip = importlib.util.find_spec("pip") is not None  # uv makes environments without it
+        install = f"{sys.executable} -m pip install" if uses_pip else f"uv pip install -p {sys.executable}"
         raise EmbedderUnavailable(
             f"{name} needs sentence-transformers, which is not installed",
-            hint="pip install 'mcp-memory-vault[models]', or leave embedder.model empty for the bundled model",
+            hint=f"{install} 'mcp-memory-vault[models]', or leave embedder.model empty for the bundled model",
         )
 
 

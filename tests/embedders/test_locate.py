@@ -92,13 +92,18 @@ def test_a_bare_name_is_one_of_sentence_transformers():
 
 def test_a_model_that_is_not_bundled_names_the_extra_that_runs_it(tmp_path, monkeypatch):
     find = importlib.util.find_spec
-    without = lambda name, *more: None if name == "sentence_transformers" else find(name, *more)  # noqa: E731
-    monkeypatch.setattr(importlib.util, "find_spec", without)
     (tmp_path / "model.safetensors").touch()
-    for config in (EmbedderConfig(model="owner/other"), EmbedderConfig(model=str(tmp_path))):
-        with pytest.raises(EmbedderUnavailable, match="needs sentence-transformers") as caught:
-            open_embedder(config, tmp_path)
-        assert "pip install 'mcp-memory-vault[models]'" in str(caught.value)
+    for command, missing in (
+        ("-m pip install", {"sentence_transformers"}),
+        ("uv pip install -p", {"sentence_transformers", "pip"}),
+    ):
+        without = lambda name, *more, gone=missing: None if name in gone else find(name, *more)  # noqa: E731
+        monkeypatch.setattr(importlib.util, "find_spec", without)
+        for config in (EmbedderConfig(model="owner/other"), EmbedderConfig(model=str(tmp_path))):
+            with pytest.raises(EmbedderUnavailable, match="needs sentence-transformers") as caught:
+                open_embedder(config, tmp_path)
+            told = str(caught.value)
+            assert command in told and sys.executable in told and "'mcp-memory-vault[models]'" in told
 
 
 def test_a_hub_that_never_answers_costs_no_more_than_the_deadline(tmp_path, monkeypatch):
