@@ -192,7 +192,8 @@ class Engine:
 
         def look() -> Mapping[str, str] | None:
             with suppress(McpMemoryError):  # what was just changed is answered in any case
-                return link_of(None if record.is_log else vault.chains.holding(vault.read(record.path)))
+                head = None if record.is_log else vault.chains.holding(vault.read(record.path))
+                return link_of(self.parts, head)
 
         return await in_thread(look, deadline_s=10, what="looking for the note that holds")
 

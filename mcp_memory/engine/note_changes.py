@@ -54,15 +54,15 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
     raises; past the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
     if supersedes and supersedes[0] == MEMORY and supersedes[1]:
         draft, supersedes = replace(draft, path=MEMORY, replaces=supersedes[1]), None
+    private = parts.config.recall.private_marks  # of which no answer speaks unasked
     near: list[Passage] = []
     contrary: list[Contradicted] = []
 
     async def find_near() -> None:
-        filters = Filters(now=parts.clock(), project=draft.project)
+        filters = Filters(now=parts.clock(), project=draft.project, private=private)
         near.extend(await parts.near_duplicates.find(draft.content, filters))
 
     async def find_contrary() -> None:
-        private = parts.config.recall.private_marks
         contrary.extend(await parts.near_duplicates.contradicted_by(_claim(draft), draft.created, private))
 
     failed: McpMemoryError | None = None
@@ -116,15 +116,16 @@ async def _write(parts: EngineParts, draft: Draft, supersedes: Place | None) -> 
     why = f"{old} had been replaced by this one already" if later else ""
     return Receipt(
         note_id, record.path, record.etag, stored.outcome, indexed,
-        superseded=link_of(before, why), superseded_by=link_of(stored.holding),
+        superseded=link_of(parts, before, why), superseded_by=link_of(parts, stored.holding),
     )  # fmt: skip
 
 
-def link_of(file: NoteFile | None, why: str = "") -> Mapping[str, str] | None:
-    """What an answer says of another note of a chain. `why`: what else to know of it."""
+def link_of(parts: EngineParts, file: NoteFile | None, why: str = "") -> Mapping[str, str] | None:
+    """What an answer says of another note of a chain, without a private one's text. `why`: what else to know of it."""
     if file is None:
         return None
-    text = truncate(" ".join(file.body.split()), LINK_TOKENS)
+    is_private = parts.config.recall.private_marks.cover(file.record)
+    text = "" if is_private else truncate(" ".join(file.body.split()), LINK_TOKENS)
     return {"id": file.record.id, "path": file.record.path, "text": text} | ({"why": why} if why else {})
 
 

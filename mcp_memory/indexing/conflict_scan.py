@@ -24,7 +24,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.chains import Chains
-from mcp_memory.vault.succession.entry_marks import entry_record
+from mcp_memory.vault.succession.entry_marks import admits, entry_record
 
 NEAREST, NEAREST_OF_NEW = 12, 6
 """With how many passages, those that share the most words, a statement is compared; a new one, while a caller waits."""
@@ -192,7 +192,8 @@ class ConflictScan:
     def _nearest(self, claim: Claim, private: PrivateMarks | None = None, most: int = NEAREST) -> Iterator[StatedClaim]:
         filters = Filters(project=claim.project or None, now=self._clock(), private=private)
         rows = self._index.lexical(claim.terms, most, filters, by="overlap")
-        near = [one for one in self._index.get(rows.ids.tolist()).values() if not one.note.path.startswith("@")]
+        found = self._index.get(rows.ids.tolist()).values()
+        near = [one for one in found if not one.note.path.startswith("@") and admits(filters, one)]
         yield from (
             stated
             for path in dict.fromkeys(one.note.path for one in near if not one.note.is_log)

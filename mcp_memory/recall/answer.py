@@ -211,7 +211,8 @@ class RecallAnswerer:
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
         if not (subject := topic_asked_about(query)):
             return None
-        find = partial(self.topics.page_about, subject, self.searcher.meaning(query), filters)
+        wanted = replace(filters, private=self.config.private_marks)  # nobody asked for these of its notes
+        find = partial(self.topics.page_about, subject, self.searcher.meaning(query), wanted)
         try:
             return await in_thread(find, deadline_s=TOPIC_S, what="looking for a topic")
         except McpMemoryError as error:  # the passages answer as well

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import Passage
-from mcp_memory.search.filters import note_of
 from mcp_memory.text.escape_invisible import in_line
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.succession.chains import Chains
+from mcp_memory.vault.succession.entry_marks import note_of
 
 NOW_CHARS = 200
 """Of the text that holds now."""

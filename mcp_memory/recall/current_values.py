@@ -13,7 +13,7 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Filters, NotePath, Passage
 from mcp_memory.recall.excerpts import named
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import admits, note_of
+from mcp_memory.vault.succession.entry_marks import admits
 
 LOOK_S = 2.0
 UNDATED = "0001-01-01"
@@ -70,7 +70,7 @@ class CurrentValues:
             return []
         told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, foreign=None)
         passages = [one for one in self.index.passages(conflict.newer_path) if one.shown_id == conflict.newer]
-        found = [one for one in passages if told.admits(note_of(one))]
+        found = [one for one in passages if admits(told, one)]
         telling = [one for one in found if conflict.after and conflict.after in one.chunk.text]
         return (telling or found)[:1]
 

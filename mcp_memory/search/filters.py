@@ -10,10 +10,9 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import parse_when
-from mcp_memory.text.markdown import logs
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
-from mcp_memory.vault.succession.entry_marks import entry_record
+from mcp_memory.vault.succession.entry_marks import note_of
 
 ANY_PROJECT = "*"
 MAX_LIMIT = 1000
@@ -59,24 +58,6 @@ def filters_from(
         until=end,
         now=None if include_archived else (max(end, EARLIEST) - timedelta(microseconds=1) if end else now),
     )
-
-
-def admits(filters: Filters, passage: Passage) -> bool:
-    """Whether a passage as it is now passes the filters."""
-    note, private = note_of(passage), filters.private
-    if private and passage.chunk.entry and not private.tags.isdisjoint(note.tags):
-        return False
-    return filters.admits(note)
-
-
-def note_of(passage: Passage) -> NoteRecord:
-    """What filters look at: the note; for a log entry, with its own project, tags and mutes."""
-    if not (entry := passage.chunk.entry):
-        return passage.note
-    note, labels = passage.note, logs.labels(passage.chunk.headings)
-    note = entry_record(note, entry) if {"superseded", "muted"} & note.meta.keys() else note
-    own = {name: value for name in ("project", "source", "session") if (value := getattr(labels, name))}
-    return replace(note, tags=labels.tags, **own)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

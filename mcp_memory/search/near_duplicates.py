@@ -14,6 +14,7 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Contradicted, Filters, Passage, PrivateMarks
 from mcp_memory.runtime.threads import ThreadPool, place_of
 from mcp_memory.text.language.terms import content_words, overlap, terms
+from mcp_memory.vault.succession.entry_marks import admits
 
 OVERLAP = 0.5
 """Two texts with at least this share of common words (Jaccard) say nearly the same. Nearly all notes with a MiniLM
@@ -78,6 +79,7 @@ class NearDuplicates:
         near = [
             (-shared, chunk_id, passage)
             for chunk_id, passage in self._index.get(rows.ids.tolist()).items()
-            if (shared := overlap(words, content_words(passage.chunk.text[:COMPARED_CHARS]))) >= OVERLAP
+            if admits(filters, passage)
+            and (shared := overlap(words, content_words(passage.chunk.text[:COMPARED_CHARS]))) >= OVERLAP
         ]
         return [passage for _, _, passage in sorted(near, key=lambda found: found[:2])]

@@ -28,12 +28,13 @@ from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, r
 from mcp_memory.search.classifier_training import TrainedClassifier
 from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, features, first_of_class, is_named
 from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.search.filters import admits, explain_no_hits, passages_left_out, without_filters
+from mcp_memory.search.filters import explain_no_hits, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
 from mcp_memory.search.relevance import relevances
 from mcp_memory.search.retrievers import KeywordRows, Mode, RetrieverConfig, Retrievers
 from mcp_memory.text.language.terms import terms
+from mcp_memory.vault.succession.entry_marks import admits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

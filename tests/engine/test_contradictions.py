@@ -247,4 +247,31 @@ async def test_a_receipt_names_no_private_note(world: World) -> None:
         await engine.append("The therapy session is on Tuesday at 17:30.", kind="fact", tags=["private"])
         world.later(hours=1)
         new = await engine.append("The therapy session is on Tuesday at 18:15 now.", kind="fact")
-        assert new.contradicts == ()
+        assert new.contradicts == new.similar == ()
+
+
+async def test_a_receipt_names_no_private_or_muted_entry_of_a_log(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append("The therapy session is on Tuesday at 17:30.", kind="log", tags=["private"])
+        other = await engine.append("The dentist calls on Friday at 08:15.", kind="log")
+        await engine.perform("mute", {"target": other.id, "project": None})
+        world.later(hours=1)
+        said = {
+            entry.id: "The therapy session is on Tuesday at 18:15 now.",
+            other.id: "The dentist calls on Friday at 09:45.",
+        }
+        for id_, text in said.items():
+            new = await engine.append(text, kind="fact")
+            assert id_ in [hit.id for hit in (await engine.search(text)).hits]
+            assert new.contradicts == new.similar == ()
+
+
+async def test_a_receipt_has_no_text_of_the_private_note_that_holds(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append(PORT, kind="fact")
+        world.later(hours=1)
+        new = await engine.append(OTHER_PORT, kind="fact", tags=["private"], supersedes=old.id)
+        last = await engine.append("The billing gateway is gone.", kind="fact", supersedes=old.id)
+        assert last.superseded and (last.superseded["id"], last.superseded["text"]) == (new.id, "")
+        holding = await engine.holding(await engine.forget(last.id))
+        assert holding == {"id": new.id, "path": new.path, "text": ""}

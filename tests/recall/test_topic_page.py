@@ -57,6 +57,18 @@ async def test_a_topic_as_a_whole_gets_its_page_and_none_of_its_notes(toy_world:
             assert text == toy_world.read(page).decode().split("\n")[int(first) - 1]
 
 
+@pytest.mark.parametrize("marks", ["private: true", "tags: [private]", "muted: true"])
+async def test_no_page_that_quotes_a_private_or_muted_note_is_given(toy_world: World, marks: str) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await filed(engine)
+        page = page_of(toy_world, "green-tea")
+        assert page in await shown(engine, SUBJECT)
+        note = next(toy_world.root.glob("topics/[0-9]*/*green-tea*.md"))
+        note.write_text(note.read_text().replace("---\n", f"---\n{marks}\n", 1))
+        await engine.perform("reconcile", {})
+        assert page not in await shown(engine, SUBJECT)
+
+
 async def test_its_links_are_a_call_away(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await filed(engine)

@@ -11,10 +11,10 @@ import pytest
 
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import Outcome
-from mcp_memory.search.filters import note_of
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.shared.daily_log import FULL_BYTES
+from mcp_memory.vault.succession.entry_marks import note_of
 from tests.support.world import NOON, World, found, python
 
 LOG = f"memory/{NOON.date()}.md"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, time
 
-from mcp_memory.models import NoteId, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title, muted_projects
@@ -26,6 +26,24 @@ def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
         state=NoteState.DELETED if entry in log.forgotten_entries else note.state,
     )  # fmt: skip
     return NoteFile(record, text, 0, log.settled)
+
+
+def admits(filters: Filters, passage: Passage) -> bool:
+    """Whether a passage as it is now passes the filters."""
+    note, private = note_of(passage), filters.private
+    if private and passage.chunk.entry and not private.tags.isdisjoint(note.tags):
+        return False
+    return filters.admits(note)
+
+
+def note_of(passage: Passage) -> NoteRecord:
+    """What filters look at: the note; for a log entry, with its own project, tags and mutes."""
+    if not (entry := passage.chunk.entry):
+        return passage.note
+    note, labels = passage.note, logs.labels(passage.chunk.headings)
+    note = entry_record(note, entry) if {"superseded", "muted"} & note.meta.keys() else note
+    own = {name: value for name in ("project", "source", "session") if (value := getattr(labels, name))}
+    return replace(note, tags=labels.tags, **own)
 
 
 def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
