@@ -14,6 +14,7 @@ from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import Outcome
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.markdown import sections
+from mcp_memory.text.markdown.frontmatter import parse
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
@@ -198,6 +199,36 @@ def test_an_added_entry_is_one_entry_and_all_else_stays(
     rest = after[: new.start] + after[new.end :]
     assert rest.split() == text.split() or rest.replace(f"## {section}", "").split() == text.split()
     assert ("\n" in after.replace("\r\n", "")) is ("\n" in text.replace("\r\n", "") or not is_dos or "\n" not in text)
+
+
+CONTENT = [*LINES, "---", "***", "a: b", "===", "<!-- c", "-->", "    code", "  two", "~~~", "- [ ] todo"]
+BEFORE = ["", "# Memory\n", "## A\n\n- one\n", "## A\n* one\n\n## B\n\nother\n", "---\na: b\n---\n\n## A\n- x\n"]
+
+
+@given(st.lists(st.sampled_from(CONTENT), min_size=1, max_size=4), st.sampled_from(BEFORE))
+def test_what_is_accepted_as_an_entry_stays_whole_when_others_are_added(lines: list[str], before: str) -> None:
+    try:
+        entry = sections.render_entry("\n".join(lines))
+        after = sections.add_entry(before, "A", entry)
+    except InvalidInput:
+        return
+    (new,) = sections.entries(entry)
+    for more in ("- next", "- last"):
+        after = sections.add_entry(after, "A", more)
+        (found,) = [one for one in sections.entries(after, parse(after).body_start) if one.hash == new.hash]
+        assert found.title == new.title
+        assert after[found.start : found.end].rstrip()[2:] == entry.rstrip()[2:]
+
+
+async def test_a_rule_begins_no_entry_and_code_in_one_keeps_its_indentation(world: World) -> None:
+    async with world.engine() as engine:
+        with pytest.raises(InvalidInput, match="begin with words"):
+            await remember(engine, "---\nAlways rebase.\n---")
+        code = "Format so:\n```python\nif True:\n    pass\n```"
+        added = await remember(engine, code)
+        await remember(engine, "Tea.")
+        assert "- Format so:\n  ```python\n  if True:\n      pass\n  ```\n- Tea.\n" in memory(world)
+        assert "      pass" in await engine.recall(ids=[added.id])
 
 
 async def test_of_entries_that_say_the_same_none_is_taken_out(world: World) -> None:

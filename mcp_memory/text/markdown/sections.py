@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -56,15 +57,18 @@ def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
 
 def render_entry(content: str, mark: str = "- ") -> str:
     """One entry with LF endings behind this mark; a mark that `content` has already is dropped. Only a plain paragraph
-    goes without one. Raises InvalidInput for several entries."""
+    goes without one. Raises InvalidInput for several entries, and for what is none behind a mark."""
     body = content.replace("\r\n", "\n").strip()
     if len(found := entries(body)) > 1:
         raise InvalidInput(f"this is {len(found)} entries", hint="add one at a time")
     if not mark and [block.kind for block in scan(body)] != [BlockKind.PARAGRAPH]:
         mark = "- "
-    lines = body[len(found[0].mark) if found and not found[0].start else 0 :].split("\n")
+    first, _, rest = body[len(found[0].mark) if found and not found[0].start else 0 :].partition("\n")
     indent = " " * len(mark.expandtabs(4))
-    return mark + "\n".join([lines[0], *(f"{indent}{line.strip()}" if line.strip() else "" for line in lines[1:])])
+    entry = "\n".join([mark + first, *filter(None, [textwrap.indent(textwrap.dedent(rest), indent)])])
+    if not _is_one(entry):
+        raise InvalidInput("this can't stand as one entry", hint="begin with words, not with a line such as ---")
+    return entry
 
 
 def add_entry(text: str, section: str, entry: str) -> str:
@@ -85,8 +89,14 @@ def add_entry(text: str, section: str, entry: str) -> str:
     if last.kind is not BlockKind.ITEM:
         gap += newline
     elif (bullet := text[last.start : last.end].lstrip()[0]) in "*+" and entry.startswith("- "):
-        entry = bullet + entry[1:]  # another one would begin a new list
+        same = bullet + entry[1:]  # another one would begin a new list
+        entry = same if _is_one(same) else entry
     return text[:at] + gap + entry.replace("\n", newline) + newline + text[at:]
+
+
+def _is_one(entry: str) -> bool:
+    found = entries(entry)
+    return len(found) == 1 and not found[0].start and not entry[found[0].end :].strip()
 
 
 _NO_MARK = ("",)
