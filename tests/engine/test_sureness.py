@@ -30,8 +30,9 @@ SILENCE = "Nothing relevant is stored."
 
 @asynccontextmanager
 async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> AsyncGenerator[Engine]:
-    """So many notes, this one among them, and a model that has learned what a prompt is."""
-    world = World(folder / str(size) / "vault", folder / str(size) / "state", model_cache)
+    """So many notes, this one among them, and a model that has learned what a prompt is. Opened again in the same folder,
+    with another note, it embeds that one alone."""
+    world = World(folder / "vault", folder / "state", model_cache)
     world.write("notes/wanted.md", note)
     for at, file in enumerate(sorted(OTHERS.rglob("*.md"))[: size - 1]):
         world.write(f"notes/{at}.md", file.read_bytes())
@@ -43,7 +44,7 @@ async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> Asy
 @pytest.mark.parametrize("size", SIZES)
 async def test_what_is_stored_about_a_name_is_told(size: int, tmp_path: Path, model_cache: Path) -> None:
     for name in NAMES:
-        async with vault_of(size, LONG.format(name), tmp_path / name, model_cache) as engine:
+        async with vault_of(size, LONG.format(name), tmp_path, model_cache) as engine:
             for prompt in (each.format(name) for each in PROMPTS):
                 assert LONG.format(name) in await engine.recall(prompt, phase="prompt"), (prompt, size)
                 assert (await engine.search(prompt)).note is None, (prompt, size)
@@ -71,8 +72,8 @@ ANSWERED = {
 async def test_a_question_that_a_note_answers_in_other_words_is_not_weak(
     size: int, tmp_path: Path, model_cache: Path
 ) -> None:
-    for at, (note, questions) in enumerate(ANSWERED.items()):
-        async with vault_of(size, note, tmp_path / str(at), model_cache) as engine:
+    for note, questions in ANSWERED.items():
+        async with vault_of(size, note, tmp_path, model_cache) as engine:
             for asked in questions:
                 answer = await engine.search(asked)
                 assert answer.note is None, (asked, size, answer.confidence)

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
+import pytest
 
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.evaluation.report import ANSWERABLE, report
@@ -56,9 +58,15 @@ def test_prompts_say_whether_memory_is_wanted_and_which() -> None:
         assert all((FOLDER / "vault" / path).is_file() for path in row["gold"]), row["id"]
 
 
-def test_the_shipped_threshold_silences_what_wants_no_memory(tmp_path: Path, model_cache: Path) -> None:
-    prompts = read_set(FOLDER / "prompts.jsonl")
-    (answers,) = anyio.run(run, prompts, EngineConfig(tmp_path, tmp_path, model_cache), [Variant()], tmp_path, print)
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the index of the vault is kept from one run to the next."""
+    return tmp_path_factory.mktemp("developer")
+
+
+def test_the_shipped_threshold_silences_what_wants_no_memory(state: Path, model_cache: Path) -> None:
+    prompts = replace(read_set(FOLDER / "prompts.jsonl"), name=FOLDER.name)
+    (answers,) = anyio.run(run, prompts, EngineConfig(state, state, model_cache), [Variant()], state, print)
     found = report(answers, prompts.lengths(), (500,))
     wanted = found.confidences[ANSWERABLE]
     unwanted = [each for kind, confidences in found.confidences.items() if kind != ANSWERABLE for each in confidences]
@@ -67,9 +75,9 @@ def test_the_shipped_threshold_silences_what_wants_no_memory(tmp_path: Path, mod
     assert found.figure("note_recall@10").mean >= 0.936 - ROOM / len(wanted)
 
 
-def test_evidence_found(tmp_path: Path, model_cache: Path) -> None:
+def test_evidence_found(state: Path, model_cache: Path) -> None:
     questions = read_set(FOLDER)
-    (answers,) = anyio.run(run, questions, EngineConfig(tmp_path, tmp_path, model_cache), [Variant()], tmp_path, print)
+    (answers,) = anyio.run(run, questions, EngineConfig(state, state, model_cache), [Variant()], state, print)
     whole = report(answers, questions.lengths(), tuple(EVIDENCE))
     answerable = sum(question.answerable for question in questions.questions)
     for tokens, least in EVIDENCE.items():

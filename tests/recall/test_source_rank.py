@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,8 +160,8 @@ async def test_two_hundred_imported_documents_change_nothing(tmp_path: Path, mod
     assert documents(tmp_path / "documents") == 200
     config = EngineConfig(tmp_path, tmp_path, model_cache)
     alone, among = [
-        context_figures(await brief(which, config, tmp_path / which.name, print))[OVERALL].metrics
-        for which in (prompts, prompts.among(tmp_path / "documents"))
+        context_figures(await brief(which, config, tmp_path / "run", print))[OVERALL].metrics
+        for which in (prompts, replace(prompts.among(tmp_path / "documents"), name=prompts.name))
     ]
     for metric, figure in alone.items():
         if metric not in {"tokens", "outdated_unmarked", "private_told"}:
