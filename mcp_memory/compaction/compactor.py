@@ -95,7 +95,7 @@ class Compactor:
         self._journal = journal
         self._health = health
         self._clock = clock
-        self._run_lock = RunLock()
+        self.run_lock = RunLock()
         self.fallback_pages = FallbackPages(builder.asked_in_s)
         self.progress = RunProgress(health.progress)
         self.work_left = WorkLeft()
@@ -119,7 +119,7 @@ class Compactor:
         Raises NotFound for an unknown topic, Busy during another run of yours, Refused for a vault that can't be
         written, StorageFailed.
         """
-        async with self._locked(self._run_lock.foreground()):
+        async with self._locked(self.run_lock.foreground()):
             self.fallback_pages.retry_all()
             report = await self._run(_at_once, topic)
             if topic is None:
@@ -131,10 +131,10 @@ class Compactor:
         haven't asked for another since. Raises as `run`."""
 
         async def pace() -> bool:
-            await lull(lambda: self._run_lock.is_foreground_waiting)
-            return not self._run_lock.is_foreground_waiting
+            await lull(lambda: self.run_lock.is_foreground_waiting)
+            return not self.run_lock.is_foreground_waiting
 
-        async with self._locked(self._run_lock.background()):
+        async with self._locked(self.run_lock.background()):
             held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
             return None if held else await self._run(pace)
 
@@ -143,7 +143,7 @@ class Compactor:
 
         Raises NotFound, Busy and as `run`.
         """
-        async with self._locked(self._run_lock.foreground()):
+        async with self._locked(self.run_lock.foreground()):
             await self._check_ready()
             report = await self._job_runner.undo_run(run)
             # Lists that a later run wrote are out of date now.
@@ -156,20 +156,20 @@ class Compactor:
     async def mark_stale_pages(self) -> None:
         """Marks outdated pages; does nothing during a run, which updates them. Raises StorageFailed,
         IndexUnavailable."""
-        if not self._run_lock.is_busy and not self._reconciler.pruning_paused:
-            async with self._run_lock.background():
+        if not self.run_lock.is_busy and not self._reconciler.pruning_paused:
+            async with self.run_lock.background():
                 await self._stale_flags.update_flags()
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
         """Within the block there is no run and no unfinished job. Raises Busy during a run, StorageFailed."""
-        async with self._locked(self._run_lock.foreground()):
+        async with self._locked(self.run_lock.foreground()):
             await self._job_runner.finish_jobs()
             yield
 
     async def finish_jobs(self) -> int:
         """Finishes interrupted jobs; returns their number. Raises StorageFailed."""
-        async with self._run_lock.background():
+        async with self.run_lock.background():
             done = await self._job_runner.finish_jobs()
             for run in (await in_thread(self._journal.list_runs, what="reading the journal"))[-1:]:
                 await self._record_run(run)

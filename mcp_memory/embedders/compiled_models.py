@@ -27,7 +27,7 @@ MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
 
-_SETTLED_NS = 2 * 10**9
+SETTLED_NS = 2 * 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _checksum(file: Path) -> tuple[int, str]:
     for a file that was just written."""
     now = file.stat()
     known = now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
-    settled = time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > _SETTLED_NS
+    settled = time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS
     return now.st_size, _remembered_sha256(file, known) if settled else sha256_of(file)
 
 

@@ -50,13 +50,13 @@ async def open_engine(
     STORAGE.get(config.vault.storage)  # an unknown name leaves no trace in vault or state folder
     open_index = INDEXES.get(config.index.engine)
     with _naming_the_file(config.state):
-        await in_thread(lambda: _make_private(config.state), deadline_s=30, what="opening the state folder")
+        await in_thread(lambda: make_state_private(config.state), deadline_s=30, what="opening the state folder")
         marker = await in_thread(
             lambda: open_marker(config.root, config.state / "vault.toml"), deadline_s=30, what="opening the vault"
         )
         pending = UncommittedFiles(config.state / "uncommitted") if config.git.auto_commit else None
         vault = await in_thread(
-            lambda: _open_vault(config, marker, now, zone, pending), deadline_s=60, what="opening the vault"
+            lambda: open_vault(config, marker, now, zone, pending), deadline_s=60, what="opening the vault"
         )
         index = await in_thread(lambda: open_index(config.state / "index"), deadline_s=60, what="opening the index")
     parts = EngineParts(config, marker, vault, index, now)
@@ -96,7 +96,7 @@ def _naming_the_file(state: Path) -> Generator[None]:
         raise failed(error, str(error.filename or state)) from error
 
 
-def _open_vault(
+def open_vault(
     config: EngineConfig, marker: Marker, clock: Clock, zone: tzinfo, pending: UncommittedFiles | None
 ) -> Vault:
     root = config.root.resolve()
@@ -142,7 +142,7 @@ def _transcripts(config: EngineConfig) -> dict[str, Path]:
     return {TRANSCRIPTS: folder.resolve()} if folder.is_dir() else {}
 
 
-def _make_private(state: Path) -> None:
+def make_state_private(state: Path) -> None:
     try:
         for folder in (state, state / "undo", state / "recovery"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)

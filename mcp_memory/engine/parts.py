@@ -75,8 +75,11 @@ class EngineParts:
         loss = MassDeletionGuard(config.state / "unaccepted-loss")
         self.writer = IndexWriter(vault, index, config.chunking)
         self.indexer = Reconciler(vault, index, self.writer, loss, self.health)
-        builder = GenerationBuilder(vault, index, self.writer, EmbeddingBacklog(index, self.health), loss, self.health)
-        self.model = EmbedderLifecycle(config.embedder, config.search.confidence, config.models, builder, self.health)
+        backlog = EmbeddingBacklog(index, self.health)
+        self.builder = GenerationBuilder(vault, index, self.writer, backlog, loss, self.health)
+        self.model = EmbedderLifecycle(
+            config.embedder, config.search.confidence, config.models, self.builder, self.health
+        )
         self.conflicts = ConflictScan(index, self.writer, vault.chains, clock)
         self.swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)

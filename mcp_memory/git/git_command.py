@@ -38,7 +38,7 @@ _SETTINGS = (
     "i18n.logOutputEncoding=UTF-8",
 )
 
-_ENDING_S = 2.0
+ENDING_S = 2.0
 """How long git may take after SIGTERM to remove its lock files."""
 
 
@@ -107,7 +107,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, how)
         with suppress(subprocess.TimeoutExpired):
-            process.wait(_ENDING_S)
+            process.wait(ENDING_S)
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream:
             with suppress(OSError):

@@ -22,7 +22,7 @@ from mcp_memory.git.repository import Repository
 from mcp_memory.runtime.os_errors import naming_the_cause
 
 _MARK = "mcp-memory"
-_LIFE = token_hex(8)
+LIFE = token_hex(8)
 """Our lock contains the mark, our process id, this number (process ids are reused), and the commit that it is for."""
 _MOST_BYTES = 200
 _LOOK_S = 5.0
@@ -53,12 +53,12 @@ def updated_index(
         unstaged = [change for change in changes if change.path not in staged]
         if unstaged:
             git.run("update-index", "-z", "--index-info", stdin=index_entries(repository, unstaged))
-            _replace_index(repository, scratch)
+            replace_index(repository, scratch)
         try:
             yield
         except BaseException:
             if unstaged and not _may_be_at(repository, commit):
-                _replace_index(repository, before) if existed else repository.index.unlink()
+                replace_index(repository, before) if existed else repository.index.unlink()
             raise
 
 
@@ -78,7 +78,7 @@ def repair_index(repository: Repository, scratch: Path) -> None:
         back = [change for change in ours if change.path in staged and staged[change.path] == change.old]
         if back:
             git.run("update-index", "-z", "--index-info", stdin=index_entries(repository, back))
-            _replace_index(repository, scratch)
+            replace_index(repository, scratch)
 
 
 def _may_be_at(repository: Repository, commit: str) -> bool:
@@ -90,7 +90,7 @@ def _may_be_at(repository: Repository, commit: str) -> bool:
         return True
 
 
-def _replace_index(repository: Repository, index: Path) -> None:
+def replace_index(repository: Repository, index: Path) -> None:
     """Atomically, keeping the file's own time, with the mode of the repository's files."""
     near = repository.folder / f"index.{token_hex(8)}.{_MARK}"
     descriptor = os.open(near, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -120,7 +120,7 @@ def _locked(repository: Repository, commit: str) -> Generator[None]:
             ) from None
         try:
             with os.fdopen(descriptor, "w") as out:
-                out.write(f"{_MARK} {os.getpid()} {_LIFE} {commit}")
+                out.write(f"{_MARK} {os.getpid()} {LIFE} {commit}")
             yield
         finally:
             lock.unlink(missing_ok=True)
@@ -141,7 +141,7 @@ def _left_behind(lock: Path) -> str | None:
 
 def _is_alive(pid: int, life: str) -> bool:
     if pid == os.getpid():
-        return life == _LIFE
+        return life == LIFE
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -42,7 +42,7 @@ class IndexWriter:
         self._index = index
         self._chunking = chunking
         self._preparer = RowPreparer(vault, chunking)
-        self._lock = anyio.Lock()
+        self.lock = anyio.Lock()
         self._known: dict[NotePath, IndexedFile] = {}
         self._targets: list[Generation] = []
         self.problems: dict[str, Problem] = {}
@@ -96,7 +96,7 @@ class IndexWriter:
     async def reopened(self) -> None:
         """Start over if a damaged or deleted index was replaced by an empty one."""
         if await in_thread(self._is_replaced, what="listing generations"):
-            async with self._lock:
+            async with self.lock:
                 await in_thread(self.open, what="opening the index")
 
     # -- one note of ours --------------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ class IndexWriter:
             return ready, bool(self.generation.embedding) and not self._index.watermark().vectors_pending
 
         ready, complete = None, None
-        async with self._lock:
+        async with self.lock:
             try:
                 # Not to be cancelled: a thread cannot be stopped, and the next one would write beside it.
                 with anyio.CancelScope(shield=True):
@@ -199,7 +199,7 @@ class IndexWriter:
             rest = islice(paths, at, None)
             batch = await in_thread(lambda rest=rest: self._preparer.batch(rest, is_news), what="reading notes")
             self.set_problems(batch.paths, batch.problems)
-            async with self._lock:
+            async with self.lock:
                 # Notes that we wrote in the meantime are newer than what this sweep read.
                 current = [upsert for upsert in batch.upserts if self._is_still(upsert.note.path, known)]
                 before = await self._indexed(upsert.note.path for upsert in current if not only)
@@ -223,7 +223,7 @@ class IndexWriter:
     ) -> None:
         """Remove these, except those that we have written since `known` was taken."""
         if paths:
-            async with self._lock:
+            async with self.lock:
                 gone = [path for path in paths if only or self._is_still(path, known)]
                 before = await self._indexed(gone)
                 await self._apply([Delete(path) for path in gone], [only] if only else self._targets)
@@ -265,12 +265,12 @@ class IndexWriter:
 
     async def write_to(self, built: Generation) -> None:
         """Also write to this generation from now on."""
-        async with self._lock:
+        async with self.lock:
             self._targets = [self.generation, built]
 
     async def switch_to(self, built: Generation) -> None:
         """Make this generation active, and write to no other."""
-        async with self._lock:
+        async with self.lock:
             active = self.generation.number
             await in_thread(lambda: self._index.activate(built.number, active), what="activating a generation")
             self._targets = [replace(built, active=True)]

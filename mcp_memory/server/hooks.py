@@ -61,9 +61,9 @@ class HookEndpoint:
         data = await request.body()
         self.engine.wake_model()  # a prompt that finds it unloaded gets less
         work = self.engine.perform
-        return await answer(work, self._project, event, client, data, within_ms, environ, self._owes_start)
+        return await answer(work, self.find_project, event, client, data, within_ms, environ, self._owes_start)
 
-    async def _project(self, folder: str, deadline_s: float) -> str | None:
+    async def find_project(self, folder: str, deadline_s: float) -> str | None:
         """The folder may be on a disk that hangs, which must not take threads from other work."""
         return await self.threads.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
 

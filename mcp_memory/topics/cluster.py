@@ -124,10 +124,10 @@ def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
         if len(some) <= most:
             yield some
         else:
-            waiting += _halves(vectors, some)
+            waiting += halves(vectors, some)
 
 
-def _halves(vectors: Matrix, rows: Rows) -> tuple[Rows, Rows]:
+def halves(vectors: Matrix, rows: Rows) -> tuple[Rows, Rows]:
     """Two-means, starting at the row farthest from the middle and the row farthest from that one."""
     one = vectors[rows[int(np.argmin(_along(vectors, rows, unit(total(vectors, rows)))))]]
     other = vectors[rows[int(np.argmin(_along(vectors, rows, one)))]]

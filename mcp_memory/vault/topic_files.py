@@ -42,7 +42,7 @@ class TopicFiles:
             raise Refused(f"{source} is a personal note: this installation did not write it")
         record = file.record
         kind = PAGE_KIND if record.state is NoteState.SUMMARY else record.kind
-        self._record(note_id, target, record.content_hash, kind, record.project, left=source)
+        self.record(note_id, target, record.content_hash, kind, record.project, left=source)
         return self._notes.move(source, target)
 
     def owns(self, file: NoteFile) -> bool:
@@ -74,7 +74,7 @@ class TopicFiles:
         record = file.record
         if record.state is NoteState.SUMMARY:
             return self.write_page(path, data, record.etag)
-        self._record(record.id, path, content_hash(body), record.kind, record.project, was=record.content_hash)
+        self.record(record.id, path, content_hash(body), record.kind, record.project, was=record.content_hash)
         return self._notes.write(path, data, record.etag)
 
     def revise(self, path: NotePath, text: str, expected: Etag) -> NoteFile:
@@ -90,14 +90,14 @@ class TopicFiles:
             raise PreconditionFailed(f"{path} has changed since it was read", hint="read it again")
         data = text.encode()
         record = self._notes.note(path, data, expected, self._notes.stat(path)).record
-        self._record(record.id, path, record.content_hash, record.kind, record.project)
+        self.record(record.id, path, record.content_hash, record.kind, record.project)
         return self._notes.write(path, data, expected)
 
     def write_page(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
         """Writes a page; `expected` and errors as for `StorageBackend.write`."""
         self._notes.require_vault()
         page_id = NoteId(str(frontmatter.parse(data.decode()).meta["id"]))
-        self._record(page_id, path, etag_of(data), PAGE_KIND, None)
+        self.record(page_id, path, etag_of(data), PAGE_KIND, None)
         return self._notes.write(path, data, expected)
 
     def remove_page(self, path: NotePath, expected: Etag) -> None:
@@ -147,7 +147,7 @@ class TopicFiles:
             return file
         return None
 
-    def _record(
+    def record(
         self,
         note_id: NoteId,
         path: NotePath,

@@ -111,7 +111,7 @@ async def test_a_person_comes_first_and_both_are_done_once(toy_world: World, han
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(person)
-            await eventually(lambda: engine.parts.compactor._run_lock.is_foreground_waiting)
+            await eventually(lambda: engine.parts.compactor.run_lock.is_foreground_waiting)
             go_on.set()
         assert len(engine.parts.run_journal.list_runs()) == 2, "the one gave way after a job, the other did the rest"
         assert len(reports[0].done) == 1 and filed(toy_world) == 8

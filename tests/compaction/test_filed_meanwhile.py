@@ -77,7 +77,7 @@ async def test_the_same_words_said_while_their_note_is_filed_make_no_second_one(
 
         monkeypatch.setattr(backend, "read", reading)
         entry = engine.parts.vault.ledger.written(*content_of(engine, receipt))[-1]
-        engine.parts.vault.filing._record(receipt.id, FILED, entry.content, entry.kind, None, left=receipt.path)
+        engine.parts.vault.filing.record(receipt.id, FILED, entry.content, entry.kind, None, left=receipt.path)
         again = await engine.append(TEA[0])
         assert again.outcome is Outcome.DUPLICATE and again.id == receipt.id and looked[0] == FILED
 

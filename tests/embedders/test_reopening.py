@@ -38,7 +38,7 @@ def test_files_that_nobody_touched_are_not_summed_again(
     folder: Path, looks: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for settled_ns, times in ((10**18, 2), (-(10**18), 1)):
-        monkeypatch.setattr(compiled_models, "_SETTLED_NS", settled_ns)
+        monkeypatch.setattr(compiled_models, "SETTLED_NS", settled_ns)
         looks.clear()
         assert read_compiled(folder) and read_compiled(folder)
         assert sorted(looks) == sorted([str(folder / name) for name in (MODEL_FILE, TOKENIZER_FILE)] * times)
@@ -46,7 +46,7 @@ def test_files_that_nobody_touched_are_not_summed_again(
 
 @pytest.mark.parametrize("name", [MODEL_FILE, TOKENIZER_FILE])
 def test_a_change_is_noticed_whatever_its_time_says(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled_models, "_SETTLED_NS", -(10**18))
+    monkeypatch.setattr(compiled_models, "SETTLED_NS", -(10**18))
     assert read_compiled(folder)
     before = (folder / name).stat()
     with (folder / name).open("r+b") as file:

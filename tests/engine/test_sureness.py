@@ -30,8 +30,8 @@ SILENCE = "Nothing relevant is stored."
 
 @asynccontextmanager
 async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> AsyncGenerator[Engine]:
-    """So many notes, this one among them, and a model that has learned what a prompt is. Opened again in the same folder,
-    with another note, it embeds that one alone."""
+    """So many notes, this one among them, and a model that has learned what a prompt is. Opened again in the same
+    folder with another note, it embeds that one alone."""
     world = World(folder / "vault", folder / "state", model_cache)
     world.write("notes/wanted.md", note)
     for at, file in enumerate(sorted(OTHERS.rglob("*.md"))[: size - 1]):

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.factory import _make_private, _open_vault
+from mcp_memory.engine.factory import make_state_private, open_vault
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
@@ -173,9 +173,9 @@ def prepared(template: Path, folder: Path) -> Path:
 
 def opened(folder: Path) -> Vault:
     config = EngineConfig(folder / "vault", folder / "state", folder / "models")
-    _make_private(config.state)
+    make_state_private(config.state)
     marker = open_marker(config.root, config.state / "vault.toml")
-    return _open_vault(config, marker, lambda: NOON, UTC, None)
+    return open_vault(config, marker, lambda: NOON, UTC, None)
 
 
 def subject(scenario: Scenario, folder: Path) -> Any:

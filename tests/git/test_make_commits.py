@@ -155,7 +155,7 @@ def test_an_edit_in_the_second_of_the_index_is_not_lost(repo: Repo, monkeypatch:
     os.utime(other, second)
     repo.git("update-index", "--refresh", ok=(0, 1))
     os.utime(index, second)
-    put = index_module._replace_index
+    put = index_module.replace_index
 
     def edit() -> None:
         other.write_text(other.read_text().replace("one", "ONE"))
@@ -166,7 +166,7 @@ def test_an_edit_in_the_second_of_the_index_is_not_lost(repo: Repo, monkeypatch:
         os.utime(made, second)
         put(repository, made)
 
-    edit() if when == "before" else monkeypatch.setattr(index_module, "_replace_index", edit_and_put)
+    edit() if when == "before" else monkeypatch.setattr(index_module, "replace_index", edit_and_put)
     repo.write("note.md", "ours\n")
     repo.commit("note.md")
     assert repo.status() == " M other.md\n"
@@ -363,7 +363,7 @@ def test_a_locked_index(repo: Repo) -> None:
         repo.commit("note.md")
     assert lock.exists()
     assert repo.subjects() == ["first"]
-    for alive in (f"{os.getppid()} 00", f"{os.getpid()} {index_module._LIFE}"):
+    for alive in (f"{os.getppid()} 00", f"{os.getpid()} {index_module.LIFE}"):
         lock.write_text(f"mcp-memory {alive}")
         with pytest.raises(Busy, match="locked"):
             repo.commit("note.md")
@@ -429,7 +429,7 @@ def test_another_commit_in_the_same_instant(repo: Repo, monkeypatch: pytest.Monk
     repo.write("note.md", "ours\n")
     repo.write("theirs.md")
     tree = repo.git("write-tree").strip()
-    put = index_module._replace_index
+    put = index_module.replace_index
     raced: list[bool] = []
 
     def put_and_race(repository, index) -> None:
@@ -439,7 +439,7 @@ def test_another_commit_in_the_same_instant(repo: Repo, monkeypatch: pytest.Monk
             made = repo.git("commit-tree", "-p", "HEAD", "-m", "theirs", tree).strip()
             repo.git("update-ref", "HEAD", made)
 
-    monkeypatch.setattr(index_module, "_replace_index", put_and_race)
+    monkeypatch.setattr(index_module, "replace_index", put_and_race)
     repo.commit("note.md")
     assert repo.subjects() == ["memory: test", "theirs", "first"]
     assert repo.status() == "?? theirs.md\n"
@@ -609,7 +609,7 @@ def test_a_git_that_hangs_is_ended(repo: Repo, tmp_path: Path, monkeypatch: pyte
     slow.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\ntrap '' TERM\nsleep 60\nsleep 60\n")
     slow.chmod(slow.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    monkeypatch.setattr("mcp_memory.git.git_command._ENDING_S", 0.2)
+    monkeypatch.setattr("mcp_memory.git.git_command.ENDING_S", 0.2)
     with pytest.raises(GitUnavailable, match="did not end in time"):
         commit_files(find_repository(repo.vault, 0.5), ["note.md"], lambda changes: [CommitPart("x", changes)])
     with pytest.raises(ProcessLookupError):

@@ -111,7 +111,7 @@ def test_a_disk_that_hangs_keeps_no_threads_from_other_work(tmp_path: Path, monk
         hooks = HookEndpoint(cast("Engine", None), HooksConfig(), tmp_path / "log")
         for _ in range(50):
             with pytest.raises(DeadlineExceeded):
-                await hooks._project("/mnt/dead", 0.02)
+                await hooks.find_project("/mnt/dead", 0.02)
         assert await in_thread(lambda: "done", deadline_s=5, what="other work") == "done"
         back.set()
 

@@ -162,7 +162,7 @@ def test_damage_under_a_running_index_is_replaced_while_readers_read(folder: Pat
     with (folder / "index.db").open("r+b") as file:
         file.seek(4096)
         file.write(os.urandom((folder / "index.db").stat().st_size - 4096))
-    index._database._close_connections()  # what is cached in memory would hide the damage for a while
+    index.database.close_connections()  # what is cached in memory would hide the damage for a while
     unexpected: list[BaseException] = []
 
     def read() -> None:
@@ -270,14 +270,16 @@ def test_the_sidecar_of_another_index_is_not_used(folder: Path, tmp_path: Path) 
 def test_a_full_disk_refuses_the_write_and_leaves_reading(folder: Path) -> None:
     index = SqliteIndex(folder)
     before, mark = every_answer(index), index.watermark()
-    (pages,) = index._database._writer.execute("PRAGMA page_count").fetchone()
-    index._database._writer.execute(f"PRAGMA max_page_count = {pages}")
+    with index.database.write() as writer:
+        (pages,) = writer.execute("PRAGMA page_count").fetchone()
+        writer.execute(f"PRAGMA max_page_count = {pages}")
     with pytest.raises(IndexUnavailable, match="disk is full"):
         index.apply(1, [make_upsert(f"more/{at}.md", ["alpha " * 500]) for at in range(200)])
     assert index.watermark() == mark
     assert every_answer(index) == before
     assert index.problems == []
-    index._database._writer.execute("PRAGMA max_page_count = 1000000")
+    with index.database.write() as writer:
+        writer.execute("PRAGMA max_page_count = 1000000")
     index.apply(1, [make_upsert("more.md", ["alpha more"])])
     assert index.watermark().notes == mark.notes + 1
     index.close()

@@ -189,9 +189,9 @@ IndexMachine.TestCase.settings = settings(
 class TestIndexMachine(IndexMachine.TestCase):
     @pytest.fixture(autouse=True)
     def many_small_sidecar_appends(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(store, "_FLUSH_ROWS", 3)
-        monkeypatch.setattr(inverted_index, "_SAVE_ROWS", 3)
-        monkeypatch.setattr(inverted_index, "_READ_NOTES", 2)
+        monkeypatch.setattr(store, "FLUSH_ROWS", 3)
+        monkeypatch.setattr(inverted_index, "SAVE_ROWS", 3)
+        monkeypatch.setattr(inverted_index, "READ_NOTES", 2)
         monkeypatch.setattr(row_writer, "GONE_KEPT", 4)
 
 
@@ -230,7 +230,7 @@ def test_the_running_index_equals_one_rebuilt_from_scratch(tmp_path: Path) -> No
 
 
 def test_most_dead_vectors_leave_the_sidecar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "_FLUSH_ROWS", 5)
+    monkeypatch.setattr(store, "FLUSH_ROWS", 5)
     index = SqliteIndex(tmp_path)
     number = index.begin("f", "m", DIMENSION).number
     index.activate(number, None)

@@ -109,7 +109,7 @@ async def test_no_new_generation_is_built_from_a_vault_that_has_just_gone(crowd:
         shutil.rmtree(crowd.root / "crowd")
         built = engine.parts.index.begin("another", "", 0)
         with pytest.raises(IndexUnavailable, match="notes are missing"):
-            await engine.parts.model._builder.fill(built)
+            await engine.parts.builder.fill(built)
         assert "crowd/n7.md" in paths(engine)
         await engine.parts.admin.reconcile()  # until then its file is simply not there
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]

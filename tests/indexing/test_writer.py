@@ -49,7 +49,7 @@ async def test_a_writer_that_is_cancelled_lets_nobody_else_begin(world: World, m
             await eventually(lambda: slow.calls)
             scope.cancel()
             tasks.start_soon(engine.parts.writer.index_note, files[1])
-            await eventually(lambda: engine.parts.writer._lock.statistics().tasks_waiting)
+            await eventually(lambda: engine.parts.writer.lock.statistics().tasks_waiting)
             assert (slow.calls, slow.at_once) == (1, 1)
             slow.go_on.set()
         assert (slow.calls, slow.most) == (2, 1)

@@ -72,10 +72,9 @@ def entry_texts(vault: Vault) -> list[str]:
 def test_marks_and_edits_of_one_note_at_once(tmp_path: Path) -> None:
     """Two vaults forget and restore, two threads replace the body by compare-and-swap; each version that was written
     was written over one that its writer had read."""
-    vaults = [vault_in(tmp_path) for _ in range(4)]
-    path = vaults[0].append(draft("version zero")).file.record.path
-    for vault in vaults[1:]:
-        vault.ledger._load()
+    first = vault_in(tmp_path)
+    path = first.append(draft("version zero")).file.record.path
+    vaults = [first, *(vault_in(tmp_path) for _ in range(3))]
     written: list[str] = []
     rounds = more(15)
 

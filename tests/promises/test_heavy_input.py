@@ -393,7 +393,7 @@ async def test_notes_that_wait_for_the_ledger_go_to_disk_together(
         async with anyio.create_task_group() as tasks:
             for number in range(6):
                 tasks.start_soon(lambda n=number: engine.append(f"slowword {n}", kind="fact"))
-            await eventually(lambda: len(ledger._waiting) == 5)
+            await eventually(lambda: len(ledger.waiting) == 5)
             gate.set()
         assert len(syncs) == 2
     async with world.engine() as engine:

@@ -87,7 +87,7 @@ def folder(built: Path, tmp_path: Path) -> Path:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_warmup, "SHORT_S", 0.0)
     monkeypatch.setattr(index_warmup, "ANYTHING_S", 0.0)
-    monkeypatch.setattr(inverted_index, "_READ_NOTES", BATCH)
+    monkeypatch.setattr(inverted_index, "READ_NOTES", BATCH)
 
 
 @pytest.fixture

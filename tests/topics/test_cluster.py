@@ -147,14 +147,14 @@ def test_an_outlier_does_not_make_the_dividing_slow(monkeypatch: pytest.MonkeyPa
     vectors = np.repeat(random(1, 1, 64), 600, axis=0)
     vectors[:40] = np.linalg.qr(np.random.default_rng(1).standard_normal((64, 64)))[0][:40]
     calls = 0
-    halves = cluster._halves
+    halves = cluster.halves
 
     def counted(*given):
         nonlocal calls
         calls += 1
         return halves(*given)
 
-    monkeypatch.setattr(cluster, "_halves", counted)
+    monkeypatch.setattr(cluster, "halves", counted)
     groups = grouped(unit(vectors), -1.0, most=24)
     assert max(map(len, groups)) <= 24 and calls < 2 * 600 / 24 * 3
 

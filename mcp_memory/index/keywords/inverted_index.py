@@ -32,9 +32,9 @@ from mcp_memory.models import Problem
 _MERGE_FACTOR = 8
 """A segment is at least this many times as large as the next one."""
 
-_READ_NOTES = 2000
+READ_NOTES = 2000
 
-_SAVE_ROWS = 4096
+SAVE_ROWS = 4096
 """The file is rewritten when this many rows are missing from it, and a quarter of its own."""
 
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
@@ -117,7 +117,7 @@ class _Words:
     @property
     def have_grown(self) -> bool:
         """Whether so many rows are new that they should be saved."""
-        return self.corpus.rows - self._saved_rows > max(_SAVE_ROWS, self._saved_rows // 4)
+        return self.corpus.rows - self._saved_rows > max(SAVE_ROWS, self._saved_rows // 4)
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
         """Whether at most `FEW` passages are newer; of many notes only the first are counted."""
@@ -143,7 +143,7 @@ class _Words:
             f"SELECT number, words FROM {self._tables.words} WHERE number > ? ORDER BY number", [number]
         )
         fresh, last = list[TermPart](), max(1, last_number(connection, self._tables.notes))
-        while batch := added.fetchmany(_READ_NOTES):
+        while batch := added.fetchmany(READ_NOTES):
             number = batch[-1][0]
             fresh.append(_whole(posting_codec.segment(batch)))
             tell(_READING * number / last)

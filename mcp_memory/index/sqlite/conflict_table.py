@@ -24,22 +24,22 @@ _EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'compared'"
 class ConflictTable(Index):
     """The part of an index in SQLite that is about contradictions."""
 
-    _database: Database
+    database: Database
 
     def conflicts(self) -> list[Conflict]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             if not connection.execute(_EXISTS).fetchone():
                 return []
             rows = connection.execute("SELECT * FROM conflicts ORDER BY newer, older").fetchall()
         return [Conflict(*row) for row in rows]
 
     def compared(self) -> dict[NotePath, Etag]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             is_there = connection.execute(_EXISTS).fetchone()
             return dict(connection.execute("SELECT path, etag FROM compared").fetchall()) if is_there else {}
 
     def put_conflicts(self, compared: Mapping[NotePath, Etag | None], found: Sequence[Conflict]) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             for statement in _CREATE:
                 connection.execute(statement)
             for path, etag in compared.items():

@@ -128,7 +128,7 @@ class Database:
         with self._writing, self._gate:
             self._closed = True
             self._gate.wait_for(lambda: self._in_use == 0, timeout=_DRAIN_S)
-            self._close_connections()
+            self.close_connections()
 
     # -- connections -------------------------------------------------------------------------------------------
     def _take(self) -> tuple[int, sqlite3.Connection]:
@@ -181,7 +181,7 @@ class Database:
             self._writer.close()  # rolls back as well
             self._writer = None
 
-    def _close_connections(self) -> None:
+    def close_connections(self) -> None:
         for connection in [*self._idle, *([self._writer] if self._writer else [])]:
             connection.close()
         self._idle.clear()
@@ -216,7 +216,7 @@ class Database:
                 self._resetting = True
                 self._gate.wait_for(lambda: self._in_use == 0, timeout=_DRAIN_S)
             try:
-                self._close_connections()
+                self.close_connections()
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 self._move_aside(reason)
                 self._writer = self._create()

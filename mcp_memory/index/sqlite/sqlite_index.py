@@ -65,41 +65,41 @@ class SqliteIndex(ConflictTable):
 
     def __init__(self, folder: Path) -> None:
         self._admission = AdmissionCache()
-        self._database = Database(folder / "index.db", self._drop_caches)
-        self._vectors = VectorStore(folder, self._database.problems.append)
-        self._words = InvertedIndex(folder, self._database.problems.append)
+        self.database = Database(folder / "index.db", self._drop_caches)
+        self._vectors = VectorStore(folder, self.database.problems.append)
+        self._words = InvertedIndex(folder, self.database.problems.append)
         self._counted = CodecCache()
-        with suppress(IndexReplaced), self._database.read() as connection:  # a new file has no caches
+        with suppress(IndexReplaced), self.database.read() as connection:  # a new file has no caches
             numbers = [generation.number for generation in generations.all_generations(connection)]
             self._vectors.delete_untrusted(connection, numbers)
             self._words.delete_untrusted(connection, numbers)
 
     @property
     def problems(self) -> list[Problem]:
-        return list(self._database.problems)
+        return list(self.database.problems)
 
     # -- generations -------------------------------------------------------------------------------------------
     def generations(self) -> list[Generation]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return generations.all_generations(connection)
 
     def begin(self, fingerprint: str, embedding: str, dimension: int) -> Generation:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             for generation in generations.all_generations(connection):
                 if generation.fingerprint == fingerprint:
                     return generation
-            self._database.next_token(connection)
+            self.database.next_token(connection)
             return generations.create(connection, fingerprint, embedding, dimension)
 
     def activate(self, generation: int, expected: int | None) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             generations.activate(connection, generation, expected)
-            self._database.next_token(connection)
+            self.database.next_token(connection)
 
     def drop(self, generation: int) -> None:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             generations.drop(connection, generation)
-            self._database.next_token(connection)
+            self.database.next_token(connection)
         self._vectors.forget(generation)
         self._words.forget(generation)
 
@@ -109,7 +109,7 @@ class SqliteIndex(ConflictTable):
             change if isinstance(change, Delete) else row_writer.WrittenRows.from_upsert(change, self._counted)
             for change in changes
         ]
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             target = generations.require(connection, generation)
             model = generations.model_of(connection, generation)
             tally = row_writer.RowCounts()
@@ -119,15 +119,15 @@ class SqliteIndex(ConflictTable):
                 if not isinstance(change, Delete):
                     tally += row_writer.insert(connection, target, model, change)
             row_writer.count(connection, generation, tally)
-            return self._database.next_token(connection)
+            return self.database.next_token(connection)
 
     def missing_vectors(self, generation: int, limit: int) -> list[tuple[TextHash, str]]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             generations.require(connection, generation)
             return row_writer.missing(connection, Tables(generation), limit)
 
     def put_vectors(self, generation: int, hashes: Sequence[TextHash], vectors: Vectors) -> int:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             target = generations.require(connection, generation)
             if not target.dimension:
                 raise InvalidInput(f"generation {generation} holds keywords only")
@@ -137,19 +137,19 @@ class SqliteIndex(ConflictTable):
             tallies = row_writer.store(connection, generations.model_of(connection, generation), hashes, quantised)
             for number, tally in tallies.items():
                 row_writer.count(connection, number, tally)
-            return self._database.next_token(connection)
+            return self.database.next_token(connection)
 
     def purge(self) -> bool:
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             generations.forget_unused(connection)
-            self._database.next_token(connection)
-        self._database.vacuum()
+            self.database.next_token(connection)
+        self.database.vacuum()
         self._vectors.forget()
         self._words.forget()
-        return self._database.cut_log(busy_s=BUSY_S)
+        return self.database.cut_log(busy_s=BUSY_S)
 
     def cut_log(self) -> bool:
-        return self._database.cut_log()
+        return self.database.cut_log()
 
     # -- retrievers --------------------------------------------------------------------------------------------------
     def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
@@ -231,13 +231,13 @@ class SqliteIndex(ConflictTable):
             return row_reader.records_admitted(now.connection, now.tables, filters, limit) if now else []
 
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             generations.require(connection, generation)
             values = ["" if after is None else bindable(after), max(limit, 0)]
             return row_reader.records(connection, Tables(generation), "path > ? ORDER BY path LIMIT ?", values)
 
     def watermark(self) -> Watermark:
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             (token,) = connection.execute("SELECT token FROM state").fetchone()
             row = connection.execute("SELECT notes, chunks, pending FROM generations WHERE active").fetchone()
             return Watermark(token, *(row or (0, 0, 0)))
@@ -260,13 +260,13 @@ class SqliteIndex(ConflictTable):
     def close(self) -> None:
         self._vectors.close()
         self._words.close()
-        self._database.close()
+        self.database.close()
 
     # -- inside ------------------------------------------------------------------------------------------------
     @contextmanager
     def _snapshot(self) -> Generator[_Snapshot | None]:
         """The active generation, or None."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             row = connection.execute(
                 "SELECT number, fingerprint, embedding, dimension, chunks, token FROM generations, state WHERE active"
             ).fetchone()

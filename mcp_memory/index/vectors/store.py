@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from mcp_memory.models import Vectors
 
-_FLUSH_ROWS = 4096
+FLUSH_ROWS = 4096
 """Vectors held in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""
 
 _READ_ROWS = 10_000
@@ -157,7 +157,7 @@ class _Slots:
         while batch := rows.fetchmany(_READ_ROWS):
             self._add(batch)
             tell(self._slot / last)
-            if self._fresh_rows >= _FLUSH_ROWS:
+            if self._fresh_rows >= FLUSH_ROWS:
                 self.flush()
                 self._drop_dead(connection)
 
@@ -202,7 +202,7 @@ class _Slots:
             return
         held = self._mapped.header.count
         (alive,) = connection.execute(f"SELECT count(*) FROM {self._tables.vectors}").fetchone()
-        if held < 2 * alive + _FLUSH_ROWS:
+        if held < 2 * alive + FLUSH_ROWS:
             return
         chunks = connection.execute(f"SELECT chunk FROM {self._tables.vectors} WHERE slot <= ?", [self._slot])
         keep = np.isin(self._mapped.ids, np.fromiter((row[0] for row in chunks), dtype=np.int64))

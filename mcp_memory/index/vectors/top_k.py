@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from mcp_memory.index.base import ScoredRows
 from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 
-_MANY = 8192
+MANY = 8192
 """From this many rows on, they are sampled first."""
 
 _STRIDE = 16
@@ -41,7 +41,7 @@ def among_best(
     above: float = -inf,
 ) -> NDArray[np.intp]:
     """The places of the rows of `best`, ascending, and of all that tie with the last of them."""
-    rows = _likely(k, scores, above) if len(ids) >= _MANY else None
+    rows = _likely(k, scores, above) if len(ids) >= MANY else None
     if rows is not None and admitted:
         rows = rows[admitted.mask(ids[rows])]
     if rows is None or len(rows) < k:

@@ -69,7 +69,7 @@ class Ledger:
         """Raises StorageFailed for a file that cannot be read."""
         self.file = file
         self._lock = threading.Lock()
-        self._waiting = deque[_Recording]()
+        self.waiting = deque[_Recording]()
         self._entries: list[LedgerEntry] = []
         self._paths: dict[NoteId, dict[NotePath, Standing]] = {}
         self._at: dict[NotePath, dict[NoteId, str]] = {}
@@ -109,10 +109,10 @@ class Ledger:
         The thread with the lock also writes the entries of those that wait: on a slow disk many notes cost two syncs.
         """
         mine = [_Recording(entry) for entry in entries]
-        self._waiting.extend(mine)
+        self.waiting.extend(mine)
         with self._lock:
             if not all(recording.done for recording in mine):
-                self._record([self._waiting.popleft() for _ in range(len(self._waiting))])
+                self._record([self.waiting.popleft() for _ in range(len(self.waiting))])
         if error := next((recording.error for recording in mine if recording.error), None):
             raise error
 
