@@ -292,6 +292,14 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarNote:
+    """A note or log entry that says nearly the same as a new one, and the beginning of what it says."""
+
+    id: NoteId
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Contradicted:
     """A note or log entry that a new statement contradicts: what it says, and why that is a contradiction."""
 
@@ -320,7 +328,7 @@ class Receipt:
     etag: Etag
     outcome: Outcome
     indexed: str  # "full" (keywords and vectors), "keywords" (vectors follow at once) or "pending" (the next sweep)
-    similar: tuple[NoteId, ...] = ()
+    similar: tuple[SimilarNote, ...] = ()  # the nearest first; without what it contradicts
     contradicts: tuple[Contradicted, ...] = ()  # the latest first
     superseded: Mapping[str, str] | None = None  # what this note replaced: id, path and the beginning of its text
     superseded_by: Mapping[str, str] | None = None  # of a duplicate: the note that holds now in its place

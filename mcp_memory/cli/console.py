@@ -9,11 +9,13 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
+from unicodedata import east_asian_width
 
 from mcp_memory.text.escape_invisible import visible
 
@@ -57,6 +59,43 @@ def is_unicode() -> bool:
     return sys.stdout.encoding.lower() in {"utf-8", "utf8"}
 
 
+def columns() -> int | None:
+    """The width of the terminal, or what COLUMNS says; None in a pipe, where lines stay whole."""
+    return shutil.get_terminal_size().columns if is_terminal() or os.environ.get("COLUMNS") else None
+
+
+def table(rows: Sequence[Sequence[str]], flexible: int) -> list[str]:
+    """A line for each row, the columns below one another, without empty ones; on a terminal, cells of the `flexible`
+    column are cut where a line would be too long."""
+    if not rows:
+        return []
+    cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
+    spaces = 2 * (sum(width > 0 for width in widths) - 1)
+    if (room := columns()) and sum(widths) + spaces > room:
+        widths[flexible] = max(12, widths[flexible] - (sum(widths) + spaces - room))
+    shown = [[_fitted(cell, width) for cell, width in zip(row, widths, strict=True) if width] for row in cells]
+    return ["  ".join(row).rstrip() for row in shown]
+
+
+def short_id(note_id: str) -> str:
+    """The end of an id, which every command takes for the whole; of a note without an id its path."""
+    whole = note_id.removeprefix("path:")
+    return whole[-8:] if "#" in whole else whole[-6:] if whole.isalnum() else whole
+
+
+def _width(text: str) -> int:
+    return len(text) if text.isascii() else sum(1 + (east_asian_width(one) in "WF") for one in text)
+
+
+def _fitted(text: str, width: int) -> str:
+    if _width(text) > width:
+        while text and _width(text) > width - 1:
+            text = text[:-1]
+        text += "…"
+    return text + " " * (width - _width(text))
+
+
 def emit(payload: Any) -> None:
     """Print one JSON document."""
     text = json.dumps(payload, ensure_ascii=not is_unicode(), indent=2 if is_terminal() else None)
@@ -97,6 +136,32 @@ def progress_bar(description: str, total: int | None = None) -> Generator[Callab
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         yield partial(bars.update, bars.add_task(description, total=total))
+
+
+def fit(before: str, text: str, after: str = "", indent: str = "") -> str:
+    """One line; on a terminal the text in the middle is cut where the line would be too long."""
+    before, text, after = visible(before), visible(" ".join(text.split())), visible(after)
+    if room := columns():
+        around = _width(indent) + sum(_width(part) + 2 for part in (before, after) if part)
+        text = _fitted(text, max(12, room - around)).rstrip()
+    return indent + "  ".join(filter(None, (before, text, after)))
+
+
+def wrap(text: str, indent: str = "") -> list[str]:
+    """Lines with this indent; on a terminal, long ones are broken between words."""
+    lines: list[str] = []
+    for line in visible(text).splitlines():
+        if (room := columns()) is None or _width(indent + line) <= room:
+            lines.append((indent + line).rstrip() if not line.strip() else indent + line)
+            continue
+        import textwrap
+
+        further = indent + line[: len(line) - len(line.lstrip())]
+        lines += textwrap.wrap(
+            line, room, initial_indent=indent, subsequent_indent=further, break_long_words=False,
+            break_on_hyphens=False,
+        )  # fmt: skip
+    return lines
 
 
 def tools_to_commands(sentence: str) -> str:

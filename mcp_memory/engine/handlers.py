@@ -226,7 +226,9 @@ async def _conflicts(engine: Engine, _: requests.NoArguments) -> Payload:
 
 
 async def _decide(engine: Engine, request: requests.DecideRequest) -> Payload:
-    return visible_in({"decided": await engine.parts.conflict_review.decide(**asdict(request))})
+    full_id = engine.parts.note_lookup.full_id
+    target, other = await full_id(request.target), request.other and await full_id(request.other)
+    return visible_in({"decided": await engine.parts.conflict_review.decide(request.verb, target, other)})
 
 
 async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:

@@ -28,6 +28,7 @@ from mcp_memory.models import (
     Passage,
     Problem,
     Receipt,
+    SimilarNote,
 )
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
 
 MOST_SIMILAR = 5
+SIMILAR_TOKENS = 40
 MOST_FORGOTTEN = 1_000_000
 LINK_TOKENS = 75
 
@@ -84,11 +86,14 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
         return receipt
     parts.updates.add(receipt.id, draft.source, draft.session)
     chain = (receipt.id, (receipt.superseded or {}).get("id"), f"path:{receipt.path}")
-    others = [passage.shown_id for passage in near if passage.shown_id not in chain]
     contradicts = tuple(one for one in contrary if one.id not in chain)[:MOST_SIMILAR]
     if contradicts:
         parts.watcher.hint()  # so that answers mark them soon
-    return replace(receipt, similar=tuple(dict.fromkeys(others))[:MOST_SIMILAR], contradicts=contradicts)
+    similar: dict[str | None, SimilarNote | None] = dict.fromkeys((*chain, *(one.id for one in contradicts)))
+    for passage in near:
+        text = truncate(" ".join(passage.chunk.text.split()), SIMILAR_TOKENS)
+        similar.setdefault(passage.shown_id, SimilarNote(passage.shown_id, text))
+    return replace(receipt, similar=tuple(filter(None, similar.values()))[:MOST_SIMILAR], contradicts=contradicts)
 
 
 def _claim(draft: Draft) -> Claim:

@@ -17,6 +17,7 @@ from mcp_memory.models import (
     Outcome,
     Receipt,
     SearchResult,
+    SimilarNote,
     Status,
 )
 
@@ -82,7 +83,8 @@ def search_result(payload: Payload) -> SearchResult:
 
 
 def receipt(payload: Payload) -> Receipt:
-    values: dict[str, Any] = {**payload, "outcome": Outcome(payload["outcome"]), "similar": tuple(payload["similar"])}
+    values: dict[str, Any] = {**payload, "outcome": Outcome(payload["outcome"])}
+    values["similar"] = tuple(SimilarNote(**one) for one in payload["similar"])
     values["contradicts"] = tuple(Contradicted(**one) for one in payload["contradicts"])
     return Receipt(**values)
 

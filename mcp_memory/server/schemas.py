@@ -65,7 +65,11 @@ APPEND_SCHEMA = _object(
             **_string("keywords: found by its words now, by meaning soon; pending: found after the next sweep."),
             "enum": ["full", "keywords", "pending"],
         },
-        "similar": {**_STRINGS, "description": "Ids of notes that say nearly the same."},
+        "similar": {
+            "type": "array",
+            "items": _object({"id": _STRING, "text": _STRING}),
+            "description": "Notes that say nearly the same, the nearest first.",
+        },
         "contradicts": {
             "type": "array",
             "items": _object({"id": _STRING, "text": _STRING, "why": _STRING}),

@@ -187,14 +187,13 @@ def _place(passage: Payload) -> str:
 def _append_text(receipt: Payload) -> str:
     if not receipt["path"]:
         return "unknown: call again with the same content"
-    similar = ", ".join(map(in_line, receipt["similar"]))
     text = f"{receipt['outcome']}: {in_line(receipt['path'])} · id {in_line(receipt['id'])}"
     text += f" · indexed: {receipt['indexed']}"
-    text += f" · similar, read them with memory_recall(ids=[…]): {similar}" if similar else ""
+    similar = [f"similar: id {in_line(one['id'])}\n{quoted(one['text'])}" for one in receipt["similar"]]
     contrary = (f"contradicts {one['id']}: {one['text']} ({one['why']})" for one in receipt["contradicts"])
     text += _link_text("replaced", receipt.get("superseded"))
     text += _link_text("stored before, but replaced since by", receipt.get("superseded_by"))
-    return "\n".join([text, *(f"{in_line(line)} · if replaced, repeat with supersedes" for line in contrary)])
+    return "\n".join([text, *similar, *(f"{in_line(line)} · if replaced, repeat with supersedes" for line in contrary)])
 
 
 def _link_text(what: str, link: Payload | None) -> str:

@@ -37,7 +37,7 @@ def test_the_doctor_finds_and_mends(place: Place):
     assert f"chmod go-rwx {place.state.tokens}" in sick.out
     place.state.tokens.chmod(0o600)
     listed = place.run("recover").ok().out
-    assert gone["id"] in listed
+    assert f"missing  {gone['path']}  {gone['id'][-8:]}\n" in listed
     assert "Mended the weir" in listed
     place.state.tokens.chmod(0o644)
     shutil.rmtree(place.state.index)
@@ -50,6 +50,7 @@ def test_the_doctor_finds_and_mends(place: Place):
     assert mode(place.state.tokens) == 0o600
     assert log.read_bytes() == before
     assert mended.out.index("tokens.json can be read") < mended.out.index("done: "), "first what is, then what was done"
+    assert "added again" in place.run("recover", gone["id"][-8:]).ok().out
     assert "added again" in place.run("recover", "--all").ok().out
     assert log.read_bytes().startswith(before)
     assert b"Mended the weir" in log.read_bytes()

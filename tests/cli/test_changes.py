@@ -20,7 +20,7 @@ def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
 
     out = served.run("changes", "--limit", "5").ok().out
     lines = [line for line in out.splitlines() if "  " in line]
-    assert [line.split()[2] for line in lines] == ["forgotten", "edited", "stored", "stored", "stored"]
+    assert [line.split()[1] for line in lines] == ["forgotten", "edited", "stored", "stored", "stored"]
     assert "The lighthouse has 217 steps.  (notes/fact/" in lines[0]
     assert [line.rpartition("  ")[2] for line in lines] == [
         "claude, session c-2", "you", "claude, session c-2", "claude, session c-2", "codex, session c-1",
@@ -42,7 +42,7 @@ def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
     assert "217 steps" in found
     assert gone["path"] not in found
     assert entry["path"] not in found
-    edited = lines[1].split()[1]
+    edited = lines[1].split()[-1]
     served.run("undo", edited, "--yes").ok()
     assert "214 steps" in served.run("search", "lighthouse").ok().out
     changed = [change for change in served.run("changes", "--json").ok().json["changes"] if change["undoes"] == edited]

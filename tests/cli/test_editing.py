@@ -28,7 +28,7 @@ def test_an_edit_and_the_way_back_from_the_archive(place: Place, with_daemon: bo
         note = place.run("append", "--json", "-k", "fact", "The weir is closed in May.").ok().json
         file = place.vault / note["path"]
         person = with_editor(place, 'sed -i "s/May/June/" "$1"')
-        assert person.run("edit", note["id"]).ok().out == f"updated  {note['path']}  ({note['id']})\n"
+        assert person.run("edit", note["id"]).ok().out == f"updated  {note['path']}  {note['id'][-6:]}\n"
         assert "The weir is closed in June." in file.read_text()
         assert person.run("edit", note["path"]).ok().out.startswith("unchanged  ")
         hits = place.run("search", "--json", "weir June").ok().json["hits"]

@@ -8,7 +8,7 @@ from tests.daemon.place import Place
 def test_a_chain_is_printed_from_any_link_the_newest_first(served: Place):
     old = served.run("append", "--json", "-k", "fact", "The weir opens at nine.").ok().json
     said = served.run("append", "-k", "fact", "--supersedes", old["id"], "The weir opens at ten.").ok().out
-    assert f"replaced: {old['path']}  ({old['id']})\n  The weir opens at nine.\n" in said
+    assert f"replaced:  {old['path']}  {old['id'][-6:]}\n  The weir opens at nine.\n" in said
     chain = served.run("show", "--history", "--json", old["id"]).ok().json["chain"]
     assert [(link["status"], link["text"], link["source"]) for link in chain] == [
         ("active", "The weir opens at ten.", "cli"), ("superseded", "The weir opens at nine.", "cli")

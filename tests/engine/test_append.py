@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused, StorageFailed
-from mcp_memory.models import NoteId, NotePath, Outcome
+from mcp_memory.models import NoteId, NotePath, Outcome, SimilarNote
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.config import VaultConfig
@@ -183,7 +183,7 @@ async def test_near_duplicates_are_told_and_not_merged(toy_world: World) -> None
         first = await engine.append("the violet teapot has a crack near its spout", kind="fact", title="Teapot")
         other = await engine.append("the violet teapot has a crack near the spout", kind="fact", title="Teapot")
         assert other.outcome is Outcome.CREATED
-        assert other.similar == (first.id,)
+        assert other.similar == (SimilarNote(first.id, "the violet teapot has a crack near its spout"),)
         assert (await engine.append("bicycles rust when it rains", kind="fact")).similar == ()
 
 

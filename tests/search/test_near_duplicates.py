@@ -30,7 +30,7 @@ async def test_of_a_log_the_entry_is_named(world: World) -> None:
     async with world.engine() as engine:
         entry = await engine.append("the violet teapot has a crack near its spout", kind="log")
         note = await engine.append("the violet teapot has a crack near its spout", kind="fact")
-        assert note.similar == (entry.id,)
+        assert [one.id for one in note.similar] == [entry.id]
 
 
 async def test_what_is_superseded_is_not_called_similar(world: World) -> None:

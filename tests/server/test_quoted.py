@@ -152,7 +152,8 @@ def test_append_names_similar_notes_visibly_and_in_one_line(forged: Running):
     with Wire(forged, client="person") as wire:
         assert forged.place.run("reindex").code == 0
         result = wire.tool("memory_append", {"content": f"{body} So it is."})
-    assert result["structuredContent"]["similar"] == ["mill\\u{202E}\\u{E0041}"]
+    (similar,) = result["structuredContent"]["similar"]
+    assert (similar["id"], similar["text"]) == ("mill\\u{202E}\\u{E0041}", body)
     assert "similar" in result["content"][0]["text"] and "mill\\u{202E}" in result["content"][0]["text"]
     assert not set(json.dumps(result, ensure_ascii=False)) & set(CAUGHT)
 

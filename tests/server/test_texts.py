@@ -48,7 +48,7 @@ def test_a_note_is_stored_found_read_and_forgotten_by_text_alone(daemon: Running
     note = id_in(found[at])
     assert fact in reader("memory_recall", ids=[note])
     similar = reader("memory_append", content=f"{fact} Every day.", kind="fact")
-    assert f"similar, read them with memory_recall(ids=[…]): {note}" in similar
+    assert f"similar: id {note}\n>{fact}" in similar
     told = reader("memory_forget", id=note)
     assert told == f"deleted: {place} · id {note} · restore=true brings it back"
     assert place not in reader("memory_search", query=f"ferry isle {both.era} sails", mode="keyword")

@@ -8,12 +8,15 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import say_all
+from mcp_memory.cli.console import fit, say_all, short_id, wrap
 from mcp_memory.cli.daemon.state_checks import check_state, mend
 from mcp_memory.cli.engine_session import no_vault
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.engine.diagnostics import Finding, by_severity
 from mcp_memory.errors import InvalidInput
+
+LEAST_ENDING = 6
+"""Characters of an id's end that stand for it."""
 
 
 @click.command()
@@ -81,19 +84,27 @@ def recover(cli: CommandContext, entries: tuple[str, ...], everything: bool, dis
     mcp-memory recover memory/2026-11-21.md  everything this log lost
     """
     lost: list[dict[str, Any]] = cli.ask("lost")["lost"]
-    wanted = sorted({entry["id"] for entry in lost}) if everything else list(entries)
+    wanted = sorted({entry["id"] for entry in lost}) if everything else [_whole(one, lost) for one in entries]
     if not wanted:
         hint = "to add one back: mcp-memory recover ID; to add all: --all" if lost else "no lost entries"
         texts = [
             line
             for entry in lost
-            for line in (f"{entry['id']}  ({entry['why']})", *(f"  {x}" for x in entry["text"].rstrip().splitlines()))
+            for line in (fit(entry["why"], entry["path"], short_id(entry["id"])), *wrap(entry["text"].rstrip(), "  "))
         ]
         cli.show({"lost": lost}, [*texts, hint])
         return
     answer = cli.ask("recover", ids=wanted, dismiss=dismiss or None)
     verb = "dismissed" if dismiss else "added again"
-    cli.show(answer, [f"{verb}  {entry['id']}  {entry['gist']}" for entry in answer["recovered"]])
+    cli.show(answer, [fit(verb, entry["gist"], short_id(entry["id"])) for entry in answer["recovered"]])
+
+
+def _whole(entry: str, lost: list[dict[str, Any]]) -> str:
+    """The id of the lost entry that ends so. Raises InvalidInput if several do."""
+    found = sorted({one["id"] for one in lost if len(entry) >= LEAST_ENDING and one["id"].endswith(entry.lower())})
+    if len(found) > 1:
+        raise InvalidInput(f"{len(found)} lost entries end with {entry}", hint=f"one of: {', '.join(found)}")
+    return found[0] if found else entry
 
 
 def _ask_engine(cli: CommandContext) -> list[Finding]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, Remark
+from mcp_memory.cli.console import Heading, Remark, fit, short_id
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.text.pluralize import counted
@@ -44,7 +44,7 @@ _since = note_options.since("Only from then on")
 def changes(cli: CommandContext, **wanted: Any) -> None:
     """Show what was stored, edited, superseded, forgotten, filed or imported: when, by whom, in which session.
 
-    The latest comes first. The name before a title is the change's: `mcp-memory undo NAME` takes it back.
+    The latest comes first. Each line ends with the change's name: `mcp-memory undo NAME` takes it back.
 
     \b
     mcp-memory changes --since yesterday
@@ -100,8 +100,8 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
             members = list(group)
             if run[0] and len(members) >= _FEWEST_OF_A_RUN:
                 last = members[0]
-                what = f"{last['kind']:<10} {counted(len(members), 'note')}"
-                yield f"{last['at'][11:16]}  {run[0]}  {what}  {_author(last)}"
+                what = counted(len(members), "note")
+                yield fit(f"{last['at'][11:16]}  {last['kind']:<10}", what, f"{_author(last)}  {run[0]}")
             else:
                 yield from map(_line, members)
     if not found:
@@ -114,9 +114,10 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 def _line(change: Mapping[str, Any]) -> str:
     what = f"{change['kind']} (undone)" if change["undone"] else change["kind"]
     undoes = f"  undoes {change['undoes']}" if change["undoes"] else ""
-    by = f" by {change['other']}" if change["kind"] == "superseded" else ""
+    by = f" by {short_id(change['other'])}" if change["kind"] == "superseded" else ""
     moved = f" from {change['other']}" if change["kind"] == "moved" else ""
-    return f"{change['at'][11:16]}  {change['id']}  {what:<10} {_named(change)}{by}{moved}  {_author(change)}{undoes}"
+    about = f"{_named(change)}{by}{moved}"
+    return fit(f"{change['at'][11:16]}  {what:<10}", about, f"{_author(change)}{undoes}  {change['id']}")
 
 
 def _named(change: Mapping[str, Any]) -> str:
@@ -128,12 +129,12 @@ def _named(change: Mapping[str, Any]) -> str:
 
 def _author(change: Mapping[str, Any]) -> str:
     client = {PERSON: "you", "disk": "by hand"}.get(change["client"], change["client"] or "mcp-memory")
-    return f"{client}, session {change['session']}" if change["session"] else client
+    return f"{client}, session {change['session'].rpartition('/')[2][:8]}" if change["session"] else client
 
 
 def _preview(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for step in steps:
         outcome = _ACTIONS.get(step["action"], f"stays: {step['why']}")
-        yield f"{step['id']}  {step['kind']:<10} {_named(step)}: {outcome}"
+        yield fit(f"{step['kind']:<10}", f"{_named(step)}", f"{outcome}  {step['id']}")
     if not steps:
         yield "nothing to undo"

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, fail, say, say_all
+from mcp_memory.cli.console import Heading, fail, fit, say, say_all, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted
@@ -33,14 +33,14 @@ def conflicts(cli: CommandContext, verb: str | None, note: str | None, other: st
     \b
     mcp-memory conflicts                                    with keys, on a terminal
     mcp-memory conflicts --json                             what is open, for scripts
-    mcp-memory conflicts keep 01M7Z3HPR77M1K414E2NKABTV4
-    mcp-memory conflicts both 01M7Z3HPR77M1K414E2NKABTV4 --with memory/2026-11-21.md#1f0c9a52b7d3e468
+    mcp-memory conflicts keep KABTV4
+    mcp-memory conflicts both KABTV4 --with b7d3e468
     """
     if verb and not note:
         raise InvalidInput(f"{verb} what?", hint=f"mcp-memory conflicts {verb} NOTE")
     if verb:
         answer = cli.ask("decide", verb=verb, target=note, other=other)
-        cli.show(answer, (f"{_PAST[verb]}: {note}  ({one['why']})" for one in answer["decided"]))
+        cli.show(answer, (f"{_PAST[verb]}: {short_id(note or '')}  ({one['why']})" for one in answer["decided"]))
         return
     found = cli.ask("conflicts")
     items = found["conflicts"]
@@ -64,7 +64,7 @@ def _decide_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
             verb, target, other = verbs[key]
             try:
                 cli.ask("decide", verb=verb, target=target, other=other)
-                say(f"{_PAST[verb]}: {target}")
+                say(f"{_PAST[verb]}: {short_id(target)}")
             except McpMemoryError as error:  # you can still decide the others
                 fail(error.message, error.hint)
     say(f"{counted(len(cli.ask('conflicts')['conflicts']), 'conflict')} left")
@@ -84,5 +84,5 @@ def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     for side in ("newer", "older"):
         one = item[side]
         about = [one["date"] and one["date"][:16].replace("T", " "), one["kind"], one["source"], one["project"]]
-        yield f"  {side}  {one['id']}  ({', '.join(fact for fact in about if fact)})"
-        yield from (f"    {line}" for line in one["text"].splitlines())
+        yield fit(side, ", ".join(filter(None, about)), short_id(one["id"]), indent="  ")
+        yield from wrap(one["text"], "    ")

@@ -10,6 +10,7 @@ from tempfile import mkdtemp
 
 import click
 
+from mcp_memory.cli.console import fit, short_id
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
@@ -57,7 +58,7 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
         raise
     file.unlink()
     file.parent.rmdir()
-    cli.show(answer, [f"{answer['outcome']}  {answer['path']}  ({answer['id']})"])
+    cli.show(answer, [fit(answer["outcome"], answer["path"], short_id(answer["id"]))])
 
 
 @click.command()
@@ -73,5 +74,5 @@ def archive(cli: CommandContext, note: str, undo: bool) -> None:
     """
     operation, more = ("restore", {}) if undo else ("forget", {"archive": True})
     answer = cli.ask(operation, target=note, source=PERSON, personal=True, **more)
-    way_back = "" if undo else f"  (mcp-memory archive --undo {answer['id']})"
-    cli.show(answer, [f"{answer['status']}  {answer['path']}{way_back}"])
+    way_back = [] if undo else [f"  → mcp-memory archive --undo {shlex.quote(short_id(answer['id']))}"]
+    cli.show(answer, [fit(answer["status"], answer["path"]), *way_back])

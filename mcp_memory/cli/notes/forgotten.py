@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import say_all
+from mcp_memory.cli.console import fit, say_all, short_id
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
@@ -32,7 +33,8 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
     """
     answer = cli.ask("forget", target=note, reason=reason, source=PERSON, personal=True)
     again = chain_lines("now holds", answer.get("holds_now"))
-    cli.show(answer, [f"forgotten  {answer['path']}  (mcp-memory restore {answer['id']})", *again])
+    way_back = f"  → mcp-memory restore {shlex.quote(short_id(answer['id']))}"
+    cli.show(answer, [fit("forgotten", answer["path"]), way_back, *again])
 
 
 @click.command("list")

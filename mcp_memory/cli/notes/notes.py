@@ -9,12 +9,23 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import emit, is_styled, print_status, recall_to_commands, say, tools_to_commands
+from mcp_memory.cli.console import (
+    Heading,
+    emit,
+    fit,
+    print_status,
+    recall_to_commands,
+    say,
+    say_all,
+    short_id,
+    tools_to_commands,
+    wrap,
+)
 from mcp_memory.cli.dates import coming_date
 from mcp_memory.cli.options import CommandContext, TextCommand, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
-from mcp_memory.text.escape_invisible import quoted, visible
+from mcp_memory.text.escape_invisible import QUOTED, visible
 from mcp_memory.text.pluralize import counted
 
 _project = note_options.project("This project's notes and those without one")
@@ -121,20 +132,27 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
             raise InvalidInput("no content", hint="pass it as an argument, or pipe it in")
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     answer = cli.ask("append", content=content, source=PERSON, **fields)
-    similar = [f"similar notes: {', '.join(answer['similar'])}"] if answer["similar"] else []
-    similar += chain_lines("replaced", answer.get("superseded"))
-    similar += chain_lines("stored before, but replaced since by", answer.get("superseded_by"))
-    contrary = [f"contradicts {one['id']}: {one['text']}  ({one['why']})" for one in answer["contradicts"]]
-    decide = [f"to decide: mcp-memory conflicts keep {answer['id']}"] if contrary else []
-    cli.show(answer, [f"{answer['outcome']}  {answer['path']}  ({answer['id']})", *similar, *contrary, *decide])
+    cli.show(answer, _receipt_lines(answer))
+
+
+def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:
+    yield fit(answer["outcome"], answer["path"], short_id(answer["id"]))
+    yield from (fit("similar", one["text"], short_id(one["id"])) for one in answer["similar"])
+    yield from chain_lines("replaced", answer.get("superseded"))
+    yield from chain_lines("stored before, but replaced since by", answer.get("superseded_by"))
+    for one in answer["contradicts"]:
+        yield fit("contradicts", one["why"], short_id(one["id"]))
+        yield from wrap(one["text"], "  ")
+    if answer["contradicts"]:
+        yield f"to decide: mcp-memory conflicts keep {short_id(answer['id'])}"
 
 
 def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
     """What an answer says of another note of the chain."""
     if not link:
         return []
-    why = f" ({link['why']})" if "why" in link else ""
-    return [f"{what}: {link['path']}  ({link['id']}){why}", f"  {link['text']}"]
+    why = f"({link['why']})  " if "why" in link else ""
+    return [fit(f"{what}:", link["path"], f"{why}{short_id(link['id'])}"), *wrap(link["text"], "  ")]
 
 
 @click.command()
@@ -170,20 +188,18 @@ def _commit_line(event: dict[str, Any]) -> str:
 
 
 def _print_hit(hit: dict[str, Any]) -> None:
-    score, place = f"{hit['score']:.2f}", visible(f"{hit['path']}:{hit['start_line']}-{hit['end_line']}")
-    heading = hit["heading"] or hit["title"]
+    score, place = f"{hit['score']:.2f}", f"{hit['path']}:{hit['start_line']}-{hit['end_line']}"
+    heading, snippet = hit["heading"] or hit["title"], hit["snippet"].strip()
     status = None if hit["status"] == "active" else hit["status"]
-    status = f"{status} by {hit['superseded_by']}" if "superseded_by" in hit else status
-    status = f"contradicted by {hit['contradicted_by']}" if "contradicted_by" in hit else status
-    facts = (None if heading == hit["snippet"].strip() else heading, hit["kind"], hit["date"], hit["id"], status)
-    about = visible(" · ".join(fact for fact in facts if fact and fact != f"path:{hit['path']}"))
-    if is_styled():
-        # Not rich, whose import would take a quarter of the time of a search.
-        score, place = click.style(score, dim=True), click.style(place, fg="cyan", bold=True)
-        about = click.style(about, dim=True)
-    print(f"{score} {place}  {about}")
-    print(quoted(hit["snippet"].strip()))
-    say()
+    status = f"{status} by {short_id(hit['superseded_by'])}" if "superseded_by" in hit else status
+    status = f"contradicted by {short_id(hit['contradicted_by'])}" if "contradicted_by" in hit else status
+    facts = (None if snippet.startswith(heading) else heading, hit["kind"], hit["date"], status)
+    about = " · ".join(filter(None, facts))
+    ending = "" if hit["id"] == f"path:{hit['path']}" else short_id(hit["id"])
+    whole = "  ".join(filter(None, (f"{score} {place}", about, ending)))
+    head, *more = wrap(whole)
+    say_all([Heading(fit(score, place, ending)), *wrap(about, "  ")] if more else [Heading(head)])
+    say_all([*wrap(snippet, QUOTED), ""])
 
 
 def _explain(hits: Sequence[dict[str, Any]]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, fail, say, say_all
+from mcp_memory.cli.console import Heading, fail, fit, say, say_all, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.text.pluralize import counted
@@ -123,9 +123,9 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> bool:
 
 def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     state = "stored" if item["active"] else f"score {item['score']:.2f}"
-    yield Heading(f"{before}{item['kind']}  {state}  {item['id']}")
-    yield from (f"  {line}" for line in item["text"].splitlines())
+    yield Heading(f"{before}{item['kind']}  {state}  {short_id(item['id'])}")
+    yield from wrap(item["text"], "  ")
     about = [item["created"] and item["created"].partition("T")[0], item["source"], item["project"]]
-    yield f"  — {', '.join([fact for fact in about if fact] + item['derived_from'])}"
+    yield fit("—", ", ".join([fact for fact in about if fact] + item["derived_from"]), indent="  ")
     for other in item["contradicts"]:
-        yield f"  contradicts: {other['title']}  ({other['path'] or other['id']})"
+        yield fit("contradicts:", other["title"] or other["path"], short_id(other["id"]), indent="  ")

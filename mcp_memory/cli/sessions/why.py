@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, say, say_all
+from mcp_memory.cli.console import Heading, fit, say, say_all, short_id
 from mcp_memory.cli.options import CommandContext, command_options
 
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
@@ -64,7 +64,7 @@ def _muted(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"not muted  {answer['path']}"
         return
     where = "everywhere" if "*" in answer["muted"] else f"in {', '.join(answer['muted'])}"
-    yield f"muted {where}  {answer['path']}  (mcp-memory mute --undo {answer['id']})"
+    yield f"muted {where}  {answer['path']}  (mcp-memory mute --undo {short_id(answer['id'])})"
 
 
 def _keys(given: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str | None], str]:
@@ -80,7 +80,7 @@ def _lines(given: Sequence[Mapping[str, Any]], keys: Mapping[tuple[str, str | No
         for passage in one["passages"]:
             key = keys.get((passage["id"], one["project"]))
             name = f"{passage['title'] or '(forgotten, or gone)'}  ({passage['path']}:{passage['line']})"
-            yield f"  {f'[{key}] ' if key else ''}{name}  {passage['id']}"
+            yield fit(f"[{key}]" if key else "", name, short_id(passage["id"]), indent="  ")
             figures = [f"{name} {passage[name]:.2f}" for name in ("relevance", "score") if name in passage]
             if words := ", ".join(passage.get("words", ())):
                 figures.append(f"for: {words}")

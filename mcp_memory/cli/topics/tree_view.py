@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from mcp_memory.cli.console import is_unicode
+from mcp_memory.cli.console import is_unicode, short_id
 from mcp_memory.text.pluralize import counted
 
 Branch = tuple[str, Sequence["Branch"]]
@@ -63,7 +63,7 @@ def _moves_alone(note: dict[str, Any], topic: dict[str, Any]) -> bool:
 
 def _note(note: dict[str, Any]) -> str:
     origin = f", from {note['from'].rpartition('/')[0]}" if note.get("from") else ""
-    return f"{note['title']}  ({note['date'] or 'no date'}{origin})  {note['id']}"
+    return f"{note['title']}  ({note['date'] or 'no date'}{origin})  {short_id(note['id'])}"
 
 
 def _lines(tops: Sequence[Branch]) -> Iterator[str]:
