@@ -91,7 +91,11 @@ def _of_folder(root: Path) -> SourceKind | None:
     has_memories = claude_code.is_memory(root / "memory") or (root.name == "projects" and any(root.glob("*/memory")))
     if names & {*claude_code.INSTRUCTIONS, ".claude"} or has_memories:
         return SourceKind.CLAUDE_CODE
-    return SourceKind.OPENCLAW if {"MEMORY.md", "memory"} <= names else None
+    if {"MEMORY.md", "memory"} <= names:
+        return SourceKind.OPENCLAW
+    # Not a repository, whose Markdown documents a program, and not everything that a person has.
+    are_notes = any(map(is_note, names)) and ".git" not in names and root != Path.home()
+    return SourceKind.OBSIDIAN if are_notes else None
 
 
 def _permalinks(root: Path) -> bool:

@@ -154,14 +154,29 @@ def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
     }
 
 
+def test_a_folder_with_markdown_is_read_as_notes(tmp_path: Path) -> None:
+    found = detect_source(laid(tmp_path / "Notes", {"a.md": "x"}), None, vault=tmp_path / "vault")
+    assert found.kind is SourceKind.OBSIDIAN
+
+
 def test_what_is_no_source(tmp_path: Path) -> None:
     vault = laid(tmp_path / "vault", {"notes/a.md": "x"})
-    laid(tmp_path, {"plain/a.md": "x", "other.txt": "x", "half.jsonl": '{"type": "entity", "name": "A", "obser'})
+    laid(
+        tmp_path,
+        {
+            "plain/a.txt": "x",
+            "program/a.md": "x",
+            "program/.git/HEAD": "x",
+            "other.txt": "x",
+            "half.jsonl": '{"type": "entity", "name": "A", "obser',
+        },
+    )
     (tmp_path / "round").symlink_to("round")
     os.mkfifo(tmp_path / "pipe")
     for place, kind, error in (
         (tmp_path / "none", None, NotFound),
         (tmp_path / "plain", None, InvalidInput),
+        (tmp_path / "program", None, InvalidInput),
         (tmp_path / "other.txt", None, InvalidInput),
         (tmp_path / "half.jsonl", None, InvalidInput),
         (tmp_path / "other.txt", SourceKind.OBSIDIAN, InvalidInput),

@@ -83,6 +83,7 @@ def _new_file(place: Path, *, force: bool) -> Generator[BinaryIO]:
     with naming_the_cause(str(place)):
         if place.exists() and not force:
             raise AlreadyExists(f"{place} exists", hint="name a new file, or pass --force to replace it")
+        place.parent.mkdir(parents=True, exist_ok=True)
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "wb") as out:

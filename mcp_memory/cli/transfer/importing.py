@@ -54,7 +54,7 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
 
     \b
     mcp-memory import ~/.claude --dry-run
-    mcp-memory import ~/Documents/Notes --from obsidian
+    mcp-memory import ~/Documents/Notes
     mcp-memory import memory.jsonl --project shop
     mcp-memory --vault ~/restored import memory.tar
     """

@@ -1,0 +1,81 @@
+"""Every `mcp-memory` line that the README and the guide show in a shell block runs as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.place import CHECKOUT, Place
+from tests.support.topics import BREAD, SETTINGS
+
+PAGES = {page.stem: page for page in (CHECKOUT / "README.md", *(CHECKOUT / "mcp_memory" / "guide").glob("*.md"))}
+ELSEWHERE = re.compile(
+    r"mcp-memory (service install|eval |calibrate )"  # with systemd, and by the tests of evaluation/
+    r"|review --undo"  # wants the id of a statement stored from a session: tests/cli/test_review.py
+    r"|^(?!mcp-memory )"  # other programs: in tests/clients and .ci/run
+)
+SESSION = "85b5b496-51f8-47cb-a1d1-4c31e918f6d2"
+PLACEHOLDER = re.compile(r"NOTE|ID\|PATH|01M7Z3HPR77M1K414E2NKABTV4")
+NOTE = "Rye bread of sourdough bakes an hour at 200 degrees."
+MAY_BE = {"doctor": {0, 1}, "start": {0, 3}}
+"""What a command ends with that has something to report."""
+
+
+def shell_lines(page: str) -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", PAGES[page].read_text(encoding="utf-8"), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.strip() and not ELSEWHERE.search(line)]
+
+
+@pytest.fixture
+def person(tmp_path: Path, model_cache: Path) -> Iterator[Place]:
+    """Somebody with a repository as vault, sessions of a client, notes to import, and enough notes for topics."""
+    place = Place(tmp_path, model_cache, {**SETTINGS, "MCP_MEMORY_GIT_AUTO_COMMIT": "true"}).make()
+    place.vault.mkdir()
+    for command in (["init", "-q"], ["config", "user.name", "Ada"], ["config", "user.email", "ada@example.org"]):
+        subprocess.run(["git", *command], cwd=place.vault, env=place.environ, check=True, timeout=30)
+    notes = place.home / "Documents" / "Notes"
+    notes.mkdir(parents=True)
+    (notes / "sourdough.md").write_text("# Sourdough\n\nFeed it every Friday.\n", encoding="utf-8")
+    project = place.home / ".claude" / "projects" / "-home-ada"
+    (project / "memory").mkdir(parents=True)
+    (project / "memory" / "MEMORY.md").write_text("- The lighthouse has 214 steps.\n", encoding="utf-8")
+    shutil.copy(CHECKOUT / "tests" / "capture" / "samples" / "claude-code" / f"{SESSION}.jsonl", project)
+    with place.started():
+        for text in [*BREAD, NOTE]:
+            place.run("append", text).ok()
+        yield place
+
+
+def test_every_line_runs(person: Place):
+    failed = list[str]()
+    for page in sorted(PAGES, key=lambda page: page == "daemon"):  # the last: it stops the daemon, and removes all
+        for line in shell_lines(page):
+            words = [
+                word.replace("~", str(person.home))
+                for word in shlex.split(with_real_names(line, person), comments=True)
+            ]
+            done = person.run(*words[1:], stdin=b"y\n" * 20)
+            if done.code not in MAY_BE.get(words[1], {0}):
+                failed.append(f"{page}: {line}\n  ended with {done.code}: {done.out[-300:]}{done.err[-300:]}")
+    assert not failed, "\n".join(failed)
+
+
+def with_real_names(line: str, place: Place) -> str:
+    """The line with the page's placeholders replaced by what this person has."""
+    if PLACEHOLDER.search(line):  # the same text again is the same note
+        line = PLACEHOLDER.sub(place.run("append", "--json", NOTE).ok().json["id"], line)
+    if "COMMIT" in line:
+        head = ["git", "-C", str(place.vault), "rev-parse", "HEAD"]
+        line = line.replace("COMMIT", subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip())
+    if "RUN" in line:
+        line = line.replace("RUN", place.run("compact", "--runs", "--json").ok().json["runs"][0]["run"])
+    if "01-japan-trip" in line:
+        place.run("compact").ok()
+        line = line.replace("01-japan-trip", next(place.vault.glob("topics/0*")).name)
+    return line.replace("SESSION", SESSION)
