@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, Remark, fit, short_id
+from mcp_memory.cli.console import Heading, Remark, fit, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.text.pluralize import counted
@@ -134,7 +134,8 @@ def _author(change: Mapping[str, Any]) -> str:
 
 def _preview(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for step in steps:
-        outcome = _ACTIONS.get(step["action"], f"stays: {step['why']}")
-        yield fit(f"{step['kind']:<10}", f"{_named(step)}", f"{outcome}  {step['id']}")
+        outcome = _ACTIONS.get(step["action"])
+        yield fit(f"{step['kind']:<10}", _named(step), f"{f'{outcome}  ' if outcome else ''}{step['id']}")
+        yield from [] if outcome else wrap(f"stays: {step['why']}", "  ")
     if not steps:
         yield "nothing to undo"
