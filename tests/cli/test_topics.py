@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.errors import NotFound
 from mcp_memory.text.markdown import frontmatter
-from tests.daemon.place import Place, Running
+from tests.daemon.place import Place, Running, eventually
 from tests.daemon.wire import Wire
 from tests.support.hostile_text import EVIL, SIGNS
 from tests.support.mounts import mount, permit, unmounted_at_last
@@ -140,12 +139,9 @@ def test_a_daemon_files_by_itself_and_a_person_for_one_topic(tmp_path: Path, mod
     with place.started():
         for text in BREAD:
             place.run("append", text).ok()
-        until = time.monotonic() + 30
-        while not (facts := place.run("status", "--json").ok().json["compaction"])["last"]:
-            assert time.monotonic() < until, facts
-            time.sleep(0.1)
-        run = facts["last"]["run"]
-        assert facts["last"]["about"] == "3 notes filed, 1 page written"
+        last = eventually(lambda: place.run("status", "--json").ok().json["compaction"]["last"], within_s=30)
+        run = last["run"]
+        assert last["about"] == "3 notes filed, 1 page written"
         (row,) = [line for line in place.run("status").ok().out.splitlines() if line.startswith("  topics")]
         assert f"last run {run}: 3 notes filed, 1 page written" in row
         assert "on its own until you run" in place.run("compact", "--undo", run).ok().out

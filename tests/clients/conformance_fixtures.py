@@ -100,7 +100,7 @@ def _add_behaviour_tools(server: FastMCP) -> None:
         """Report progress three times."""
         for percent in (0, 50, 100):
             await ctx.report_progress(percent, 100)
-            await anyio.sleep(0.05)
+            await anyio.sleep(0.05)  # the suite wants a pause after each
         return "progress reported"
 
     @server.tool
@@ -108,7 +108,7 @@ def _add_behaviour_tools(server: FastMCP) -> None:
         """Log three messages."""
         for text in ("Tool execution started", "Tool processing data", "Tool execution completed"):
             await ctx.info(text)
-            await anyio.sleep(0.05)
+            await anyio.sleep(0.05)  # the suite wants a pause after each
         return "messages logged"
 
     @server.tool

@@ -10,7 +10,6 @@ import os
 import signal
 import socket
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -31,6 +30,7 @@ from tests.clients.agents import (
 from tests.clients.machine import Machine
 from tests.clients.programs import PINS, Programs, installed_version
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
+from tests.daemon.place import eventually
 from tests.hooks.client import PATIENT
 
 FLAT = {"toolSearch": False}
@@ -103,7 +103,7 @@ def test_what_another_client_stores_is_before_the_prompt_and_the_other_way_round
     assert told in request, "what a session starts with"
     assert asked in request, "what fits the prompt"
 
-    _until(lambda: "does the pilot of Ven" in _captured(wired, "pilot of Ven"), 30)
+    eventually(lambda: "does the pilot of Ven" in _captured(wired, "pilot of Ven"), within_s=30)
 
     said = "Ada never wants emoji in a changelog."
     agent.ask(call("tool_call", id="memory__memory_append", args={"content": said, "kind": "preference"}))
@@ -124,8 +124,10 @@ def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: M
             request = _last_turn(openai)
             assert "Ada rows on Sundays." in request
             assert "The slipway of Rya is closed in March." in request, "each time: it is in no history"
-            _until(lambda: "When is the slipway" in _captured(wired, "slipway of Rya"), 30)  # at the turn's end
-        _until(lambda: _flushes(openai) == 1, 30)
+            eventually(
+                lambda: "When is the slipway" in _captured(wired, "slipway of Rya"), within_s=30
+            )  # at the turn's end
+        eventually(lambda: _flushes(openai) == 1, within_s=30)
         agent.ask("Say that you are done.")
         assert _flushes(openai) == 1, "once a cycle"
         (offered,) = [
@@ -170,7 +172,7 @@ def gateway(machine: Machine, environ: Mapping[str, str]) -> Iterator[None]:
             start_new_session=True,
         )
         try:
-            _until(lambda: _answers(port), 120)
+            eventually(lambda: _answers(port), within_s=120)
             yield
         finally:
             os.killpg(process.pid, signal.SIGTERM)
@@ -194,10 +196,3 @@ def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]
-
-
-def _until(seen, within_s: float) -> None:
-    deadline = time.monotonic() + within_s
-    while not seen():
-        assert time.monotonic() < deadline, f"not within {within_s:g} s"
-        time.sleep(0.2)

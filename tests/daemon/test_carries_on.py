@@ -236,7 +236,7 @@ def test_clocks_and_sleep_decide_nothing(place: Place, tmp_path: Path):
         for number, offset in enumerate(("+8h", "-1h", "+400d", f"-{seconds_since(EPOCH)}", "still", "+0")):
             if number == 0:
                 served.process.send_signal(signal.SIGSTOP)
-                time.sleep(ASLEEP_S)
+                time.sleep(ASLEEP_S)  # as a closed laptop does: time goes by, and it does not run
             set_clock(clock, offset)
             served.process.send_signal(signal.SIGCONT)
             (place.vault / f"by-hand-{number}.md").write_text(f"# By hand {number}\n\nthe heron{number} stands\n")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from mcp_memory.daemon.instance import is_held
-from tests.daemon.place import Place
+from tests.daemon.place import Place, eventually
 from tests.daemon.wire import Wire
 
 
@@ -62,8 +61,4 @@ def test_no_token_where_others_can_see_it(tmp_path: Path):
 
 
 def compiler_of(daemon: psutil.Process) -> psutil.Process:
-    deadline = time.monotonic() + 60
-    while not (children := daemon.children()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return children[0]
+    return eventually(daemon.children, within_s=60)[0]

@@ -194,7 +194,7 @@ async def test_a_storm_of_hints_is_not_put_off_for_ever(world: World) -> None:
     async def storm() -> None:
         while storming:
             watching.hint()
-            await anyio.sleep(0.01)
+            await anyio.sleep(0.01)  # a hundred hints a second
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watching.run)

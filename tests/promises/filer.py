@@ -121,7 +121,7 @@ async def be_an_agent(door: Door, name: str, known: Sequence[tuple[str, str]]) -
                 say({"fault": f"forget: {error}"})
             else:
                 say({"forgot": word})
-        await anyio.sleep(0.02)
+        await anyio.sleep(0.02)  # fifty a second: a flood would leave no time to file
 
 
 async def append(door: Door, subject: str, word: str) -> None:

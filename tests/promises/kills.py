@@ -179,14 +179,14 @@ class Rounds:
         latest = time.monotonic() + self._took_s
         before = self._journal()
         while after_s < 0.8 * self._took_s and time.monotonic() < latest and self._journal() == before:
-            time.sleep(0.001)
-        time.sleep(0.7 * after_s)
+            time.sleep(0.001)  # the program is another process: its journal is all that tells
+        time.sleep(0.7 * after_s)  # the moment is what is random here; nothing waits for it
         victim()
 
     def _wait_for_work(self, process: subprocess.Popen[bytes]) -> None:
         before = self._journal()
         while process.poll() is None and self._journal() == before:
-            time.sleep(0.002)
+            time.sleep(0.002)  # as above
 
     def _journal(self) -> dict[str, int]:
         return tree_judge.sizes(self._place.state.root / "compaction")

@@ -95,7 +95,7 @@ async def reindexing(line: Line) -> None:
             await line.api("reindex")
         except Unanswered:
             return
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.2)  # between two that somebody asks for
 
 
 @pytest.mark.anyio

@@ -11,14 +11,16 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.daemon.place import Place, Served, end
+from tests.daemon.place import eventually as soon
 from tests.daemon.wire import Wire
 from tests.support.mounts import mount, permit, unmounted_at_last
 from tests.support.world import EXHAUSTIVE
@@ -26,6 +28,8 @@ from tests.support.world import EXHAUSTIVE
 FILES, STORM_S = (10_000, 10.0) if EXHAUSTIVE else (600, 2.0)
 PROMISED_S = 30
 """After the last change, until everything is found."""
+
+eventually = partial(soon, within_s=PROMISED_S)
 
 KEYWORDS_ONLY = {"MCP_MEMORY_EMBEDDER_PROVIDER": "none"}
 QUICK = {
@@ -77,13 +81,6 @@ class Daemon:
         expected = self.on_disk()
         eventually(lambda: self.status["notes"] == len(expected) and self.indexed() == expected)
         print(f"{what}: {len(expected)} files complete after {time.monotonic() - start:.1f} s")
-
-
-def eventually(condition: Callable[[], Any], *, within_s: float = PROMISED_S) -> None:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {within_s:g} s"
-        time.sleep(0.05)
 
 
 @contextmanager
@@ -168,7 +165,7 @@ def test_a_storm_of_renames_leaves_the_last_names(usual: Daemon) -> None:
             (usual.vault / f"storm/n{number}-{turn}.md").rename(usual.vault / f"storm/n{number}-{turn + 1}.md")
             done += 1
         else:
-            time.sleep(0.001)
+            time.sleep(0.001)  # a thousand a second, no more
     assert done > STORM_S * 500
     usual.becomes_complete(what=f"{done} renames")
     for number in range(0, 200, 10):
@@ -204,7 +201,7 @@ def test_a_file_still_being_written_is_found_as_it_ends(usual: Daemon) -> None:
         for number in range(20):
             out.write(f"growword{number} " * 50 + "\n\n")
             out.flush()
-            time.sleep(0.05)
+            time.sleep(0.05)  # a program that writes slowly
         out.write("growend\n")
     eventually(lambda: usual.found("growend") and usual.found("growword19") and usual.found("growbegin"))
 
@@ -407,9 +404,9 @@ def test_an_idle_daemon_hardly_uses_the_processor(tmp_path: Path) -> None:
     notes(marked(tmp_path / "vault"), "idleword")
     with daemon(tmp_path, {**KEYWORDS_ONLY, **idle}) as running:
         eventually(lambda: running.status["notes"] == FILES)
-        time.sleep(30)
+        time.sleep(30)  # it comes to rest
         before, start = processor_s(running), time.monotonic()
-        time.sleep(60)
+        time.sleep(60)  # what is measured: a minute in which nothing happens
         share = (processor_s(running) - before) / (time.monotonic() - start)
     print(f"idle: {share:.2%} of a core")
     assert share < 0.005
