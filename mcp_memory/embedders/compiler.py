@@ -34,6 +34,7 @@ from mcp_memory.embedders.compiled_models import (
 )
 from mcp_memory.embedders.locate import ModelSource
 from mcp_memory.errors import EmbedderUnavailable
+from mcp_memory.runtime.os_errors import naming_the_cause
 
 Graphs = Mapping[str, Callable[[Path], object]]
 """Precision → the function that writes the model's graph in it, in the order in which they are tried."""
@@ -265,8 +266,8 @@ def _lock(target: Path, progress: Progress) -> Generator[None]:
 
 if __name__ == "__main__":
     os.nice(5)  # answers go first
-    with answering() as tell:
-        name, folder, revision, is_graph, target, recipe = json.loads(sys.argv[1])
+    name, folder, revision, is_graph, target, recipe = json.loads(sys.argv[1])
+    with answering() as tell, naming_the_cause(str(Path(target).parent)):
         source = ModelSource(name, Path(folder), revision, is_graph=is_graph)
         compile_model(source, Path(target), Recipe(**recipe), lambda line: tell({"progress": line}))
         tell({"result": {}})

@@ -28,6 +28,7 @@ MARKER = f"{FOLDER}/{FILE}"
 FORMAT = 1
 
 HOME_IN_A_STRANGERS_FOLDER = "Agent"
+ELSEWHERE = "choose a folder that you can write: --vault DIR, or MCP_MEMORY_VAULT"
 
 WELCOME = """---
 title: About this folder
@@ -77,7 +78,7 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
             return replace(known, present=False)
         marker = _made(root)
     except OSError as error:
-        raise StorageFailed(f"cannot open the vault {root}: {error.strerror}") from error
+        raise StorageFailed(f"cannot open the vault {root}: {error.strerror}", hint=ELSEWHERE) from error
     if copy and marker.present:
         _remember(copy, marker)
     return replace(marker, writable=marker.writable and os.access(root, os.W_OK))
@@ -162,7 +163,7 @@ def _made(root: Path) -> Marker:
         root.mkdir(parents=True, exist_ok=True)
         marker = Marker(str(ULID()), _new_home(root), made=True)
     except OSError as error:
-        raise StorageFailed(f"cannot open the vault {root}: {error.strerror}") from error
+        raise StorageFailed(f"cannot open the vault {root}: {error.strerror}", hint=ELSEWHERE) from error
     try:
         _publish(root, marker)
     except FileExistsError:  # another process was first

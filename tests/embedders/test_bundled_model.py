@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import json
+import os
+import resource
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mcp_memory.embedders import bundled_model
-from mcp_memory.embedders.base import Embedder
+from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.compiled_models import Recipe, folder_for, read_compiled
 from mcp_memory.embedders.compiler import SAMPLES, compile_model
 from mcp_memory.embedders.locate import from_package
 from mcp_memory.embedders.onnx import OnnxEmbedder
+from mcp_memory.embedders.open_embedder import open_embedder
+from mcp_memory.errors import EmbedderUnavailable
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +74,16 @@ def test_processors_whose_products_saturate_get_fewer_bits_or_floats(precision: 
     other = OnnxEmbedder(replace(compiled, manifest=replace(compiled.manifest, precision=precision)))
     cosines = (other.embed_documents(SAMPLES) * expected).sum(axis=1)
     assert cosines.min() >= (0.94 if bits else 0.9999)
+
+
+def test_a_disk_without_room_is_named_and_left_as_it_was(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (5_000_000, limits[1]))  # the child inherits it
+    try:
+        with pytest.raises(EmbedderUnavailable) as caught:
+            open_embedder(EmbedderConfig(), tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert caught.value.message == f"{tmp_path / 'models'}: {os.strerror(errno.EFBIG)} [EFBIG]"
+    assert [file for file in tmp_path.rglob("*") if file.is_file() and file.stat().st_size] == []
+    open_embedder(EmbedderConfig(), tmp_path).close()

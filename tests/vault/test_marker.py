@@ -83,8 +83,9 @@ def test_a_later_format_asks_for_an_upgrade(tmp_path: Path) -> None:
 
 def test_a_root_that_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(StorageFailed, match="cannot open the vault"):
+    with pytest.raises(StorageFailed, match="cannot open the vault") as caught:
         open_marker(tmp_path / "file")
+    assert "--vault DIR" in (caught.value.hint or "")
 
 
 @pytest.mark.anyio
