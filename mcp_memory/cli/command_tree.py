@@ -54,6 +54,7 @@ class Commands(click.Group):
 
 _GROUPS = {
     "Everyday": {
+        "setup": ("setup.setup:setup", "Connect your agents and bring in what they know, step by step"),
         "start": ("daemon.running:start", "Start the daemon in the background, or say where it runs"),
         "append": ("notes.notes:append", "Store a note"),
         "search": ("notes.notes:search", "Find notes by what they say"),
@@ -123,7 +124,6 @@ _SYNONYMS = {
     "grep": "search", "ask": "recall", "add": "append", "store": "append", "save": "append", "remember": "append",
     "write": "append", "ls": "tree", "remove": "forget", "rm": "forget",
     "unforget": "restore", "update": "edit", "change": "edit", "retire": "archive", "run": "serve", "history": "log",
-    "setup": "install",
 }  # fmt: skip
 """Other words for a command; the command that is spelled most like one of them may do the opposite."""
 

@@ -13,7 +13,6 @@ import shutil
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -126,16 +125,31 @@ def fail(message: str, hint: str | None) -> None:
 @contextmanager
 def progress_bar(description: str, total: int | None = None) -> Generator[Callable[..., None] | None]:
     """A bar on standard error that disappears with the block. Yields what updates it (`completed`, `total`,
-    `description`), or None if that is not a terminal."""
+    `description`), or None if that is not a terminal. Without a total, no numbers are shown."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(20),
+        TextColumn("{task.fields[numbers]}"),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        yield partial(bars.update, bars.add_task(description, total=total))
+        task = bars.add_task(description, total=total, numbers="")
+
+        def update(completed: int, **changes: Any) -> None:
+            if "total" in changes:
+                bars.tasks[0].total = changes.pop("total")  # `Progress.update` never takes a total away
+            known = bars.tasks[0].total
+            numbers = f"{completed:,} of {int(known):,}" if known else ""
+            bars.update(task, completed=completed, numbers=numbers, **changes)
+
+        update(0)
+        yield update
 
 
 def fit(before: str, text: str, after: str = "", indent: str = "") -> str:

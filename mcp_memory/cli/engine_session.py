@@ -22,9 +22,9 @@ def ask_engine(settings: Settings, operation: str, arguments: Mapping[str, Any],
 
 def no_vault(settings: Settings) -> NotFound:
     """The error for a vault that doesn't exist."""
-    from mcp_memory.cli.clients.snippets import start_command
+    from mcp_memory.cli.clients.snippets import typed_command
 
-    hint = f"check the path, or make one: {start_command(settings)}"
+    hint = f"check the path, or make one: {typed_command(settings)}"
     return NotFound(f"there is no vault at {settings.vault_path}", hint=hint)
 
 

@@ -121,8 +121,26 @@ def config_file(client: str, scope: Scope, where: ClientPaths) -> Path | None:
     if client == "claude-code":
         return where.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
     if client == "codex":
-        return where.folder("CODEX_HOME", ".codex") / "config.toml"
+        return client_folder(client, where) / "config.toml"
     return _openclaw_config(where) if client == "openclaw" else None
+
+
+def client_folder(client: str, where: ClientPaths) -> Path:
+    """Returns the folder in which the client keeps its files, whether it is there or not."""
+    if client == "claude-code":
+        return where.folder("CLAUDE_CONFIG_DIR", ".claude")
+    return where.folder("CODEX_HOME", ".codex") if client == "codex" else _openclaw_state(where)
+
+
+def memory_folder(client: str, where: ClientPaths) -> Path | None:
+    """Returns the folder with what the client itself remembers, which `import` can read; None if there is none."""
+    if client == "claude-code":
+        folder = client_folder(client, where) / "projects"
+        return folder if any(folder.glob("*/memory/*.md")) else None
+    if client == "openclaw":
+        folder = _workspace(where, _openclaw_config(where))
+        return folder if (folder / "MEMORY.md").exists() or (folder / "memory").is_dir() else None
+    return None
 
 
 def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:
@@ -159,7 +177,7 @@ def _claude_code(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hook
     config = config_file("claude-code", scope, where)
     assert config is not None, "it has one in both scopes"
     root = where.project if scope == "project" else None
-    folder = root / ".claude" if root else where.folder("CLAUDE_CONFIG_DIR", ".claude")
+    folder = root / ".claude" if root else client_folder("claude-code", where)
     identity = EntryIdentity("claude-code", wire.vault)
     server = ServerEntry("json", ("mcpServers",), wire.name, wire.entry, identity, wire.chosen)
     more: tuple[ConfigEntry, ...] = (hook_entries("claude-code", wire.hooks, wire.vault),) if hooks else ()

@@ -49,7 +49,12 @@ def test_start_twice_status_and_stop_twice(place: Place):
 
 def test_a_new_vault_says_what_it_is(place: Place):
     said = place.run("start").ok().out
-    assert str(place.vault) in said
+    address, holds, no_model, following = said.splitlines()
+    assert address == f"started: {Address.read(place.state.daemon).url}"
+    assert holds == f"{place.vault} holds 1 note in 3 passages"
+    assert no_model.startswith("without a model, so it finds words only (unavailable: ")
+    assert following == f"next, connect your agents: mcp-memory setup --vault {place.vault}"
+    said = place.run("start", "--snippets").ok().out
     assert "claude mcp add-json" in said
     assert "[mcp_servers.memory-vault]" in said
     assert "openclaw mcp add" in said

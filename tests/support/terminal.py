@@ -1,15 +1,22 @@
-"""Runs a command that asks for keys on a terminal of its own."""
+"""Runs a command that asks for keys or answers on a terminal of its own."""
 
 from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import subprocess
 import termios
 import time
+from collections.abc import Sequence
 
-from tests.daemon.place import Place
+from tests.daemon.place import Place, Ran
+
+INTERRUPT = "\x04"
+"""Ctrl-D: a worker of these tests ignores Ctrl-C, and so do its children."""
+
+_QUESTION = re.compile(r"\[[yY]/[nN]\]: ")
 
 
 def typed(place: Place, command: str, keys: str, **more: str) -> str:
@@ -42,3 +49,29 @@ def typed(place: Place, command: str, keys: str, **more: str) -> str:
         process.kill()
         os.close(master)
     return shown
+
+
+def answered(place: Place, arguments: Sequence[str], answers: Sequence[str], **more: str) -> Ran:
+    """A command on a terminal where these answers are typed, one whenever it asks."""
+    master, slave = pty.openpty()
+    environ = {**place.environ, "TERM": "dumb", **more}
+    process = subprocess.Popen(
+        place.command(*arguments), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root
+    )
+    os.close(slave)
+    shown, left, deadline = "", list(answers), time.monotonic() + 60
+    try:
+        while time.monotonic() < deadline:
+            if not select.select([master], [], [], 0.2)[0]:
+                continue
+            try:
+                shown += os.read(master, 65536).decode(errors="replace")
+            except OSError:
+                break  # Linux says so once the other end is closed
+            if left and len(_QUESTION.findall(shown)) > len(answers) - len(left):
+                os.write(master, left.pop(0).encode())
+        return Ran(process.wait(10), shown.replace("\r\n", "\n"), "")
+    finally:
+        process.kill()
+        process.wait()
+        os.close(master)

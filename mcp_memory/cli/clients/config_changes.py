@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -28,18 +29,32 @@ class InstallPlan:
     changes: Sequence[ConfigChange]
     next_steps: Sequence[str]
 
+    @property
+    def has_changes(self) -> bool:
+        return not all(change.is_nothing for change in self.changes)
+
 
 def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bool, done: str) -> None:
     """Show the plan, ask, and carry it out. Raises whatever refuses a change before the first file is written."""
-    changes = [change for change in plan.changes if not change.is_nothing]
-    for change in changes:
-        config_files.check(change)
+    check_plan(plan)
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
     if not cli.as_json:
-        _show(plan, changes)
-        if changes and not (yes or dry_run):
+        show_diff(plan)
+        if plan.has_changes and not (yes or dry_run):
             click.confirm("change these files?", abort=True)
+    cli.show(*make_changes(plan, dry_run=dry_run, done=done))
+
+
+def check_plan(plan: InstallPlan) -> None:
+    """Raises whatever refuses a change."""
+    for change in plan.changes:
+        config_files.check(change)
+
+
+def make_changes(plan: InstallPlan, *, dry_run: bool, done: str) -> tuple[dict[str, Any], list[str]]:
+    """Carry the plan out. Returns what was done as plain JSON values, and as lines."""
+    changes = [change for change in plan.changes if not change.is_nothing]
     backups = [] if dry_run else list(_apply(changes))
     outcome = "nothing was changed" if dry_run else f"{TITLES[plan.client]}: {done}"
     payload = {
@@ -54,7 +69,7 @@ def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bo
         "remarks": list(plan.next_steps),
     }
     lines = [*(f"backup: {backup}" for backup in backups), *([outcome] if changes else [])]
-    cli.show(payload, [*lines, *(f"  → {step}" for step in plan.next_steps)])
+    return payload, [*lines, *(f"  → {step}" for step in plan.next_steps)]
 
 
 def _apply(changes: Sequence[ConfigChange]) -> Iterator[Path]:
@@ -72,13 +87,18 @@ def _apply(changes: Sequence[ConfigChange]) -> Iterator[Path]:
             yield backup
 
 
-def _show(plan: InstallPlan, changes: Sequence[ConfigChange]) -> None:
-    home = f"{absolute('~')}/"
-    for change in changes:
-        name = str(change.file)
-        name = f"~/{name.removeprefix(home)}" if name.startswith(home) else name
-        for line in diff(change, name).splitlines():
+def show_diff(plan: InstallPlan) -> None:
+    for change in plan.changes:
+        if change.is_nothing:
+            continue
+        for line in diff(change, short_path(change.file)).splitlines():
             color = {"+": "green", "-": "red"}.get(line[:1])
             print(click.style(visible(line), fg=color) if is_styled() and color else visible(line))
         say()
-    say_all([] if changes else [f"no file of {TITLES[plan.client]} needs a change"])
+    say_all([] if plan.has_changes else [f"no file of {TITLES[plan.client]} needs a change"])
+
+
+def short_path(file: Path) -> str:
+    """With `~` for your home folder."""
+    home = f"{absolute('~')}/"
+    return f"~/{str(file).removeprefix(home)}" if str(file).startswith(home) else str(file)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -82,30 +82,52 @@ def install(
     if name is not None and not snippets.SERVER_NAME.fullmatch(name):
         raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
     settings = cli.settings
+    can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
+
+    def is_trusted(wanted: Sequence[ConfigTarget]) -> bool:
+        return trust_hooks or (can_ask and _agrees_to_trust(wanted))
+
+    if not dry_run and not settings.daemon.uds and address_of(settings) is None:
+        print_status("starting the daemon: its address goes into the client's files")
+        launch.launch(settings, [], tell=print_status)
+    plan = plan_connection(
+        settings, client, scope, name=name, hooks=not no_hooks, is_trusted=is_trusted, dry_run=dry_run
+    )
+    apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
+    if not dry_run and launch.connect(settings) is None:
+        launch.launch(settings, [], tell=print_status)
+
+
+def plan_connection(
+    settings: Settings,
+    client: str,
+    scope: Scope,
+    *,
+    name: str | None = None,
+    hooks: bool,
+    is_trusted: Callable[[Sequence[ConfigTarget]], bool],
+    dry_run: bool,
+) -> InstallPlan:
+    """What `install` will change. `is_trusted`: whether Codex shall trust our hooks in these files. Makes a token for
+    OpenClaw unless `dry_run`. Raises Refused, and what reading the client's files raises."""
     if settings.daemon.uds:
         raise Refused(
             "the daemon listens on a Unix socket, which clients can't use directly",
             hint="remove daemon.uds, or have the client start mcp-memory stdio",
         )
-    if not dry_run and address_of(settings) is None:
-        print_status("starting the daemon: its address goes into the client's files")
-        launch.launch(settings, [], tell=print_status)
     paths = find_client_paths()
     token = _token(settings, client, create=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
     connection = _connection(client, settings, paths, scope, name=name, token=token)
     _refuse_plugin(client, paths, connection)
-    wanted = config_targets(client, scope, paths, connection, hooks=not no_hooks)
-    can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
-    if trust_hooks or (can_ask and _agrees_to_trust(wanted)):
-        wanted, trust_hooks = with_hook_trust(wanted, _hashes(wanted)), True
+    wanted = config_targets(client, scope, paths, connection, hooks=hooks)
+    if trust := is_trusted(wanted):
+        wanted = with_hook_trust(wanted, _hashes(wanted))
     changes = [plan_install(target, config_files.read(target.file)) for target in wanted]
     # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
     same_hooks = all(change.is_nothing for change in changes if _has(change.target, HookEntries))
-    trusted = trust_hooks or (has_trust(wanted) and same_hooks)
+    trusted = trust or (has_trust(wanted) and same_hooks)
     steps = list(next_steps(client, scope, settings, expected_url(settings), changes, trusted=trusted))
-    apply_plan(cli, InstallPlan(client, scope, changes, steps), dry_run=dry_run, yes=yes, done="connected")
-    if not dry_run and launch.connect(settings) is None:
-        launch.launch(settings, [], tell=print_status)
+    return InstallPlan(client, scope, changes, steps)
 
 
 def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run: bool, yes: bool) -> None:
@@ -137,6 +159,17 @@ def connecting_file(client: str, scope: Scope, settings: Settings, paths: Client
         if ask_entry(target, content, ServerEntry, ServerEntry.is_in):
             return target.file
     return None
+
+
+def connected_clients(settings: Settings) -> list[str]:
+    """The titles of the clients whose own files name this vault, or our plugin."""
+    paths = find_client_paths()
+    names = (
+        client
+        for client in PROGRAMS
+        if connecting_file(client, "user", settings, paths) or find_installed_plugin(client, paths)
+    )
+    return [TITLES[client] for client in names]
 
 
 def find_client_paths() -> ClientPaths:

@@ -15,6 +15,11 @@ from mcp_memory.integrations.config_plan import ConfigChange
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.settings.settings import Settings
 
+SESSIONS_ARE_KEPT = (
+    "sessions are kept on this machine, without secrets, and what you state in them is remembered; to switch that off: "
+    "enabled = false under [capture]"
+)
+
 
 def next_steps(
     client: str, scope: Scope, settings: Settings, url: str, changes: Sequence[ConfigChange], *, trusted: bool
@@ -48,10 +53,7 @@ def next_steps(
             else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
         )
     if settings.capture.enabled and {HookEntries, OpenClawPlugin} & set(entries):
-        yield (
-            "sessions are kept on this machine, without secrets, and what you state in them is remembered; to switch "
-            "that off: enabled = false under [capture]"
-        )
+        yield SESSIONS_ARE_KEPT
     if client == "codex" and HookEntries in entries and not trusted:
         yield (
             "Codex skips a hook silently until you trust it: start `codex` in a terminal and accept the hooks (later: "

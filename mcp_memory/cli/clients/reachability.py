@@ -88,7 +88,7 @@ def no_daemon(settings: Settings) -> Obstacle | None:
             return None
     except McpMemoryError:
         pass
-    error = launch.explain_absence(settings, start_command=snippets.start_command(settings))
+    error = launch.explain_absence(settings, start_command=snippets.typed_command(settings))
     return Obstacle(error.message, error.hint)
 
 

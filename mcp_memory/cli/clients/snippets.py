@@ -1,6 +1,6 @@
 """Makes what a client's configuration needs to find the daemon, from the templates in `configs/clients`.
 
-`start` prints it for you to paste, `install` writes it.
+`start --snippets` prints it for you to paste, `install` writes it.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def vault_option(settings: Settings) -> str | None:
     return None if _is_default(settings) else str(settings.vault_path)
 
 
-def start_command(settings: Settings) -> str:
-    """What you type to start this vault's daemon."""
-    return f"mcp-memory start{_options(settings)}"
+def typed_command(settings: Settings, command: str = "start") -> str:
+    """What you type to run a command for this vault."""
+    return f"mcp-memory {command}{_options(settings)}"
 
 
 def command_path(*, shared: bool = False) -> str:

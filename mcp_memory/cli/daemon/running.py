@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from mcp_memory import __version__
-from mcp_memory.cli.clients.snippets import snippets, start_command
-from mcp_memory.cli.console import Heading, Remark, print_status, progress_bar, say
+from mcp_memory.cli.clients import snippets as client_snippets
+from mcp_memory.cli.clients.snippets import typed_command
+from mcp_memory.cli.console import Heading, Remark, print_status, say
+from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.daemon.service import restarted_by_systemd
 from mcp_memory.cli.options import CommandContext, command_options, located, port
 from mcp_memory.client.connection import Address, is_newer
@@ -23,8 +25,9 @@ from mcp_memory.text.pluralize import counted
 
 @click.command()
 @port
+@click.option("--snippets", is_flag=True, help="Also print what to paste into each client's configuration.")
 @command_options
-def start(cli: CommandContext, port: int | None) -> None:
+def start(cli: CommandContext, port: int | None, snippets: bool) -> None:
     """Start the daemon in the background, or show where it is running.
 
     A running daemon of an older version finishes its calls and is replaced; a newer one is kept.
@@ -32,17 +35,16 @@ def start(cli: CommandContext, port: int | None) -> None:
     \b
     mcp-memory start
     mcp-memory start --vault ~/notes
+    mcp-memory start --snippets         connect a client by hand
     """
     settings = cli.load(daemon__port=port)
-    connection, started = launch.launch(settings, ["--port", str(port)] if port is not None else [], tell=print_status)
+    connection, started, status = start_daemon(settings, ["--port", str(port)] if port is not None else [])
     address = connection.address
     if is_newer(address.version, than=__version__):
         print_status(f"using the running daemon: its version {address.version} is newer than {__version__}")
-    status = _watch_first_index(connection, settings)
-    lines = ["started" if started else "already running", *_describe(address, status)]
-    if not address.uds and not cli.as_json:  # MCP clients connect to a port
-        lines.append("\nconnect a client: mcp-memory install claude-code (or codex, openclaw); or paste one of these:")
-        for name, text in snippets(settings, address.url).items():
+    lines = list(_summarize(settings, address, status, started=started))
+    if snippets and not address.uds:  # MCP clients connect to a port
+        for name, text in client_snippets.snippets(settings, address.url).items():
             lines += ["", Heading(f"# {name}"), text]
     cli.show({"started": started, **_facts(address, status)}, lines)
 
@@ -75,8 +77,10 @@ def restart(cli: CommandContext) -> None:
     if not restarted_by_systemd(settings):
         launch.stop(settings, tell=print_status)
     options = ["--uds", before.uds] if before and before.uds and not settings.daemon.uds else []
-    connection, _ = launch.launch(settings, options, tell=print_status)
-    status = _watch_first_index(connection, settings) if cli.as_json else {}
+    if cli.as_json:
+        connection, _, status = start_daemon(settings, options)
+    else:
+        connection, status = launch.launch(settings, options, tell=print_status)[0], {}
     address, verb = connection.address, "restarted" if before else "started"
     facts = {"restarted": before is not None, **_facts(address, status)}
     cli.show(facts, [f"{verb}: pid {address.pid} at {address.place}"])
@@ -96,7 +100,7 @@ def status(cli: CommandContext) -> None:
     except DeadlineExceeded:
         connection = None
     if connection is None:
-        raise launch.explain_absence(settings, start_command=start_command(settings))
+        raise launch.explain_absence(settings, start_command=typed_command(settings))
     address, facts = connection.address, connection.call("status", {}, deadline_s=30)
     changes = find_changes(settings)
     lines = [*_describe(address, facts)]
@@ -152,41 +156,26 @@ def serve(cli: CommandContext, host: str | None, port: int | None, uds: str | No
     say(address.place)
 
 
-def _watch_first_index(connection: launch.DaemonConnection, settings: Settings) -> dict[str, Any]:
-    """Wait for the first index, with a bar on a terminal, else with a line for each phase; print each problem once."""
-    printed: set[str] = set()
-
-    def print_once(line: str) -> None:
-        if line not in printed:
-            printed.add(line)
-            print_status(line)
-
-    with progress_bar("starting") as update:
-
-        def show(status: dict[str, Any]) -> None:
-            if update:
-                done, total = status["progress"]
-                update(description=_phase(status), completed=done, total=total or None)
-            else:
-                print_once(f"{_phase(status)} …")
-            if not status["ready"]:
-                if status["model_state"] not in {"loading", "ready"}:
-                    print_once(f"the model is {status['model_state']}")
-                for error in status["errors"]:
-                    print_once(error)
-
-        return launch.wait_ready(connection, settings, show)
-
-
-def _phase(status: dict[str, Any]) -> str:
-    phase = str(status["phase"])
-    if phase != "idle":
-        return {"reading": "reading notes", "building": "building the index"}.get(phase, phase)
-    return "loading the model" if status["model_state"] == "loading" else "indexing"
-
-
 def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:
     return {"url": address.url, "uds": address.uds or None, "pid": address.pid, "version": address.version, **status}
+
+
+def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, started: bool) -> Iterator[str]:
+    """Three lines when all is well: the address, what is in the vault, the next step."""
+    from mcp_memory.cli.clients.installing import connected_clients
+
+    yield f"{'started' if started else 'already running'}: {address.place}"
+    yield f"{status['vault']} holds {counted(status['notes'], 'note')} in {counted(status['chunks'], 'passage')}"
+    if status["model"] is None:
+        yield f"without a model, so it finds words only ({status['model_state']})"
+    if status["pending"]:
+        yield f"{counted(status['pending'], 'passage')} without vectors yet, so they are found by their words only"
+    if status["problems"]:
+        yield f"{counted(status['problems'], 'problem')}: {typed_command(settings, 'doctor')}"
+    if clients := connected_clients(settings):
+        yield f"connected: {', '.join(clients)}; to see more: {typed_command(settings, 'status')}"
+    else:
+        yield f"next, connect your agents: {typed_command(settings, 'setup')}"
 
 
 def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:

@@ -51,7 +51,7 @@ def check_state(settings: Settings) -> Iterator[Finding]:
         yield Finding("warning", what, settings_in_force.RESTART)
     if is_held(state):
         return
-    start = snippets.start_command(settings)
+    start = snippets.typed_command(settings)
     if state.daemon.exists():
         what = f"{state.daemon} is left from a daemon that was killed"
         yield Finding("warning", what, f"mcp-memory doctor --fix, or: {start}", fixable=True)

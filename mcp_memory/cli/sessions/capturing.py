@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import print_status
+from mcp_memory.cli.console import print_status, progress_bar
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput
 from mcp_memory.runtime.paths import absolute
@@ -40,7 +40,7 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
         raise InvalidInput("neither a file nor --all" if not file else "a file and --all", hint="pass one of them")
     # The daemon needs an absolute path; what follows a `#` names a session in a database.
     found = cli.ask("transcripts", file=absolute(file) if file else None, client=client)["transcripts"]
-    reports = _capture_all(cli, [transcript["file"] for transcript in found], dry_run=dry_run)
+    reports = capture_files(cli, [transcript["file"] for transcript in found], dry_run=dry_run)
     sums = {name: sum(report[name] for report in reports) for name in _SUMS}
     sessions = counted(sum(report["messages"] > 0 for report in reports), "session")
     verb, notes = "would capture" if dry_run else "captured", counted(sums["leaves"], "note")
@@ -52,21 +52,25 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
         click.get_current_context().exit(1)
 
 
-def _capture_all(cli: CommandContext, files: list[str], *, dry_run: bool) -> list[dict[str, Any]]:
-    """Capture part by part, and print each part; a faulty transcript doesn't stop the others."""
+def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> list[dict[str, Any]]:
+    """Capture part by part, and print each part, with a bar on a terminal; a faulty transcript doesn't stop the others.
+    Returns a report on each."""
     done: list[dict[str, Any]] = []
     sums: dict[str, Any] = dict.fromkeys(_SUMS, 0)
-    while left := files[len(done) :]:
-        for report in cli.ask("capture", files=left[:MOST_AT_ONCE], dry_run=dry_run)["reports"]:
-            number = f"{len(done) + 1} of {len(files)}: {report['file']}"
-            if "error" in report:
-                print_status(f"{number}  {report['error']}")
-                done.append({**sums, **report})
-            else:
-                sums = {**report, **{name: sums[name] + report[name] for name in _SUMS}}
-                if sums["messages"] or not report["at_end"]:
-                    share = f"{100 * report['offset'] // report['size']} %" if report["size"] else "empty"
-                    print_status(f"{number}  {share}, {counted(sums['messages'], 'message')}")
-                done += [sums] if report["at_end"] else []
-            sums = sums if not report["at_end"] else dict.fromkeys(_SUMS, 0)
+    with progress_bar("reading sessions", len(files)) as update:
+        while left := files[len(done) :]:
+            for report in cli.ask("capture", files=left[:MOST_AT_ONCE], dry_run=dry_run)["reports"]:
+                number = f"{len(done) + 1} of {len(files)}: {report['file']}"
+                if "error" in report:
+                    print_status(f"{number}  {report['error']}")
+                    done.append({**sums, **report})
+                else:
+                    sums = {**report, **{name: sums[name] + report[name] for name in _SUMS}}
+                    if not update and (sums["messages"] or not report["at_end"]):
+                        share = f"{100 * report['offset'] // report['size']} %" if report["size"] else "empty"
+                        print_status(f"{number}  {share}, {counted(sums['messages'], 'message')}")
+                    done += [sums] if report["at_end"] else []
+                sums = sums if not report["at_end"] else dict.fromkeys(_SUMS, 0)
+                if update:
+                    update(completed=len(done))
     return done

@@ -60,11 +60,12 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     """
     vault_path = cli.settings.vault_path
     found = detect_source(source, SourceKind(kind) if kind else None, vault=vault_path, project=project)
-    report = (_restore_export if found.kind in OURS else _import_notes)(cli, found, dry_run)
+    report = (_restore_export if found.kind in OURS else import_notes)(cli, found, dry_run)
     cli.show(report, _lines(report))
 
 
-def _import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
+def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
+    """Import another program's notes. Returns `counts` and each of the `notes`, with what became of it."""
     settings = cli.settings
     reading = read(source, vault=settings.vault_path, most_bytes=settings.vault.max_note_bytes)
     places = target_paths.place_items(reading.items)

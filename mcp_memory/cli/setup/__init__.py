@@ -1,0 +1,1 @@
+"""The commands for the first ten minutes: setup and demo."""

@@ -1,0 +1,56 @@
+"""Asks and prints, step by step."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+import click
+
+from mcp_memory.cli.console import Heading, is_terminal, say
+from mcp_memory.cli.options import CommandContext
+from mcp_memory.errors import McpMemoryError
+
+_MOST_CHARS = 100
+"""The width of a line of text, on a terminal that has as many columns."""
+
+
+@dataclass
+class Dialogue:
+    """With `--json` it prints nothing; `report` has what was found and done. With `preview` nothing is agreed to."""
+
+    cli: CommandContext
+    yes: bool
+    preview: bool
+    report: dict[str, Any] = field(default_factory=dict[str, Any])
+    has_failed: bool = False
+
+    def say(self, text: str, *, indent: int = 2) -> None:
+        """A paragraph that fits the terminal, if there is one."""
+        if not self.cli.as_json:
+            width = min(shutil.get_terminal_size().columns, _MOST_CHARS) if is_terminal() else sys.maxsize
+            first, rest = " " * indent, " " * (indent + 2)
+            wrapper = textwrap.TextWrapper(
+                width, first, rest, break_long_words=False, break_on_hyphens=False
+            )  # a path stays whole
+            for line in wrapper.wrap(text):
+                say(line)
+
+    def head(self, title: str) -> None:
+        if not self.cli.as_json:
+            say()
+            say(Heading(title))
+
+    def agree(self, question: str) -> bool:
+        """Whether to do it: you said so, or passed --yes. Raises Abort."""
+        return not self.preview and (self.yes or click.confirm(f"  {question}", default=True))
+
+    def fail(self, what: str, error: McpMemoryError) -> None:
+        """Say why a step was not possible; the others go on."""
+        self.has_failed = True
+        self.say(f"{what}: {error.message}")
+        if error.hint:
+            self.say(f"→ {error.hint}", indent=4)

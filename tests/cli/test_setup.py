@@ -1,0 +1,135 @@
+"""setup: what it finds, does, says and leaves alone; answered on a terminal, interrupted, repeated, and in a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.daemon.place import Place
+from tests.support.mounts import mount, permit, unmounted_at_last
+from tests.support.terminal import INTERRUPT, answered
+
+FACT = "---\ndescription: Python packages come from uv, never pip\ntype: feedback\n---\nUse `uv`.\n"
+STATED = "We decided to keep the job queue in SQLite."
+
+
+@pytest.fixture
+def home(place: Place) -> Path:
+    """Claude Code and Codex have been used there, Claude Code in one session, and it has remembered a fact."""
+    project = place.home / ".claude/projects/-home-ada-shop"
+    (project / "memory").mkdir(parents=True)
+    (project / "memory/uv.md").write_text(FACT)
+    os.utime(project / "memory/uv.md", (1.7e9, 1.7e9))
+    said = {"type": "user", "uuid": "1", "sessionId": "s", "cwd": "/home/ada/shop"} | {
+        "timestamp": datetime.now(UTC).isoformat(), "message": {"role": "user", "content": STATED},
+    }  # fmt: skip
+    (project / "00000000-0000-4000-8000-000000000000.jsonl").write_text(json.dumps(said) + "\n")
+    (place.home / ".codex").mkdir()
+    return place.home
+
+
+@pytest.fixture
+def bare(place: Place) -> dict[str, str]:
+    """No client's program is on the PATH."""
+    return {"PATH": "/usr/bin:/bin"}
+
+
+def _tree(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_yes_does_it_all_once(place: Place, home: Path, bare: dict[str, str]):
+    said = place.run("setup", "--yes", **bare).ok().out
+    for line in (
+        "Claude Code: connected\n",
+        "Codex: connected\n",
+        "OpenClaw: not found (looked for openclaw on your PATH and ~/.openclaw)",
+        "1 session, 1 to read",
+        "read: 1 message; 1 note stored (mcp-memory changes)",
+        "imported: 1 new",
+        "> What did we say about job queue and SQLite?",
+        f"    {STATED}\n    from notes/decision/",
+        "off: enabled = false under [hooks]",
+    ):
+        assert line in said, line
+    files = _tree(home)
+    again = place.run("setup", "--yes", "--json", **bare).ok().json
+    assert [row["state"] for row in again["clients"]] == ["connected already", "connected already", "not found"]
+    assert again["past_sessions"]["unread"] == 0
+    assert again["memories"][0]["counts"] == {"unchanged": 1}
+    assert again["question"]["text"] == STATED
+    assert _tree(home) == files
+    assert "connected: Claude Code, Codex; " in place.run("start", **bare).ok().out
+
+
+def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Place, home: Path, bare: dict[str, str]):
+    def stopped(*answers: str) -> str:
+        ran = answered(place, ["setup"], [*answers, INTERRUPT], **bare)
+        assert ran.code == 130, ran
+        assert "what was done stays. To go on: mcp-memory setup" in ran.out
+        return ran.out
+
+    no, yes = "n\n", "y\n"
+    assert "Connect Claude Code by these changes? [Y/n]" in stopped()
+    assert "Not connected. Later: mcp-memory install claude-code" in stopped(no)  # at Codex
+    assert "Codex: connected\n" in stopped(no, yes)  # at the sessions
+    assert "read: 1 message" in stopped(no, yes)  # at what Claude Code remembers: Codex is not asked for again
+    ended = answered(place, ["setup"], [no, yes], **bare)
+    assert ended.code == 0, ended
+    for line in (
+        "Codex (~/.codex): connected already",
+        "1 session, all read already",
+        "imported: 1 new",
+    ):
+        assert line in ended.out, line
+    assert not (home / ".claude.json").exists()
+
+
+def test_without_a_terminal_nothing_is_changed(place: Place, home: Path, bare: dict[str, str]):
+    before = _tree(home)
+    ran = place.run("setup", **bare)
+    assert (ran.code, "pass --yes" in ran.err) == (5, True), ran
+    assert "+++ ~/.claude.json" in ran.out
+    assert "Codex: would be connected" in ran.out
+    assert "1 session, 1 to read" in ran.out
+    assert place.run("setup", "--json", **bare).json["clients"][0]["state"] == "would be connected"
+    assert place.run("setup", "--dry-run", **bare).code == 0
+    assert _tree(home) == before
+    assert not place.vault.exists()
+
+
+def test_a_broken_configuration_is_named_and_the_other_client_connected(place: Place, home: Path, bare: dict[str, str]):
+    broken = home / ".claude.json"
+    broken.write_text('{"mcpServers": {\n')
+    ran = place.run("setup", "--yes", "--no-past", **bare)
+    assert ran.code == 1
+    assert (
+        f"Claude Code (~/.claude): not connected: {broken}: line 2, column 1: a name in quotes was expected" in ran.out
+    )
+    assert "Codex: connected" in ran.out
+    assert broken.read_text() == '{"mcpServers": {\n'
+    assert not (home / ".claude/settings.json").exists()
+    assert "Past sessions\n  left alone\n" in ran.out
+
+
+def test_a_home_without_clients_and_one_that_is_read_only(place: Place, bare: dict[str, str]):
+    ran = place.run("setup", "--yes", **bare).ok()
+    assert "None was found. Install one and run this again" in ran.out
+    place.run("stop").ok()
+    with unmounted_at_last(place.home):
+        mount("--bind", place.home, place.home)
+        permit(place.home, writing=False)
+        there = str(place.home / "memory")
+        ran = place.run("setup", "--yes", MCP_MEMORY_VAULT=there, MCP_MEMORY_STATE=str(place.home / "state"), **bare)
+        assert ran.code == 1
+        assert (
+            "cannot use the state folder" in ran.err
+            and "set MCP_MEMORY_STATE to a folder that you can write" in ran.err
+        )
+        asked = place.run("setup", "--yes", "--client", "codex", **bare)
+        assert asked.code == 1
+        assert "you may not write to the folder" in asked.out
