@@ -55,6 +55,7 @@ class Commands(click.Group):
 _GROUPS = {
     "Everyday": {
         "setup": ("setup.setup:setup", "Connect your agents and bring in what they know, step by step"),
+        "demo": ("setup.demo:demo", "Show what memory does, with example notes that are removed again"),
         "start": ("daemon.running:start", "Start the daemon in the background, or say where it runs"),
         "append": ("notes.notes:append", "Store a note"),
         "search": ("notes.notes:search", "Find notes by what they say"),

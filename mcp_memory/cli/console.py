@@ -132,23 +132,15 @@ def progress_bar(description: str, total: int | None = None) -> Generator[Callab
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(20),
-        TextColumn("{task.fields[numbers]}"),
-        TimeElapsedColumn(),
-    )
+    numbers = TextColumn("{task.fields[numbers]}")
+    columns = (TextColumn("{task.description}"), BarColumn(20), numbers, TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(description, total=total, numbers="")
 
         def update(completed: int, **changes: Any) -> None:
-            if "total" in changes:
-                bars.tasks[0].total = changes.pop("total")  # `Progress.update` never takes a total away
-            known = bars.tasks[0].total
-            numbers = f"{completed:,} of {int(known):,}" if known else ""
-            bars.update(task, completed=completed, numbers=numbers, **changes)
+            known = bars.tasks[0].total = changes.pop("total", bars.tasks[0].total)  # `Progress.update` keeps a total
+            bars.update(task, completed=completed, numbers=f"{completed:,} of {known:,}" if known else "", **changes)
 
-        update(0)
         yield update
 
 

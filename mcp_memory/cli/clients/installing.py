@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import click
@@ -164,12 +165,8 @@ def connecting_file(client: str, scope: Scope, settings: Settings, paths: Client
 def connected_clients(settings: Settings) -> list[str]:
     """The titles of the clients whose own files name this vault, or our plugin."""
     paths = find_client_paths()
-    names = (
-        client
-        for client in PROGRAMS
-        if connecting_file(client, "user", settings, paths) or find_installed_plugin(client, paths)
-    )
-    return [TITLES[client] for client in names]
+    has = partial(connecting_file, scope="user", settings=settings, paths=paths)
+    return [TITLES[client] for client in PROGRAMS if has(client) or find_installed_plugin(client, paths)]
 
 
 def find_client_paths() -> ClientPaths:

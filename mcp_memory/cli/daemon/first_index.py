@@ -8,7 +8,6 @@ from typing import Any
 from mcp_memory.cli.console import print_status, progress_bar
 from mcp_memory.daemon import launch
 from mcp_memory.settings.settings import Settings
-from mcp_memory.text.pluralize import counted
 
 
 def start_daemon(
@@ -18,42 +17,37 @@ def start_daemon(
     passed on to `serve`. Raises what `launch` and `wait_ready` raise."""
     printed: set[str] = set()
 
-    def print_once(line: str, about: str) -> None:
-        if about not in printed:
-            printed.add(about)
+    def print_once(line: str) -> None:
+        if line not in printed:
+            printed.add(line)
             print_status(line)
 
     with progress_bar("starting the daemon") as update:
 
         def show(status: dict[str, Any]) -> None:
-            phase, of_what, done, total = _measure(status)
+            phase, done, total = _measure(status)
             if update:
                 update(description=phase, completed=done, total=total)
             elif not status["ready"]:
-                print_once(f"{phase}{f': {counted(total, of_what)}' if total else ''} …", phase)
+                print_once(f"{phase} …")
             if not status["ready"]:
                 if status["model_state"] not in {"loading", "ready"}:
-                    print_once(f"the model is {status['model_state']}", "model")
+                    print_once(f"the model is {status['model_state']}")
                 for error in status["errors"]:
-                    print_once(error, error)
+                    print_once(error)
 
         connection, started = launch.launch(settings, list(arguments), tell=print_status)
         return connection, started, launch.wait_ready(connection, settings, show)
 
 
-def _measure(status: dict[str, Any]) -> tuple[str, str, int, int | None]:
-    """What it does, of what, and how many are done of how many; None where no number is known."""
-    done, total = status["progress"]
-    match status["phase"]:
-        case "reading":
-            return "reading notes", "note", done, total
-        case "building":
-            return "building the index", "note", done, total
-        case "embedding":
-            return "embedding passages", "passage", status["chunks"] - status["pending"], status["chunks"]
-        case "idle":
-            if status["pending"]:
-                return "embedding passages", "passage", status["chunks"] - status["pending"], status["chunks"]
-            return ("loading the model" if status["model_state"] == "loading" else "listing the notes"), "", 0, None
-        case phase:
-            return phase, "step", done, total or None
+_PHASES = {"reading": "reading notes", "building": "building the index", "embedding": "embedding passages"}
+
+
+def _measure(status: dict[str, Any]) -> tuple[str, int, int | None]:
+    """What it does, and how many are done of how many; None where no number is known."""
+    phase, (done, total) = status["phase"], status["progress"]
+    if phase == "embedding" or (phase == "idle" and status["pending"]):
+        return _PHASES["embedding"], status["chunks"] - status["pending"], status["chunks"]
+    if phase == "idle":
+        return "loading the model" if status["model_state"] == "loading" else "listing the notes", 0, None
+    return _PHASES.get(phase, phase), done, total or None

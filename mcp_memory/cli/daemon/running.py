@@ -77,10 +77,7 @@ def restart(cli: CommandContext) -> None:
     if not restarted_by_systemd(settings):
         launch.stop(settings, tell=print_status)
     options = ["--uds", before.uds] if before and before.uds and not settings.daemon.uds else []
-    if cli.as_json:
-        connection, _, status = start_daemon(settings, options)
-    else:
-        connection, status = launch.launch(settings, options, tell=print_status)[0], {}
+    connection, _, status = start_daemon(settings, options)
     address, verb = connection.address, "restarted" if before else "started"
     facts = {"restarted": before is not None, **_facts(address, status)}
     cli.show(facts, [f"{verb}: pid {address.pid} at {address.place}"])

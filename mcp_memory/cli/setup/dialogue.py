@@ -14,9 +14,6 @@ from mcp_memory.cli.console import Heading, is_terminal, say
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 
-_MOST_CHARS = 100
-"""The width of a line of text, on a terminal that has as many columns."""
-
 
 @dataclass
 class Dialogue:
@@ -31,12 +28,9 @@ class Dialogue:
     def say(self, text: str, *, indent: int = 2) -> None:
         """A paragraph that fits the terminal, if there is one."""
         if not self.cli.as_json:
-            width = min(shutil.get_terminal_size().columns, _MOST_CHARS) if is_terminal() else sys.maxsize
-            first, rest = " " * indent, " " * (indent + 2)
-            wrapper = textwrap.TextWrapper(
-                width, first, rest, break_long_words=False, break_on_hyphens=False
-            )  # a path stays whole
-            for line in wrapper.wrap(text):
+            width = min(shutil.get_terminal_size().columns, 100) if is_terminal() else sys.maxsize
+            margins = {"initial_indent": " " * indent, "subsequent_indent": " " * (indent + 2)}
+            for line in textwrap.wrap(text, width, **margins, break_long_words=False, break_on_hyphens=False):
                 say(line)
 
     def head(self, title: str) -> None:

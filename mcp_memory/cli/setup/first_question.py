@@ -10,9 +10,8 @@ from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS, function_words
 from mcp_memory.text.language.word_runs import runs
 
-_TRIED = 8
-"""Notes from which a question is made, until one is answered by its own note with this confidence."""
-_CONFIDENT = 0.5
+_TRIED = 6
+"""Notes from which a question is made."""
 
 _TELLING = ("decision", "preference", "fix", "fact", "workflow", "lesson")
 """Kinds that answer a question best."""
@@ -25,21 +24,10 @@ _SUBJECTS = frozenset({"i", "we", "you", "they", "user", "always", "never", "ich
 
 
 def ask_first_question(cli: CommandContext) -> Mapping[str, Any] | None:
-    """A question with the passage that answers it best (`text`), where that is, and how confident memory is. None if
-    there is no note to make one from, or none was found by its question."""
-    best: Mapping[str, Any] | None = None
-    for note in _candidates(cli)[:_TRIED]:
-        if (question := question_about(note["title"] or "")) is None:
-            continue
-        answer = cli.ask("search", query=question, limit=1)
-        confidence = answer["confidence"]
-        hit = next((hit for hit in answer["hits"] if hit["path"] == note["path"]), None)
-        if hit and (best is None or confidence > best["confidence"]):
-            where = {"path": hit["path"], "line": hit["start_line"]}
-            best = {"question": question, "text": hit["snippet"], **where, "confidence": confidence}
-        if best and best["confidence"] >= _CONFIDENT:
-            break
-    return best
+    """The question that its own note answers with most confidence, with the passage (`text`) and where it is; None if
+    there is none."""
+    found = [answer for note in _candidates(cli)[:_TRIED] if (answer := _ask_about(cli, note))]
+    return max(found, key=lambda answer: answer["confidence"], default=None)
 
 
 def question_about(title: str) -> str | None:
@@ -53,18 +41,32 @@ def question_about(title: str) -> str | None:
     return f"What did we say about {' and '.join(found[:2])}?" if found else None
 
 
+def _ask_about(cli: CommandContext, note: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if (question := question_about(note["title"] or "")) is None:
+        return None
+    answer = cli.ask("search", query=question, limit=1)
+    return next(
+        (
+            {"question": question, "text": hit["snippet"], "confidence": answer["confidence"]}
+            | {"path": hit["path"], "line": hit["start_line"]}
+            for hit in answer["hits"]
+            if hit["path"] == note["path"]
+        ),
+        None,
+    )
+
+
 def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
     """Active notes of the vault that aren't private: the most telling kinds first, of each the newest first."""
-    notes, page = list[Mapping[str, Any]](), cli.ask("export")
-    while page["notes"]:
-        notes += page["notes"]
-        page = cli.ask("export", after=page["next"]) if page["next"] else {"notes": []}
+    found, page = list[Mapping[str, Any]](), {"next": ""}
+    while (after := page["next"]) is not None:
+        page = cli.ask("export", after=after or None)
+        found += page["notes"]
     open_ones = [
         note
-        for note in notes
-        if note["shelf"] == "active"
-        and not note["path"].endswith(_LISTS)
-        and "private" not in {*note["tags"], *note["path"].split("/")}
-    ]
+        for note in found
+        if note["shelf"] == "active" and "private" not in {*note["tags"], *note["path"].split("/")}
+        if not note["path"].endswith(_LISTS)
+    ]  # fmt: skip
     open_ones.sort(key=lambda note: note["created"] or "", reverse=True)
     return sorted(open_ones, key=lambda note: note["kind"] not in _TELLING)

@@ -18,46 +18,43 @@ from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.settings.settings import Settings
 
-CONNECTED, ALREADY, NOT_FOUND, DECLINED, FAILED, PLANNED = (
-    "connected", "connected already", "not found", "declined", "failed", "would be connected"
-)  # fmt: skip
-
 
 def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str]) -> list[str]:
-    """`only`: connect these, found or not; none for those that are found. Returns the titles of those that are
+    """`only`: connect these, found or not; if empty, those that are found. Returns the titles of those that are
     connected at the end. Raises ConfigInvalid."""
     paths = find_client_paths()
     rows = dialogue.report["clients"] = list[dict[str, Any]]()
     for client in only or PROGRAMS:
         folder, program = client_folder(client, paths), shutil.which(PROGRAMS[client])
         places = ([program] if program else []) + ([short_path(folder)] if folder.is_dir() else [])
-        row: dict[str, Any] = {"client": client, "found": places}
-        rows.append(row)
-        if not (places or only):
-            looked_for = f"{PROGRAMS[client]} on your PATH and {short_path(folder)}"
-            dialogue.say(f"{TITLES[client]}: not found (looked for {looked_for})")
-            row["state"] = NOT_FOUND
-            continue
+        rows.append(row := {"client": client, "found": places, "state": "not found"})
         title = f"{TITLES[client]} ({', '.join(places) or 'not found'})"
-        if plugin := find_installed_plugin(client, paths):
-            dialogue.say(f"{title}: connected already, by our plugin {plugin.key}")
-            row["state"] = ALREADY
-            continue
         try:
-            row |= _connect(dialogue, settings, client, title)
+            if not (places or only):
+                looked_for = f"{PROGRAMS[client]} on your PATH and {short_path(folder)}"
+                dialogue.say(f"{TITLES[client]}: not found (looked for {looked_for})")
+            elif plugin := find_installed_plugin(client, paths):
+                dialogue.say(f"{title}: connected already, by our plugin {plugin.key}")
+                row["state"] = "connected already"
+            else:
+                row |= _connect(dialogue, settings, client, title)
         except McpMemoryError as error:
             dialogue.fail(f"{title}: not connected", error)
-            row |= {"state": FAILED, "error": error.message, "hint": error.hint}
+            row |= {"state": "failed", "error": error.message, "hint": error.hint}
     if not any(row["found"] for row in rows):
         dialogue.say("None was found. Install one and run this again; for any other client: mcp-memory install generic")
-    return [TITLES[row["client"]] for row in rows if row["state"] in {CONNECTED, ALREADY}]
+    return [TITLES[row["client"]] for row in rows if row["state"] in {"connected", "connected already"}]
 
 
 def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) -> dict[str, Any]:
-    plan = _plan(settings, client, dry_run=dialogue.preview)
+    try:
+        plan = _plan(dialogue, settings, client, trusts=client == "codex" and shutil.which("codex") is not None)
+    except Refused:  # Codex didn't say what it would trust; the next steps say how to trust the hooks by hand
+        plan = _plan(dialogue, settings, client, trusts=False)
+    check_plan(plan)
     if not plan.has_changes:
         dialogue.say(f"{title}: connected already")
-        return {"state": ALREADY}
+        return {"state": "connected already"}
     dialogue.say(f"{title}: to be connected")
     if not dialogue.cli.as_json and not dialogue.yes:
         show_diff(plan)
@@ -66,9 +63,9 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
             dialogue.say(f"{short_path(change.file)}: {', '.join(change.what)}", indent=4)
     if not dialogue.preview and not dialogue.agree(f"Connect {TITLES[client]} by these changes?"):
         dialogue.say(f"Not connected. Later: {typed_command(settings, f'install {client}')}")
-        return {"state": DECLINED}
-    made, _ = make_changes(plan, dry_run=dialogue.preview, done=CONNECTED)
-    state = PLANNED if dialogue.preview else CONNECTED
+        return {"state": "declined"}
+    state = "would be connected" if dialogue.preview else "connected"
+    made, _ = make_changes(plan, dry_run=dialogue.preview, done=state)
     dialogue.say(f"{TITLES[client]}: {state}")
     for remark in made["remarks"]:
         if remark != SESSIONS_ARE_KEPT:  # said at the end, once
@@ -76,18 +73,10 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
     return {**made, "state": state}
 
 
-def _plan(settings: Settings, client: str, *, dry_run: bool) -> InstallPlan:
-    """With Codex's trust in our hooks, if Codex is there to say what it would trust. Raises whatever refuses it."""
+def _plan(dialogue: Dialogue, settings: Settings, client: str, *, trusts: bool) -> InstallPlan:
+    """`trusts`: with Codex's trust in our hooks, unless it trusts them already. Raises Refused."""
 
-    def plan(*, trusts: bool) -> InstallPlan:
-        def is_trusted(wanted: Sequence[ConfigTarget]) -> bool:
-            return trusts and not has_trust(wanted)
+    def is_trusted(wanted: Sequence[ConfigTarget]) -> bool:
+        return trusts and not has_trust(wanted)
 
-        return plan_connection(settings, client, "user", hooks=True, is_trusted=is_trusted, dry_run=dry_run)
-
-    try:
-        found = plan(trusts=client == "codex" and shutil.which("codex") is not None)
-    except Refused:  # it gave no answer; the plan's next steps say how to trust them by hand
-        found = plan(trusts=False)
-    check_plan(found)
-    return found
+    return plan_connection(settings, client, "user", hooks=True, is_trusted=is_trusted, dry_run=dialogue.preview)

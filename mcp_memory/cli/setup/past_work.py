@@ -53,9 +53,8 @@ def capture_past_sessions(dialogue: Dialogue, settings: Settings) -> None:
         f"read: {counted(messages, 'message')}; {counted(stored, 'note')} stored (mcp-memory changes), "
         f"{counted(waiting, 'statement')} waiting (mcp-memory review)"
     )
-    for each in reports:
-        if "error" in each:
-            dialogue.fail(each["file"], McpMemoryError(each["error"]))
+    for each in (each for each in reports if "error" in each):
+        dialogue.fail(each["file"], McpMemoryError(each["error"]))
 
 
 def import_memories(dialogue: Dialogue, settings: Settings) -> None:

@@ -1,0 +1,116 @@
+"""The demo command: example notes in a folder of their own, questions about them, and nothing left at the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import tomllib
+from datetime import datetime, timedelta
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import anyio
+import click
+
+from mcp_memory.cli.console import emit, progress_bar
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.setup.dialogue import Dialogue
+from mcp_memory.daemon.engine_client import engine_config
+from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.factory import open_engine
+from mcp_memory.integrations.clients import TITLES
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.paths import PREFIX
+from mcp_memory.settings.settings import Settings, load, shipped
+
+
+@click.command()
+@command_options
+def demo(cli: CommandContext) -> None:
+    """Show what memory does, in some seconds: three weeks of a developer's notes are stored in a temporary folder, five
+    questions are asked, and what an agent is told with a prompt is shown.
+
+    It has its own vault and state and opens no port, so your vault and a running daemon are left alone. The folder is
+    removed at the end, or when you interrupt it.
+
+    \b
+    mcp-memory demo
+    """
+    for number in (signal.SIGTERM, signal.SIGHUP):  # end as with Ctrl-C, so that the folder goes
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    dialogue = Dialogue(cli, yes=False, preview=False)
+    with naming_the_cause("the temporary folder"), tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as root:
+        anyio.run(_tell, dialogue, _own_settings(cli, Path(root)))
+    dialogue.head("All of this is removed again. To begin with your own: mcp-memory setup")
+    if cli.as_json:
+        emit(dialogue.report)
+
+
+def _own_settings(cli: CommandContext, root: Path) -> Settings:
+    """The defaults, in this folder, but for your compiled models."""
+    (root / "config.toml").touch()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    models = str(cli.settings.state.models)
+    flags = {"vault.path": str(root / "vault"), "capture.enabled": False, "topics.automatic": False}
+    environ = {**kept, PREFIX + "STATE": str(root / "state"), PREFIX + "MODELS": models}
+    return load(environ, file=root / "config.toml", flags=flags)
+
+
+async def _tell(dialogue: Dialogue, settings: Settings) -> None:
+    story, began = tomllib.loads(shipped("demo.toml")), monotonic()
+    clock = now = datetime.now().astimezone()
+    settings.state.make()
+    notes, ids = story["notes"], dict[str, str]()
+    with progress_bar("storing notes", len(notes)) as update:
+        async with open_engine(engine_config(settings), watch=False, clock=lambda: clock) as engine:
+            await engine.settled()
+            for note in notes:
+                clock = now - timedelta(days=note["days_ago"])
+                what = {"content": note["text"], "kind": note["kind"], "source": note["client"]}
+                receipt = await engine.perform("append", {**what, "supersedes": ids.get(note.get("replaces"))})
+                ids[note.get("key", receipt["id"])] = receipt["id"]
+                if update:
+                    update(len(ids))
+            clock = now
+            await engine.settled()
+            took_s = monotonic() - began
+            answers = [await _ask(engine, settings, question) for question in story["questions"]]
+            asked = {"session": "claude-code/demo", "prompt": story["prompt"]["text"]}
+            told = (await engine.perform("brief", asked))["text"]
+    dialogue.report |= {"notes": len(notes), "questions": answers, "prompt": {**asked, "told": told}}
+    dialogue.say(
+        f"{len(notes)} notes of a developer's last three weeks, stored in {took_s:.1f} s. Now five questions:", indent=0
+    )
+    for answer in answers:
+        dialogue.head(answer["about"])
+        dialogue.say(f"> {answer['text']}")
+        if "answer" not in answer:
+            dialogue.say(f"Nothing that is stored answers this. ({answer['ms']} ms)", indent=4)
+            continue
+        dialogue.say(answer["answer"], indent=4)
+        if "before" in answer:
+            dialogue.say(f"Until {answer['until']}: {answer['before']}", indent=4)
+        whose = TITLES.get(answer["source"], "you")
+        dialogue.say(f"{answer['kind']} of {answer['date'][:10]}, by {whose} ({answer['ms']} ms)", indent=4)
+        dialogue.say(answer["path"], indent=4)
+    dialogue.head("And without being asked: you type this in Claude Code or Codex")
+    dialogue.say(f"> {asked['prompt']}")
+    dialogue.say("Your agent gets this beside it:")
+    for line in told.splitlines():
+        dialogue.say(line, indent=4)
+
+
+async def _ask(engine: Engine, settings: Settings, question: dict[str, str]) -> dict[str, Any]:
+    began = monotonic()
+    found = await engine.perform("search", {"query": question["text"], "limit": 1})
+    took_ms = round(1000 * (monotonic() - began))
+    answer: dict[str, Any] = {**question, "confidence": found["confidence"], "ms": took_ms}
+    if not found["hits"] or found["confidence"] < settings.confidence.weak_below:
+        return answer
+    hit = found["hits"][0]
+    now, *before = (await engine.perform("history", {"target": hit["id"]}))["chain"]
+    answer |= {name: hit[name] for name in ("kind", "date", "path")} | {"answer": now["text"], "source": now["source"]}
+    return answer | ({"before": before[0]["text"], "until": before[0]["until"][:10]} if before else {})
