@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.daemon.place import Place
+from mcp_memory.cli.setup.first_question import question_about
+from tests.daemon.conftest import KEYWORDS_ONLY
+from tests.daemon.place import Place, end
 from tests.support.mounts import mount, permit, unmounted_at_last
 from tests.support.terminal import INTERRUPT, answered
 
 FACT = "---\ndescription: Python packages come from uv, never pip\ntype: feedback\n---\nUse `uv`.\n"
 STATED = "We decided to keep the job queue in SQLite."
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """No client's program is on the PATH."""
+    made = Place(tmp_path, tmp_path / "models", {**KEYWORDS_ONLY, "PATH": "/usr/bin:/bin"}).make()
+    yield made
+    end(made)
 
 
 @pytest.fixture
@@ -32,18 +43,12 @@ def home(place: Place) -> Path:
     return place.home
 
 
-@pytest.fixture
-def bare(place: Place) -> dict[str, str]:
-    """No client's program is on the PATH."""
-    return {"PATH": "/usr/bin:/bin"}
-
-
 def _tree(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_yes_does_it_all_once(place: Place, home: Path, bare: dict[str, str]):
-    said = place.run("setup", "--yes", **bare).ok().out
+def test_yes_does_it_all_once(place: Place, home: Path):
+    said = place.run("setup", "--yes").ok().out
     for line in (
         "Claude Code: connected\n",
         "Codex: connected\n",
@@ -51,24 +56,27 @@ def test_yes_does_it_all_once(place: Place, home: Path, bare: dict[str, str]):
         "1 session, 1 to read",
         "read: 1 message; 1 note stored (mcp-memory changes)",
         "imported: 1 new",
-        "> What did we say about job queue and SQLite?",
-        f"    {STATED}\n    from notes/decision/",
+        "\n  > What did we say about ",
         "off: enabled = false under [hooks]",
     ):
         assert line in said, line
     files = _tree(home)
-    again = place.run("setup", "--yes", "--json", **bare).ok().json
+    again = place.run("setup", "--yes", "--json").ok().json
     assert [row["state"] for row in again["clients"]] == ["connected already", "connected already", "not found"]
     assert again["past_sessions"]["unread"] == 0
     assert again["memories"][0]["counts"] == {"unchanged": 1}
-    assert again["question"]["text"] == STATED
+    answer = again["question"]
+    assert answer["text"] in (place.vault / answer["path"]).read_text(), "the source that is named has it"
+    assert question_about(STATED) == "What did we say about job queue and SQLite?"
+    assert question_about("Python packages come from uv, never pip") == "What did we say about Python packages and uv?"
+    assert question_about("2026-11-21") is None
     assert _tree(home) == files
-    assert "connected: Claude Code, Codex; " in place.run("start", **bare).ok().out
+    assert "connected: Claude Code, Codex; " in place.run("start").ok().out
 
 
-def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Place, home: Path, bare: dict[str, str]):
+def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Place, home: Path):
     def stopped(*answers: str) -> str:
-        ran = answered(place, ["setup"], [*answers, INTERRUPT], **bare)
+        ran = answered(place, ["setup"], [*answers, INTERRUPT])
         assert ran.code == 130, ran
         assert "what was done stays. To go on: mcp-memory setup" in ran.out
         return ran.out
@@ -78,7 +86,7 @@ def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Pla
     assert "Not connected. Later: mcp-memory install claude-code" in stopped(no)  # at Codex
     assert "Codex: connected\n" in stopped(no, yes)  # at the sessions
     assert "read: 1 message" in stopped(no, yes)  # at what Claude Code remembers: Codex is not asked for again
-    ended = answered(place, ["setup"], [no, yes], **bare)
+    ended = answered(place, ["setup"], [no, yes])
     assert ended.code == 0, ended
     for line in (
         "Codex (~/.codex): connected already",
@@ -89,23 +97,23 @@ def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Pla
     assert not (home / ".claude.json").exists()
 
 
-def test_without_a_terminal_nothing_is_changed(place: Place, home: Path, bare: dict[str, str]):
+def test_without_a_terminal_nothing_is_changed(place: Place, home: Path):
     before = _tree(home)
-    ran = place.run("setup", **bare)
+    ran = place.run("setup")
     assert (ran.code, "pass --yes" in ran.err) == (5, True), ran
     assert "+++ ~/.claude.json" in ran.out
     assert "Codex: would be connected" in ran.out
     assert "1 session, 1 to read" in ran.out
-    assert place.run("setup", "--json", **bare).json["clients"][0]["state"] == "would be connected"
-    assert place.run("setup", "--dry-run", **bare).code == 0
+    assert place.run("setup", "--json").json["clients"][0]["state"] == "would be connected"
+    assert place.run("setup", "--dry-run").code == 0
     assert _tree(home) == before
     assert not place.vault.exists()
 
 
-def test_a_broken_configuration_is_named_and_the_other_client_connected(place: Place, home: Path, bare: dict[str, str]):
+def test_a_broken_configuration_is_named_and_the_other_client_connected(place: Place, home: Path):
     broken = home / ".claude.json"
     broken.write_text('{"mcpServers": {\n')
-    ran = place.run("setup", "--yes", "--no-past", **bare)
+    ran = place.run("setup", "--yes", "--no-past")
     assert ran.code == 1
     assert (
         f"Claude Code (~/.claude): not connected: {broken}: line 2, column 1: a name in quotes was expected" in ran.out
@@ -116,20 +124,21 @@ def test_a_broken_configuration_is_named_and_the_other_client_connected(place: P
     assert "Past sessions\n  left alone\n" in ran.out
 
 
-def test_a_home_without_clients_and_one_that_is_read_only(place: Place, bare: dict[str, str]):
-    ran = place.run("setup", "--yes", **bare).ok()
+def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
+    ran = place.run("setup", "--yes").ok()
+    assert "With example notes: mcp-memory demo" in ran.out
     assert "None was found. Install one and run this again" in ran.out
     place.run("stop").ok()
     with unmounted_at_last(place.home):
         mount("--bind", place.home, place.home)
         permit(place.home, writing=False)
         there = str(place.home / "memory")
-        ran = place.run("setup", "--yes", MCP_MEMORY_VAULT=there, MCP_MEMORY_STATE=str(place.home / "state"), **bare)
+        ran = place.run("setup", "--yes", MCP_MEMORY_VAULT=there, MCP_MEMORY_STATE=str(place.home / "state"))
         assert ran.code == 1
         assert (
             "cannot use the state folder" in ran.err
             and "set MCP_MEMORY_STATE to a folder that you can write" in ran.err
         )
-        asked = place.run("setup", "--yes", "--client", "codex", **bare)
+        asked = place.run("setup", "--yes", "--client", "codex")
         assert asked.code == 1
         assert "you may not write to the folder" in asked.out

@@ -22,40 +22,30 @@ from mcp_memory.text.escape_invisible import visible
 
 @dataclass(frozen=True, slots=True)
 class InstallPlan:
-    """What a command would change for a client, and what is left for you to do."""
+    """What a command would change for a client, and what is left for you to do. Each change is one."""
 
     client: str
     scope: Scope
     changes: Sequence[ConfigChange]
     next_steps: Sequence[str]
 
-    @property
-    def has_changes(self) -> bool:
-        return not all(change.is_nothing for change in self.changes)
-
 
 def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bool, done: str) -> None:
     """Show the plan, ask, and carry it out. Raises whatever refuses a change before the first file is written."""
-    check_plan(plan)
+    for change in plan.changes:
+        config_files.check(change)
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
     if not cli.as_json:
         show_diff(plan)
-        if plan.has_changes and not (yes or dry_run):
+        if plan.changes and not (yes or dry_run):
             click.confirm("change these files?", abort=True)
     cli.show(*make_changes(plan, dry_run=dry_run, done=done))
 
 
-def check_plan(plan: InstallPlan) -> None:
-    """Raises whatever refuses a change."""
-    for change in plan.changes:
-        config_files.check(change)
-
-
 def make_changes(plan: InstallPlan, *, dry_run: bool, done: str) -> tuple[dict[str, Any], list[str]]:
     """Carry the plan out. Returns what was done as plain JSON values, and as lines."""
-    changes = [change for change in plan.changes if not change.is_nothing]
-    backups = [] if dry_run else list(_apply(changes))
+    changes, backups = plan.changes, [] if dry_run else list(_apply(plan.changes))
     outcome = "nothing was changed" if dry_run else f"{TITLES[plan.client]}: {done}"
     payload = {
         "client": plan.client,
@@ -89,13 +79,11 @@ def _apply(changes: Sequence[ConfigChange]) -> Iterator[Path]:
 
 def show_diff(plan: InstallPlan) -> None:
     for change in plan.changes:
-        if change.is_nothing:
-            continue
         for line in diff(change, short_path(change.file)).splitlines():
             color = {"+": "green", "-": "red"}.get(line[:1])
             print(click.style(visible(line), fg=color) if is_styled() and color else visible(line))
         say()
-    say_all([] if plan.has_changes else [f"no file of {TITLES[plan.client]} needs a change"])
+    say_all([] if plan.changes else [f"no file of {TITLES[plan.client]} needs a change"])
 
 
 def short_path(file: Path) -> str:

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import click
@@ -84,16 +83,13 @@ def install(
         raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
     settings = cli.settings
     can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
-
-    def is_trusted(wanted: Sequence[ConfigTarget]) -> bool:
-        return trust_hooks or (can_ask and _agrees_to_trust(wanted))
-
     if not dry_run and not settings.daemon.uds and address_of(settings) is None:
         print_status("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=print_status)
     plan = plan_connection(
-        settings, client, scope, name=name, hooks=not no_hooks, is_trusted=is_trusted, dry_run=dry_run
-    )
+        settings, client, scope, name=name, hooks=not no_hooks, dry_run=dry_run,
+        is_trusted=lambda wanted: trust_hooks or (can_ask and _agrees_to_trust(wanted)),
+    )  # fmt: skip
     apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
     if not dry_run and launch.connect(settings) is None:
         launch.launch(settings, [], tell=print_status)
@@ -105,7 +101,7 @@ def plan_connection(
     scope: Scope,
     *,
     name: str | None = None,
-    hooks: bool,
+    hooks: bool = True,
     is_trusted: Callable[[Sequence[ConfigTarget]], bool],
     dry_run: bool,
 ) -> InstallPlan:
@@ -128,7 +124,7 @@ def plan_connection(
     same_hooks = all(change.is_nothing for change in changes if _has(change.target, HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)
     steps = list(next_steps(client, scope, settings, expected_url(settings), changes, trusted=trusted))
-    return InstallPlan(client, scope, changes, steps)
+    return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], steps)
 
 
 def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run: bool, yes: bool) -> None:
@@ -146,7 +142,8 @@ def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run:
         for backup, _ in _backups(change.file, settings, paths)
         if backup not in change.spent
     ]
-    apply_plan(cli, InstallPlan(client, scope, changes, kept), dry_run=dry_run, yes=yes, done="disconnected")
+    due = [change for change in changes if not change.is_nothing]
+    apply_plan(cli, InstallPlan(client, scope, due, kept), dry_run=dry_run, yes=yes, done="disconnected")
 
 
 def targets_of(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> list[ConfigTarget]:
@@ -165,8 +162,9 @@ def connecting_file(client: str, scope: Scope, settings: Settings, paths: Client
 def connected_clients(settings: Settings) -> list[str]:
     """The titles of the clients whose own files name this vault, or our plugin."""
     paths = find_client_paths()
-    has = partial(connecting_file, scope="user", settings=settings, paths=paths)
-    return [TITLES[client] for client in PROGRAMS if has(client) or find_installed_plugin(client, paths)]
+    return [
+        TITLES[c] for c in PROGRAMS if connecting_file(c, "user", settings, paths) or find_installed_plugin(c, paths)
+    ]
 
 
 def find_client_paths() -> ClientPaths:

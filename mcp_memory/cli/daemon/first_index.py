@@ -45,7 +45,7 @@ _PHASES = {"reading": "reading notes", "building": "building the index", "embedd
 
 def _measure(status: dict[str, Any]) -> tuple[str, int, int | None]:
     """What it does, and how many are done of how many; None where no number is known."""
-    phase, (done, total) = status["phase"], status["progress"]
+    phase, (done, total) = str(status["phase"]), status["progress"]
     if phase == "embedding" or (phase == "idle" and status["pending"]):
         return _PHASES["embedding"], status["chunks"] - status["pending"], status["chunks"]
     if phase == "idle":

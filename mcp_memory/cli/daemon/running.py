@@ -165,8 +165,6 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
     yield f"{status['vault']} holds {counted(status['notes'], 'note')} in {counted(status['chunks'], 'passage')}"
     if status["model"] is None:
         yield f"without a model, so it finds words only ({status['model_state']})"
-    if status["pending"]:
-        yield f"{counted(status['pending'], 'passage')} without vectors yet, so they are found by their words only"
     if status["problems"]:
         yield f"{counted(status['problems'], 'problem')}: {typed_command(settings, 'doctor')}"
     if clients := connected_clients(settings):

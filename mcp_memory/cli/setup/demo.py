@@ -39,7 +39,7 @@ def demo(cli: CommandContext) -> None:
     mcp-memory demo
     """
     for number in (signal.SIGTERM, signal.SIGHUP):  # end as with Ctrl-C, so that the folder goes
-        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
+        signal.signal(number, lambda _, __: signal.raise_signal(signal.SIGINT))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     dialogue = Dialogue(cli, yes=False, preview=False)
     with naming_the_cause("the temporary folder"), tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as root:
@@ -52,10 +52,9 @@ def demo(cli: CommandContext) -> None:
 def _own_settings(cli: CommandContext, root: Path) -> Settings:
     """The defaults, in this folder, but for your compiled models."""
     (root / "config.toml").touch()
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
-    models = str(cli.settings.state.models)
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    environ |= {PREFIX + "STATE": str(root / "state"), PREFIX + "MODELS": str(cli.settings.state.models)}
     flags = {"vault.path": str(root / "vault"), "capture.enabled": False, "topics.automatic": False}
-    environ = {**kept, PREFIX + "STATE": str(root / "state"), PREFIX + "MODELS": models}
     return load(environ, file=root / "config.toml", flags=flags)
 
 
@@ -82,7 +81,7 @@ async def _tell(dialogue: Dialogue, settings: Settings) -> None:
             told = (await engine.perform("brief", asked))["text"]
     dialogue.report |= {"notes": len(notes), "questions": answers, "prompt": {**asked, "told": told}}
     dialogue.say(
-        f"{len(notes)} notes of a developer's last three weeks, stored in {took_s:.1f} s. Now five questions:", indent=0
+        f"A developer's last three weeks: {len(notes)} notes, stored in {took_s:.1f} s. Five questions:", indent=0
     )
     for answer in answers:
         dialogue.head(answer["about"])

@@ -29,8 +29,9 @@ class Dialogue:
         """A paragraph that fits the terminal, if there is one."""
         if not self.cli.as_json:
             width = min(shutil.get_terminal_size().columns, 100) if is_terminal() else sys.maxsize
-            margins = {"initial_indent": " " * indent, "subsequent_indent": " " * (indent + 2)}
-            for line in textwrap.wrap(text, width, **margins, break_long_words=False, break_on_hyphens=False):
+            margins = " " * indent, " " * (indent + 2)
+            wrapper = textwrap.TextWrapper(width, *margins, break_long_words=False, break_on_hyphens=False)
+            for line in wrapper.wrap(text):
                 say(line)
 
     def head(self, title: str) -> None:

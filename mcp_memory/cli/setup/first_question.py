@@ -45,15 +45,11 @@ def _ask_about(cli: CommandContext, note: Mapping[str, Any]) -> Mapping[str, Any
     if (question := question_about(note["title"] or "")) is None:
         return None
     answer = cli.ask("search", query=question, limit=1)
-    return next(
-        (
-            {"question": question, "text": hit["snippet"], "confidence": answer["confidence"]}
-            | {"path": hit["path"], "line": hit["start_line"]}
-            for hit in answer["hits"]
-            if hit["path"] == note["path"]
-        ),
-        None,
-    )
+    hit = answer["hits"][0] if answer["hits"] else {"path": None}
+    if hit["path"] != note["path"]:
+        return None
+    found = {"question": question, "text": hit["snippet"], "path": hit["path"], "line": hit["start_line"]}
+    return {**found, "confidence": answer["confidence"]}
 
 
 def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
@@ -62,11 +58,7 @@ def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
     while (after := page["next"]) is not None:
         page = cli.ask("export", after=after or None)
         found += page["notes"]
-    open_ones = [
-        note
-        for note in found
-        if note["shelf"] == "active" and "private" not in {*note["tags"], *note["path"].split("/")}
-        if not note["path"].endswith(_LISTS)
-    ]  # fmt: skip
-    open_ones.sort(key=lambda note: note["created"] or "", reverse=True)
-    return sorted(open_ones, key=lambda note: note["kind"] not in _TELLING)
+    found = [note for note in found if note["shelf"] == "active" and not note["path"].endswith(_LISTS)]
+    found = [note for note in found if "private" not in {*note["tags"], *note["path"].split("/")}]
+    found.sort(key=lambda note: note["created"] or "", reverse=True)
+    return sorted(found, key=lambda note: note["kind"] not in _TELLING)

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
-from mcp_memory.cli.clients.config_changes import InstallPlan, check_plan, make_changes, short_path, show_diff
+from mcp_memory.cli.clients.config_changes import InstallPlan, make_changes, short_path, show_diff
 from mcp_memory.cli.clients.hook_trust import has_trust
 from mcp_memory.cli.clients.installing import find_client_paths, plan_connection
 from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
 from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import PROGRAMS, TITLES, client_folder
-from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.settings.settings import Settings
 
@@ -47,36 +49,33 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
 
 
 def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) -> dict[str, Any]:
-    try:
-        plan = _plan(dialogue, settings, client, trusts=client == "codex" and shutil.which("codex") is not None)
-    except Refused:  # Codex didn't say what it would trust; the next steps say how to trust the hooks by hand
-        plan = _plan(dialogue, settings, client, trusts=False)
-    check_plan(plan)
-    if not plan.has_changes:
+    plan = _plan(dialogue, settings, client)
+    if not plan.changes:
         dialogue.say(f"{title}: connected already")
         return {"state": "connected already"}
+    for change in plan.changes:
+        config_files.check(change)
     dialogue.say(f"{title}: to be connected")
     if not dialogue.cli.as_json and not dialogue.yes:
         show_diff(plan)
     for change in plan.changes:
-        if not change.is_nothing:
-            dialogue.say(f"{short_path(change.file)}: {', '.join(change.what)}", indent=4)
+        dialogue.say(f"{short_path(change.file)}: {', '.join(change.what)}", indent=4)
     if not dialogue.preview and not dialogue.agree(f"Connect {TITLES[client]} by these changes?"):
         dialogue.say(f"Not connected. Later: {typed_command(settings, f'install {client}')}")
         return {"state": "declined"}
     state = "would be connected" if dialogue.preview else "connected"
     made, _ = make_changes(plan, dry_run=dialogue.preview, done=state)
     dialogue.say(f"{TITLES[client]}: {state}")
-    for remark in made["remarks"]:
-        if remark != SESSIONS_ARE_KEPT:  # said at the end, once
-            dialogue.say(f"→ {remark}", indent=4)
+    for remark in (remark for remark in made["remarks"] if remark != SESSIONS_ARE_KEPT):  # said at the end
+        dialogue.say(f"→ {remark}", indent=4)
     return {**made, "state": state}
 
 
-def _plan(dialogue: Dialogue, settings: Settings, client: str, *, trusts: bool) -> InstallPlan:
-    """`trusts`: with Codex's trust in our hooks, unless it trusts them already. Raises Refused."""
-
-    def is_trusted(wanted: Sequence[ConfigTarget]) -> bool:
-        return trusts and not has_trust(wanted)
-
-    return plan_connection(settings, client, "user", hooks=True, is_trusted=is_trusted, dry_run=dialogue.preview)
+def _plan(dialogue: Dialogue, settings: Settings, client: str) -> InstallPlan:
+    """With Codex's trust in our hooks, if Codex says what it would trust; else the plan's next steps say how to trust
+    them by hand. Raises Refused."""
+    plan = partial(plan_connection, settings, client, "user", dry_run=dialogue.preview)
+    if client == "codex" and shutil.which("codex"):
+        with suppress(Refused):
+            return plan(is_trusted=lambda wanted: not has_trust(wanted))
+    return plan(is_trusted=lambda _: False)

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
+from mcp_memory.capture.checkpoint import Checkpoints
+from mcp_memory.capture.tail import list_sessions, measure_unread
+from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli.clients.config_changes import short_path
+from mcp_memory.cli.clients.installing import find_client_paths
 from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.console import emit, print_status
 from mcp_memory.cli.daemon.first_index import start_daemon
+from mcp_memory.cli.notes.changes import NOT_DONE
 from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.sessions.capturing import capture_files
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.cli.setup.first_question import ask_first_question
 from mcp_memory.cli.setup.found_clients import connect_clients
-from mcp_memory.cli.setup.past_work import capture_past_sessions, import_memories
+from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
-from mcp_memory.integrations.clients import PROGRAMS
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.integrations.clients import PROGRAMS, TITLES, memory_folder
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
+from mcp_memory.transfer.detect import detect_source
 
-NOT_DONE = 5
-"""The exit code if nothing was done because nobody could answer, as for `undo`."""
+BYTES_A_SECOND = 1_000_000
+"""How fast sessions are captured and searched for statements: 0.7 MB with both cores of a small machine busy."""
+
+_LEFT_ALONE = frozenset({"unchanged", "edited", "forgotten", "refused"})
+"""What becomes of a note in a second import of the same source."""
 
 
 @click.command()
@@ -58,9 +72,9 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
         if no_past or not settings.capture.enabled:
             dialogue.say("left alone" if no_past else "left alone: recording is switched off")
         else:
-            capture_past_sessions(dialogue, settings)
+            _capture(dialogue, settings)
         dialogue.head("4 of 5  What your agents remember themselves")
-        dialogue.say("left alone") if no_past else import_memories(dialogue, settings)
+        dialogue.say("left alone") if no_past else _import(dialogue, settings)
         dialogue.head("5 of 5  A first question")
         _ask(dialogue)
     except (click.Abort, KeyboardInterrupt):
@@ -80,15 +94,79 @@ def _start(dialogue: Dialogue, settings: Settings) -> None:
     vault, report = short_path(settings.vault_path), dialogue.report
     report["vault"] = str(settings.vault_path)
     if dialogue.preview:
-        running = launch.connect(settings)
-        dialogue.say(f"{vault}: " + (f"served at {running.address.place}" if running else "a daemon would be started"))
+        dialogue.say(f"{vault}: {'served already' if launch.connect(settings) else 'a daemon would be started'}")
         return
     connection, report["started"], status = start_daemon(settings)
-    report["url"] = connection.address.url
-    verb = "started" if report["started"] else "runs already"
-    dialogue.say(f"{vault}, {counted(status['notes'], 'note')}: {verb} at {connection.address.place}")
-    if status["model"] is None:
-        dialogue.say(f"It finds words only, since there is no model ({status['model_state']}).")
+    where = f"{'started' if report['started'] else 'runs already'} at {connection.address.place}"
+    dialogue.say(f"{vault}, {counted(status['notes'], 'note')}: {where}")
+
+
+def _capture(dialogue: Dialogue, settings: Settings) -> None:
+    count, unread, new_bytes = _find_sessions(settings)
+    report = {"sessions": count, "unread": len(unread), "bytes": new_bytes}
+    dialogue.report["past_sessions"] = report
+    if not unread:
+        dialogue.say(f"{counted(count, 'session')}, all read already" if count else "none yet")
+        return
+    seconds = max(1, new_bytes // BYTES_A_SECOND)
+    how_long = counted(seconds, "second") if seconds < 90 else f"{round(seconds / 60)} minutes"
+    dialogue.say(
+        f"{counted(count, 'session')}, {len(unread):,} to read: {new_bytes / 1e6:,.1f} MB, about {how_long}. "
+        f"The text stays on this machine, searchable, without secrets, for {settings.capture.keep_days} days. What you "
+        "stated outright in the last 30 days becomes a note; the rest waits for you: mcp-memory review"
+    )
+    if not dialogue.agree("Read them?"):
+        return
+    cli, began = dialogue.cli, datetime.now().astimezone().isoformat()
+    reports = capture_files(cli, unread, dry_run=False)
+    changes = cli.ask("changes", since=began, limit=20_000)["changes"]
+    stored = sum(change["kind"] == "stored" and change["session"] is not None for change in changes)
+    messages, waiting = sum(each["messages"] for each in reports), len(cli.ask("inbox")["waiting"])
+    report |= {"messages": messages, "stored": stored, "waiting": waiting}
+    dialogue.say(
+        f"read: {counted(messages, 'message')}; {counted(stored, 'note')} stored (mcp-memory changes), "
+        f"{counted(waiting, 'statement')} waiting (mcp-memory review)"
+    )
+    for each in (each for each in reports if "error" in each):
+        dialogue.fail(each["file"], McpMemoryError(each["error"]))
+
+
+def _import(dialogue: Dialogue, settings: Settings) -> None:
+    rows = dialogue.report["memories"] = list[dict[str, Any]]()
+    paths = find_client_paths()
+    for client in PROGRAMS:
+        if (folder := memory_folder(client, paths)) is None:
+            continue
+        try:
+            source = detect_source(folder, None, vault=settings.vault_path)
+            counts: dict[str, int] = import_notes(dialogue.cli, source, dry_run=True)["counts"]
+            new = sum(number for deed, number in counts.items() if deed not in _LEFT_ALONE)
+            state = f"{new:,} of them new" if new else "imported already"
+            notes = counted(sum(counts.values()), "note")
+            dialogue.say(f"{TITLES[client]}: {notes} in {short_path(folder)}, {state}")
+            is_agreed = new > 0 and dialogue.agree("Copy them into the vault? The files there stay as they are.")
+            if is_agreed:
+                counts = import_notes(dialogue.cli, source, dry_run=False)["counts"]
+                dialogue.say(f"imported: {', '.join(f'{number} {deed}' for deed, number in counts.items())}")
+            rows.append({"client": client, "folder": str(folder), "counts": counts, "imported": is_agreed})
+        except McpMemoryError as error:
+            dialogue.fail(TITLES[client], error)
+    if not rows:
+        dialogue.say("none found")
+
+
+def _find_sessions(settings: Settings) -> tuple[int, list[str], int]:
+    """How many there are, which have something new, and how many bytes of it. Needs no daemon."""
+    paths, checkpoints = TranscriptPaths(settings.capture.folders), Checkpoints(settings.state.root / "checkpoints")
+    unread, sizes = list[str](), list[int]()
+    for client in paths.clients:
+        for file in paths.list_transcripts(client):
+            with suppress(McpMemoryError):
+                for path in list_sessions(paths, file):
+                    new = measure_unread(paths, path, checkpoints.read(client, path.name)).new_bytes
+                    sizes.append(new)
+                    unread += [path.name] if new else []
+    return len(sizes), unread, sum(sizes)
 
 
 def _ask(dialogue: Dialogue) -> None:
@@ -112,13 +190,11 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
         ('what you state outright ("we use uv") is stored', "extraction", "automatic", settings.extraction.automatic),
         ("new notes are filed under topics", "topics", "automatic", settings.topics.automatic),
     )
-    dialogue.report["automatic"] = [
-        {"what": what, "off": f"{section}.{key} = false", "on": is_on} for what, section, key, is_on in automatic
-    ]
     for_whom = f", for {' and '.join(connected)}" if connected else ""
     dialogue.head(f"From now on, without being asked{for_whom}")
     for what, section, key, is_on in automatic:
-        dialogue.say(f"- {what}; " + ("off: " if is_on else "is off: ") + f"{key} = false under [{section}]")
+        dialogue.report.setdefault("automatic", []).append({"what": what, "setting": f"{section}.{key}", "on": is_on})
+        dialogue.say(f"- {what}; {'off' if is_on else 'is off'}: {key} = false under [{section}]")
     file = short_path(settings.file or Path(config_file(settings.environ)))
     dialogue.say(f"The settings are in {file}; to disconnect a client: mcp-memory uninstall CLIENT", indent=0)
     dialogue.say("Try it: tell an agent something to remember, and ask another one for it.", indent=0)
