@@ -87,6 +87,16 @@ async def test_a_muted_note_is_never_given_unasked_but_found(world: World, proje
         assert PORT in await told(engine, "a/5", QUESTION, project="api")
 
 
+async def test_muting_leaves_what_a_person_wrote_beside_the_mark(world: World) -> None:
+    head = "---\nmuted:  # ask Ada\n  - web  # until May\n---\nTea at four\n"
+    world.with_home("").write("notes/tea.md", head)
+    async with world.engine() as engine:
+        assert await mute(engine, "notes/tea.md", "api") == ["web", "api"]
+        assert world.read("notes/tea.md").decode() == head.replace("May\n", "May\n  - api\n")
+        assert await mute(engine, "notes/tea.md", "api", undo=True) == ["web"]
+        assert world.read("notes/tea.md").decode() == head
+
+
 async def test_one_entry_of_a_log_is_muted(world: World) -> None:
     async with world.engine() as engine:
         entry = await engine.append(PORT, kind="log")

@@ -127,7 +127,8 @@ def parse(text: str) -> Document:
 
 
 def patch(text: str, changes: Mapping[str, Value | None]) -> str:
-    """`text` with these top-level keys set (None removes one), and every other byte as it was.
+    """`text` with these top-level keys set (None removes one), and every other byte as it was. A list with a line for
+    each item stays one; of what is replaced or removed, comments stay on lines of their own.
 
     New keys go after the known key that precedes them in `FIELD_ORDER`, unknown ones last; new lines end as the head's
     first line does. Adds frontmatter if there is none. Raises InvalidInput if the head cannot be read, or if the result
@@ -148,7 +149,9 @@ def patch(text: str, changes: Mapping[str, Value | None]) -> str:
     if not wanted:
         return text
     if has_head:
-        patched = text[: head.start] + _edited(text[head.start : head.end], wanted, head.newline) + text[head.end :]
+        patched = (
+            text[: head.start] + _edited(text[head.start : head.end], wanted, meta, head.newline) + text[head.end :]
+        )
     else:
         top, newline = document.body_start, head.newline
         patched = f"{text[:top]}---{newline}{_lines(wanted, newline)}---{newline}{text[top:]}"
@@ -191,7 +194,7 @@ def _rank(key: str) -> int:
     return _RANK.get(key, len(_RANK))
 
 
-def _edited(head: str, changes: Mapping[str, Value | None], newline: str) -> str:
+def _edited(head: str, changes: Mapping[str, Value | None], meta: Mapping[str, Any], newline: str) -> str:
     from mcp_memory.text.markdown import yaml_head
 
     entries = yaml_head.survey(head)
@@ -206,19 +209,48 @@ def _edited(head: str, changes: Mapping[str, Value | None], newline: str) -> str
             at = _place_for(key, entries, head)
             edits.append((at, at, _lines({key: value}, newline, indent)))
         elif value is None:
-            edits.append((places[0].line_start, _end_of(places[0], head), ""))
+            start, end = places[0].line_start, _end_of(places[0], head)
+            kept = yaml_head.comments(head[start:end])
+            edits.append((start, end, "".join(f"{indent}{comment}{newline}" for comment in kept)))
+        elif isinstance(value, list) and (lines := _item_edits(head, places[0], meta[key], value, newline)):
+            edits += lines
         else:
-            edits.append(_replacement(head, places[0], yaml_head.write(value)))
+            edits.append(_replacement(head, places[0], yaml_head.write(value), f"{newline}{indent}"))
     return _applied(head, edits)
 
 
-def _replacement(head: str, entry: YamlEntry, value: str) -> Edit:
-    """Replaces only the value on a single line, so that a comment after it stays; a longer value goes whole."""
+def _replacement(head: str, entry: YamlEntry, value: str, line: str) -> Edit:
+    """Replaces only the value on a single line, so that a comment after it stays; a longer value goes whole. `line`
+    begins one."""
+    from mcp_memory.text.markdown import yaml_head
+
     if entry.is_empty:
         return entry.after_colon, entry.after_colon, f" {value}"
     if "\n" in head[entry.after_colon : entry.value_end]:
-        return entry.after_colon, entry.content_end, f" {value}"
+        kept = yaml_head.comments(head[entry.line_start : entry.content_end])
+        return entry.after_colon, entry.content_end, f" {value}{''.join(f'{line}{comment}' for comment in kept)}"
     return entry.value_start, entry.value_end, value
+
+
+def _item_edits(head: str, entry: YamlEntry, old: Any, new: list[str], newline: str) -> list[Edit]:
+    """Items to take out of a list with a line for each, and to add at its end; none for another list or change."""
+    from mcp_memory.text.markdown import yaml_head
+
+    _, *places = yaml_head.scalars(head[entry.line_start : entry.value_end])
+    spans = [(entry.line_start + start, entry.line_start + end) for start, end in places]
+    lines = [(head.rfind("\n", 0, start) + 1, _next_line(head, end)) for start, end in spans]
+    pairs = zip(lines, spans, strict=True)
+    is_plain = all(head[line:start].strip() == "-" and "\n" not in head[start:end] for (line, _), (start, end) in pairs)
+    kept = [item for item in old if item in new] if isinstance(old, list) else []
+    if not kept or not is_plain or len(old) != len(spans) or new[: len(kept)] != kept:
+        return []
+    edits: list[Edit] = []
+    for item, (line, after), (start, end) in zip(old, lines, spans, strict=True):
+        if item not in new:
+            comment = head[end:after].lstrip()
+            edits.append((line, after, f"{head[line:start].partition('-')[0]}{comment}" if comment else ""))
+    mark, at = head[lines[-1][0] : spans[-1][0]], lines[-1][1]
+    return [*edits, (at, at, "".join(f"{mark}{yaml_head.write(item)}{newline}" for item in new[len(kept) :]))]
 
 
 def _place_for(key: str, entries: list[YamlEntry], head: str) -> int:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from itertools import pairwise
 from typing import Any, cast
 
 import yaml
@@ -28,6 +29,7 @@ _LONGEST_NUMBER_CHARS = 100
 """Longer numbers stay strings: Python refuses to convert 4,300 digits, and base 60 takes quadratic time."""
 
 _KEY_LINE = re.compile(r"^[ \t]*[^\s#:][^:\n]{0,100}:(?:\s|$)", re.MULTILINE)
+_COMMENT = re.compile(r"(?:(?<=\s)|(?<![\s\S]))#[^\n]*")
 _PLAIN_PUNCTUATION = frozenset(" _-./'()+&!?;=@,–—")
 _NUMBER_CHARACTERS = frozenset("0123456789abcdefABCDEFxXoO_+-.:, TtZz/'")
 _READ_AS_OTHER = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"))
@@ -87,6 +89,20 @@ def survey(text: str) -> list[YamlEntry]:
         if not _KEY_LINE.search(text):
             raise NotAMapping("prose") from error
         raise HeadRefused(_where(error)) from error
+
+
+def scalars(text: str) -> list[tuple[int, int]]:
+    """Where the keys and single values of valid YAML start and end."""
+    events = _parse_events(text, Loader=_SafeLoader)
+    return [(event.start_mark.index, event.end_mark.index) for event in events if isinstance(event, yaml.ScalarEvent)]
+
+
+def comments(text: str) -> list[str]:
+    """Those of valid YAML, in order."""
+    found: list[str] = []
+    for (_, start), (end, _) in pairwise([(0, 0), *scalars(text), (len(text), 0)]):
+        found += [match[0].strip() for match in _COMMENT.finditer(text, start, end)]
+    return found
 
 
 def write(value: Any, *, flow: bool = False) -> str:

@@ -152,15 +152,30 @@ class TestPatch:
     def test_only_the_value_goes_and_comments_stay(self):
         assert patch(self.HEAD, {"title": "New: x"}) == self.HEAD.replace('"Old"', '"New: x"')
 
-    def test_a_block_is_replaced_whole(self):
+    def test_a_block_is_replaced_whole_except_for_its_comments(self):
         assert patch(self.HEAD, {"tags": ["x", "y z"]}) == self.HEAD.replace(
-            "tags:\n  - a\n  - b # last\n", "tags: [x, y z]\n"
+            "tags:\n  - a\n  - b # last\n", "tags: [x, y z]\n# last\n"
         )
         assert patch(self.HEAD, {"mine": 5}) == self.HEAD.replace("{a: 1,\n  b: 2}", "5")
         assert patch(self.HEAD, {"notes": "gone"}) == self.HEAD.replace("|\n  one\n\n  two\n", "gone\n")
 
-    def test_removal_keeps_the_next_keys_comment(self):
-        assert patch(self.HEAD, {"tags": None}) == self.HEAD.replace("tags:\n  - a\n  - b # last\n", "")
+    def test_removal_keeps_comments(self):
+        assert patch(self.HEAD, {"tags": None}) == self.HEAD.replace("tags:\n  - a\n  - b # last\n", "# last\n")
+        assert patch("---\na: 1\nmuted: true  # ask Ada\n---\n", {"muted": None}) == "---\na: 1\n# ask Ada\n---\n"
+
+    @pytest.mark.parametrize("newline", ["\n", "\r\n"])
+    @pytest.mark.parametrize(
+        ("tags", "lines"),
+        [
+            (["a", "b", "c d"], "  - a\n  - b # last\n  - c d\n"),
+            (["a"], "  - a\n  # last\n"),
+            (["b", "c"], "  - b # last\n  - c\n"),
+        ],
+    )
+    def test_a_list_with_a_line_for_each_item_stays_one(self, tags: list[str], lines: str, newline: str):
+        head = self.HEAD.replace("\n", newline)
+        lines = lines.replace("\n", newline)
+        assert patch(head, {"tags": tags}) == head.replace(f"  - a{newline}  - b # last{newline}", lines)
 
     def test_new_keys_take_their_place_in_the_order(self):
         patched = patch(self.HEAD, {"id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "kind": "fix", "zebra": True})
@@ -301,6 +316,8 @@ class TestPatchProperties:
         for line in text[: split_head(text).end].splitlines(keepends=True):
             if line.startswith("#"):
                 assert line in head
+        for comment in ("# tail", "# it's", "# indented", "# note"):
+            assert head.count(comment) == text[: split_head(text).end].count(comment)
         if "\r\n" in text:
             assert "\n" not in patched.replace("\r\n", "")
 
