@@ -13,18 +13,24 @@ from mcp_memory.engine.note_changes import forget_note
 from mcp_memory.engine.note_titles import find_titled
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
+from mcp_memory.git.history import find_version
+from mcp_memory.git.repository import find_repository
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.recall.excerpts import ID_CHARS
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT, moment_of
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.dates import format_when
+from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import MEMORY
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
+
+GIT_S = 10.0
 
 _INVERSE = {
     ChangeKind.STORED: "forget",
@@ -42,7 +48,13 @@ _AGAIN = {"archived": "archive", "superseded": "put back"}
 """The same for a note that was restored, by the status that it had."""
 
 _CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
-_BY_HAND = "it was done on disk, where no earlier text is kept: change it by hand, or see mcp-memory log"
+_BY_HAND = {
+    ChangeKind.EDITED: "it was edited by hand, and nobody kept the earlier text: mcp-memory edit {0}",
+    ChangeKind.REMOVED: "its file was deleted by hand: git, a backup or your sync program's trash may have it",
+    ChangeKind.MOVED: "its file was moved by hand: move it back there",
+    ChangeKind.STORED: "its file was made by hand: to take it out of every answer, mcp-memory forget {0}",
+}
+_EDITED_ENTRY = "it was edited by hand: mcp-memory recover {1} lists what it held of ours, for 30 days"
 
 
 class ChangeHistory:
@@ -117,7 +129,7 @@ class ChangeHistory:
 
     def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
         """How each is taken back, or why it can't be."""
-        runs, before = set[str](), dict[NoteId, Etag | None]()
+        runs, before, returning = set[str](), dict[NoteId, Etag | None](), set[str]()
         edits = (one for one in self.changes if one.kind is ChangeKind.EDITED and one.client in {DISK, PERSON})
         yours = {one.note for one in edits if one not in changes and not one.undoes and not self.is_undone(one)}
         for change in changes:
@@ -125,8 +137,16 @@ class ChangeHistory:
                 if change.run not in runs:
                     runs.add(change.run)
                     yield change, "undo run", ""
-            elif change.client == DISK:
-                yield change, "", _BY_HAND
+            elif change.client == DISK and (
+                change.kind is not ChangeKind.EDITED or _earlier(self._parts, change) is None
+            ):
+                why = _BY_HAND.get(change.kind, "it was done by hand: change it by hand")
+                is_log = change.kind is ChangeKind.EDITED and is_log_path(change.path)
+                yield change, "", (_EDITED_ENTRY if is_log else why).format(change.note, change.path)
+            elif change.kind is ChangeKind.EDITED and change.entry and is_log_path(change.path):
+                stands = self._parts.vault.read(change.path).has_entry(change.entry) or change.entry in returning
+                returning |= {change.other or ""} if stands else set()
+                yield change, "put back" if stands else "", "" if stands else _CHANGED
             elif _INVERSE.get(change.kind) == "forget" and not change.entry and change.note in yours:
                 yield change, "", f"you edited it since; to forget it all the same: mcp-memory forget {change.note}"
             elif change.kind is ChangeKind.RESTORED and change.other in _AGAIN:
@@ -139,6 +159,16 @@ class ChangeHistory:
                 yield change, "" if is_gone else _INVERSE[change.kind], _CHANGED if is_gone else ""
             else:
                 yield change, "", "compact files notes again, and review --undo takes an accepted candidate back"
+
+
+def _earlier(parts: EngineParts, change: NoteChange) -> bytes | None:
+    """The bytes from before an edit: those that were kept, else from git; None if nobody has them."""
+    etag, vault = change.before or Etag(""), parts.vault
+    if kept := vault.changes.find(change.note, etag):
+        return kept
+    with suppress(McpMemoryError):
+        return find_version(find_repository(vault.roots()[""], GIT_S), change.path, etag)
+    return None
 
 
 def _is_end_of(note: str, target: str) -> bool:
@@ -186,12 +216,14 @@ async def _undo(parts: EngineParts, change: NoteChange, action: str) -> None:
 
     async def work(places: Sequence[Place]) -> None:
         path, entry = places[0][0], change.entry
-        if entry and action == "put back":  # an entry of MEMORY.md that was replaced
+        if entry and path == MEMORY and action == "put back":  # an entry of MEMORY.md that was replaced
             with suppress(NotFound):
                 await forget_note(parts, path, entry, restore=True, by=by)
                 return
         if action in {"put back", "reinstate"}:
-            file = await in_thread(lambda: parts.vault.editing.put_back(path, change), deadline_s=30, what="writing it")
+            put_back = parts.vault.editing.put_back
+            earlier = await in_thread(lambda: _earlier(parts, change), deadline_s=30, what="reading it")
+            file = await in_thread(lambda: put_back(path, change, earlier), deadline_s=30, what="writing it")
             await parts.writer.index_note(file)
         else:
             restore, archive = action == "restore", action == "archive"

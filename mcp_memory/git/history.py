@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,10 @@ from dataclasses import dataclass
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.git.file_changes import read_blobs
 from mcp_memory.git.repository import Repository
+from mcp_memory.models import Etag
+
+MOST_VERSIONS = 100
+"""Of a file, looked through for certain bytes."""
 
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
 
@@ -51,6 +56,13 @@ def list_commits(
         _FORMAT, "--", *inside,
     )  # fmt: skip
     return list(_parsed(repository, out))
+
+
+def find_version(repository: Repository, path: str, etag: Etag) -> bytes | None:
+    """The bytes with this etag among the latest that the file had in commits. Raises GitUnavailable."""
+    touches = (touch for step in list_commits(repository, [path], limit=MOST_VERSIONS) for touch in step.touched)
+    found = read_blobs(repository.git, list(dict.fromkeys(oid for touch in touches for oid in (touch.new, touch.old))))
+    return next((data for data in found.values() if hashlib.sha256(data).hexdigest() == etag), None)
 
 
 def find_paths(repository: Repository, words: str) -> list[str]:

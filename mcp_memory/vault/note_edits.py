@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import cast
 
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import EVERYWHERE, Etag, NotePath, NoteState, Outcome
@@ -101,17 +102,19 @@ class NoteEditor:
 
         return self._notes.change(path, changed)
 
-    def put_back(self, path: NotePath, change: NoteChange) -> NoteFile:
-        """Takes an edit back, or that the note was superseded. Idempotent.
+    def put_back(self, path: NotePath, change: NoteChange, data: bytes | None) -> NoteFile:
+        """Takes an edit back, or that the note was superseded; of a log, the edit of one entry. `data`: the earlier
+        bytes, if they are known. Idempotent.
 
-        Raises NotFound if the earlier bytes aren't kept any more, PreconditionFailed if the file was changed since.
+        Raises NotFound if they aren't, PreconditionFailed if the file, or the entry, was changed since.
         """
         self._notes.require_vault()
         file, before = self._notes.read(path), change.before or Etag("")
         if file.record.etag == before:
             return file
-        journal, is_changed = self._notes.changes, file.record.etag != change.after
-        data = journal.find(change.note, before) if journal else None
+        is_changed = file.record.etag != change.after
+        if change.kind is ChangeKind.EDITED and file.record.is_log and change.entry and is_changed and data:
+            return self._put_entry_back(path, change.entry, change.other or "", editable_text(path, data))
         if change.kind is ChangeKind.SUPERSEDED and (is_changed or data is None):
             return self._notes.change(path, lambda file, text: _reinstated(file, text, change.other))
         if is_changed:
@@ -119,6 +122,23 @@ class NoteEditor:
         if data is None:
             raise NotFound(f"the earlier text of {path} isn't kept any more", hint="git or a backup may have it")
         return self._notes.write(path, data, file.record.etag)
+
+    def _put_entry_back(self, path: NotePath, entry: str, before: str, earlier: str) -> NoteFile:
+        """The entry as it is in the `earlier` text of its log, where its hash was `before`."""
+        old = _require_entry(path, earlier, before)
+
+        def changed(_: NoteFile | None, text: str) -> str:
+            if find_entry(path, text, before):
+                return text
+            if not find_entry(path, text, entry):
+                raise PreconditionFailed(
+                    f"{path}#{entry} was changed since", hint="undo that first, or mcp-memory edit"
+                )
+            return _with_entry(path, text, entry, earlier[old.start : old.end].rstrip())[0]
+
+        file = self._notes.change(path, changed)
+        self._rejournal(file, entry, before)
+        return file
 
     def _rejournal(self, file: NoteFile, entry: str, written: str) -> None:
         """From now on it is the new entry that another program's stale save could remove."""
@@ -210,7 +230,18 @@ def _with_entry(path: NotePath, before: str, entry: str, text: str) -> tuple[str
     after = before[: old.start] + content + whole[len(whole.rstrip()) :] + before[old.end :]
     if len(hashes) != 1 or len(entries_of(path, after)) != len(known):
         raise InvalidInput("the text is not one entry", hint="to divide or join entries, edit the whole file")
-    return after, hashes[0]
+    return _with_marks(after, entry, hashes[0]), hashes[0]
+
+
+def _with_marks(text: str, entry: str, written: str) -> str:
+    """With what a log's head says of an entry now said of the one in its place."""
+    meta, changes = frontmatter.parse(text).meta, dict[str, frontmatter.Value]()
+    for name in ("superseded", "muted", "compatible_with"):
+        marks = meta.get(name)
+        if isinstance(marks, list) and any(str(mark).startswith(entry) for mark in cast("list[object]", marks)):
+            words = map(str, cast("list[object]", marks))
+            changes[name] = [f"{written}{mark[len(entry) :]}" if mark.startswith(entry) else mark for mark in words]
+    return frontmatter.patch(text, changes) if changes else text
 
 
 def _require_entry(path: NotePath, text: str, entry: str) -> LogEntry | CuratedEntry:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+import anyio
 import pytest
 
 from mcp_memory.engine.engine import Engine
@@ -154,6 +155,70 @@ async def test_a_note_that_was_changed_since_stays_and_says_so(world: World) -> 
         assert (kind, action) == ("edited", "")
         assert "by hand" in why
         assert world.read(note.path) == kept
+
+
+async def test_an_edited_entry_is_put_back_whatever_was_added_since(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("The port is 8087", kind="log")
+        world.later(minutes=1)
+        second = await engine.append("The host is alpha", kind="log")
+        one = await engine.perform("update", {"target": first.id, "text": "The port is 9001"})
+        other = await engine.perform("update", {"target": second.id, "text": "The host is beta"})
+        again = await engine.perform("update", {"target": one["id"], "text": "The port is 9002"})
+        world.later(minutes=1)
+        await engine.append("Deployed", kind="log")
+        edits = [change for change in await changes(engine) if change["kind"] == "edited"]
+        assert [change["target"] for change in edits] == [again["id"], other["id"], one["id"]]
+        ((_, action, why),) = await undo(engine, edits[2]["id"])
+        assert not action and "changed since" in why
+        assert await undo(engine, edits[1]["id"]) == [("edited", "put back", "")]
+        text = world.read(first.path).decode()
+        assert "9002" in text and "alpha" in text and "beta" not in text and "Deployed" in text
+        assert await undo(engine, edits[1]["id"]) == []
+        assert {step[2] for step in await undo(engine, client="you")} == {""}
+        assert "8087" in world.read(first.path).decode() and "alpha" in world.read(first.path).decode()
+
+
+async def test_an_edited_entry_keeps_its_marks_and_gets_them_back(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("The port is 8087", kind="log")
+        new = await engine.append("The port is 8090", kind="fact", supersedes=old.id)
+        await engine.perform("mute", {"target": old.id, "project": "api"})
+        before = world.read(old.path)
+        edited = await engine.perform("update", {"target": old.id, "text": "The port was 8087"})
+        assert await found(engine, "port") == [new.path]
+        assert new.id in await engine.recall(ids=[edited["id"]])
+        await engine.append("Deployed", kind="log")
+        assert [step[2] for step in await undo(engine, edited["id"])] == [""]
+        assert world.read(old.path).startswith(before.rstrip())
+        assert old.id not in [hit.id for hit in (await engine.search("port")).hits]
+
+
+async def test_an_edit_on_disk_is_undone_where_somebody_kept_the_text_and_else_says_what_to_do(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("One", kind="fact")
+        first = world.read(note.path)
+        await engine.perform("update", {"target": note.id, "text": "Two"})
+        second = world.read(note.path)
+        world.write(note.path, first)  # back to what we kept
+        await engine.perform("reconcile", {})
+        ((_, action, why),) = await undo(engine, (await changes(engine))[0]["id"])
+        assert not action and f"mcp-memory edit {note.id}" in why
+        await repository(world)
+        world.later(minutes=1)
+        world.write(note.path, second)
+        await engine.perform("reconcile", {})
+        assert await undo(engine, (await changes(engine))[0]["id"]) == [("edited", "put back", "")]
+        assert world.read(note.path) == first
+        (world.root / note.path).unlink()
+        await engine.perform("reconcile", {})
+        ((kind, action, why),) = await undo(engine, (await changes(engine))[0]["id"])
+        assert (kind, action) == ("removed", "") and "backup" in why
+
+
+async def repository(world: World) -> None:
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"]):
+        await anyio.run_process(["git", "-C", str(world.root), *command])
 
 
 async def test_a_note_that_you_edited_since_is_not_forgotten_with_its_session(world: World) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp_memory.errors import InvalidInput
 
@@ -241,11 +241,12 @@ def _item_edits(head: str, entry: YamlEntry, old: Any, new: list[str], newline: 
     lines = [(head.rfind("\n", 0, start) + 1, _next_line(head, end)) for start, end in spans]
     pairs = zip(lines, spans, strict=True)
     is_plain = all(head[line:start].strip() == "-" and "\n" not in head[start:end] for (line, _), (start, end) in pairs)
-    kept = [item for item in old if item in new] if isinstance(old, list) else []
-    if not kept or not is_plain or len(old) != len(spans) or new[: len(kept)] != kept:
+    known = cast("list[object]", old) if isinstance(old, list) else []
+    kept = [item for item in known if item in new]
+    if not kept or not is_plain or len(known) != len(spans) or new[: len(kept)] != kept:
         return []
     edits: list[Edit] = []
-    for item, (line, after), (start, end) in zip(old, lines, spans, strict=True):
+    for item, (line, after), (start, end) in zip(known, lines, spans, strict=True):
         if item not in new:
             comment = head[end:after].lstrip()
             edits.append((line, after, f"{head[line:start].partition('-')[0]}{comment}" if comment else ""))

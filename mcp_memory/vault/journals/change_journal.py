@@ -51,9 +51,9 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """One change of one note. `other`: the note that superseded it, the place that it was moved from, or the status
-    from which it was restored. `run`: the compaction or import that it was part of. `undoes`: the id of the change, or
-    the run, that it took back."""
+    """One change of one note. `other`: the note that superseded it, the place that it was moved from, the status from
+    which it was restored, or the hash that an edited log entry had. `run`: the compaction or import that it was part
+    of. `undoes`: the id of the change, or the run, that it took back."""
 
     at: float  # seconds since the epoch
     kind: ChangeKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from mcp_memory.models import Status
+from mcp_memory.models import NotePath, Status
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.journals.change_journal import ChangeKind
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
@@ -24,6 +24,10 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
             return {"kind": kind, "entry": entries.pop()}
     if after.record.path == MEMORY and (facts := changed_entry(before.text, after.text)):
         return facts
+    if after.record.is_log:
+        gone, new = _difference(after.record.path, before.text, after.text)
+        if len(gone) == len(new) == 1:
+            return {"kind": ChangeKind.EDITED, "entry": new.pop(), "other": gone.pop()}
     was, now = (frontmatter.parse(file.text).meta for file in (before, after))
     status, successors = now.get("status"), now.get("superseded_by")
     if status == Status.SUPERSEDED and was.get("superseded_by") != successors:
@@ -43,9 +47,14 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
 
 def changed_entry(before: str, after: str) -> dict[str, Any]:
     """The one entry of `MEMORY.md` that was added, taken out or replaced; empty if it were several, or none."""
-    was, now = ({entry.hash for entry in entries_of(MEMORY, text)} for text in (before, after))
-    gone, new = was - now, now - was
+    gone, new = _difference(MEMORY, before, after)
     if max(len(gone), len(new)) != 1:
         return {}
     kind = ChangeKind.EDITED if gone and new else ChangeKind.FORGOTTEN if gone else ChangeKind.STORED
     return {"kind": kind, "entry": (gone or new).pop()}
+
+
+def _difference(path: NotePath, before: str, after: str) -> tuple[set[str], set[str]]:
+    """The hashes of the entries that only one of the two texts has."""
+    was, now = ({entry.hash for entry in entries_of(path, text)} for text in (before, after))
+    return was - now, now - was
