@@ -65,8 +65,8 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
     """Take a change back, the last one of a note (id or path), or all of a session, a client or a time.
 
     What will happen is shown first. A note that was changed again since stays as it is, and so does what you did by
-    hand if nobody has the earlier text. An undo is a change, too, and can be undone. The exit code is 1 if anything had to stay, and 5 if
-    nothing was done because nobody could answer.
+    hand if nobody has the earlier text. An undo is a change, too, and can be undone. The exit code is 1 if anything had
+    to stay, and 5 if nothing was done because nobody could answer.
 
     \b
     mcp-memory undo 3f2a91c0
