@@ -92,17 +92,21 @@ def launch(
 
 def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
     """Returns the daemon that holds the vault's lock, once it answers; None if the lock gets free. Raises Busy if its
-    holder doesn't answer: another command that works, or a daemon that hangs."""
-    deadline = time.monotonic() + LISTEN_DEADLINE_S
-    while time.monotonic() < deadline:
-        with suppress(DeadlineExceeded, Busy):  # it has the port already, and is still importing
-            if found := connect(settings):
-                return found
+    holder, such as another command, doesn't answer, and DeadlineExceeded for a daemon that hangs."""
+    begun = time.monotonic()
+    while time.monotonic() < begun + LISTEN_DEADLINE_S:
+        try:
+            with suppress(Busy):
+                if found := connect(settings):
+                    return found
+        except DeadlineExceeded:  # it has the port already and is still importing, or hangs
+            if time.monotonic() - begun >= HUNG_S and (hung := _hung(settings)):
+                raise hung from None
         if not is_held(settings.state):
             return None
         time.sleep(POLL_S)
     what = f"process {holder(settings.state)} uses this vault and does not answer"
-    raise _hung(settings) or Busy(what, hint="mcp-memory status")
+    raise Busy(what, hint="mcp-memory status")
 
 
 def wait_ready(
