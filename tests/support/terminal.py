@@ -16,7 +16,7 @@ from tests.daemon.place import Place, Ran
 INTERRUPT = "\x04"
 """Ctrl-D: a worker of these tests ignores Ctrl-C, and so do its children."""
 
-_QUESTION = re.compile(r"\[[yY]/[nN]\]: ")
+_QUESTION = re.compile(r"(?:\[[yY]/[nN]\]|0: none\)): ")
 
 
 def typed(place: Place, command: str, keys: str, **more: str) -> str:

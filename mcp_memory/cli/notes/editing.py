@@ -11,17 +11,19 @@ from tempfile import mkdtemp
 import click
 
 from mcp_memory.cli.console import fit, short_id
+from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 
 
 @click.command()
-@click.argument("note")
+@note_words
 @click.option("--expected", metavar="ETAG", help="Write only if the note still has this etag (see append --json).")
 @command_options
 def edit(cli: CommandContext, note: str, expected: str | None) -> None:
-    """Change a note or entry (id or path) in your editor ($VISUAL, $EDITOR), or to the text on standard input.
+    """Change a note or entry (id, path or a few words of it) in your editor ($VISUAL, $EDITOR), or to the text on
+    standard input.
 
     The lines between --- at the top of a note stay as they are if your text leaves them out. If another program changes
     the note meanwhile, nothing is overwritten: your text is kept in a file, and the exit code is 6.
@@ -35,7 +37,9 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
     is_piped = bool(data.strip())
     if not is_piped and not (sys.stdin.isatty() or os.environ.get("VISUAL") or os.environ.get("EDITOR")):
         raise InvalidInput("no text", hint="pipe it in, or set VISUAL to your editor")
-    before = cli.ask("update", target=note)
+    note, before = with_note(
+        cli, note, lambda target: (target, cli.ask("update", target=target)), lambda: notes_found(cli, note)
+    )
     file = Path(mkdtemp(prefix="mcp-memory-edit-")) / PurePosixPath(before["path"]).name
     file.write_bytes(data if is_piped else before["text"].encode("utf-8", "surrogateescape"))
     if not is_piped:
@@ -62,17 +66,20 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
 
 
 @click.command()
-@click.argument("note")
+@note_words
 @click.option("--undo", is_flag=True, help="Bring it back.")
 @command_options
 def archive(cli: CommandContext, note: str, undo: bool) -> None:
-    """Retire a note (id or path): only `search --archived` finds it, and links to it still work.
+    """Retire a note (id, path or a few words of it): only `search --archived` finds it, and links to it still work.
 
     \b
     mcp-memory archive notes/decision/old-plan.md
     mcp-memory archive --undo notes/decision/old-plan.md
     """
     operation, more = ("restore", {}) if undo else ("forget", {"archive": True})
-    answer = cli.ask(operation, target=note, source=PERSON, personal=True, **more)
+    answer = with_note(
+        cli, note, lambda target: cli.ask(operation, target=target, source=PERSON, personal=True, **more),
+        lambda: notes_found(cli, note, ("archived",) if undo else ("active", "superseded")),
+    )  # fmt: skip
     way_back = [] if undo else [f"  → mcp-memory archive --undo {shlex.quote(short_id(answer['id']))}"]
     cli.show(answer, [fit(answer["status"], answer["path"]), *way_back])

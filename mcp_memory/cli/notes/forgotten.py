@@ -10,6 +10,7 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import fit, say_all, short_id
+from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
@@ -21,17 +22,23 @@ _since = note_options.since("Only what was forgotten from then on")
 
 
 @click.command()
-@click.argument("note")
+@note_words
 @click.option("--reason", help="Why, in a few words.")
 @command_options
 def forget(cli: CommandContext, note: str, reason: str | None) -> None:
-    """Hide a note or log entry (id or path) from every answer, including your own files. The file stays.
+    """Hide a note or log entry from every answer, including your own files. The file stays.
+
+    NOTE is an id, a path, or a few words that one note has; where several have them, you are asked which.
 
     \b
     mcp-memory forget notes/fact/old-port.md
-    mcp-memory restore notes/fact/old-port.md
+    mcp-memory forget old port
+    mcp-memory restore old port
     """
-    answer = cli.ask("forget", target=note, reason=reason, source=PERSON, personal=True)
+    answer = with_note(
+        cli, note, lambda target: cli.ask("forget", target=target, reason=reason, source=PERSON, personal=True),
+        lambda: notes_found(cli, note, ("active", "superseded", "archived")),
+    )  # fmt: skip
     again = chain_lines("now holds", answer.get("holds_now"))
     way_back = f"  → mcp-memory restore {shlex.quote(short_id(answer['id']))}"
     cli.show(answer, [fit("forgotten", answer["path"]), way_back, *again])
@@ -56,25 +63,30 @@ def list_(cli: CommandContext, deleted: bool, **filters: Any) -> None:
 
 
 @click.command()
-@click.argument("note", required=False)
+@click.argument("note", nargs=-1)
 @_client
 @note_options.session
 @_since
 @click.option("--dry-run", is_flag=True, help="With --client, --session or --since: list what would come back.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
-def restore(cli: CommandContext, note: str | None, dry_run: bool, yes: bool, **filters: Any) -> None:
+def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
     """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot.
+
+    NOTE is an id, a path, or words of its title; where several have them, you are asked which.
 
     \b
     mcp-memory restore notes/fact/old-port.md
     mcp-memory restore --client claude-code --since 2026-11-21T14:30 --dry-run
     """
     several = any(filters.values())
-    if (note is not None) == several or (dry_run and not several):
+    if bool(note) == several or (dry_run and not several):
         raise InvalidInput("name one note, or which ones by --client, --session or --since", hint="see list --deleted")
-    if note is not None:
-        answer = cli.ask("restore", target=note, source=PERSON, personal=True)
+    if note:
+        answer = with_note(
+            cli, " ".join(note), lambda target: cli.ask("restore", target=target, source=PERSON, personal=True),
+            lambda: cli.ask("forgotten")["forgotten"],
+        )  # fmt: skip
         cli.show(
             answer, [f"restored  {answer['path']}", *chain_lines("but it was replaced by", answer.get("holds_now"))]
         )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli.console import Heading, Remark
+from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.tree_view import draw_preview, draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
@@ -36,23 +37,27 @@ def tree(cli: CommandContext, depth: int | None) -> None:
 
 
 @click.command()
-@click.argument("note")
+@note_words
 @click.option("--history", is_flag=True, help="All notes that replaced one another, the newest first.")
 @command_options
 def show(cli: CommandContext, note: str, history: bool) -> None:
-    """Print one note as it is on disk, and its topic. Takes an id, a path, or a topic's folder.
+    """Print one note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder, or a few words that one
+    note has; where several have them, you are asked which.
 
     \b
     mcp-memory show topics/01-x                    a topic's page
     mcp-memory show notes/decision/we-use-uv.md
-    mcp-memory show 01M7Z3HPR77M1K414E2NKABTV4     the id that append printed
+    mcp-memory show KABTV4                         the id that append printed
+    mcp-memory show uv pip                         the note that has these words
     mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it
     """
+    answer = with_note(
+        cli, note, lambda target: cli.ask("history" if history else "show", target=target),
+        lambda: notes_found(cli, note, ("active", "superseded", "archived")),
+    )  # fmt: skip
     if history:
-        answer = cli.ask("history", target=note)
         cli.show(answer, [line for link in answer["chain"] for line in _link_lines(link)])
         return
-    answer = cli.ask("show", target=note)
     days = [when.partition("T")[0] for when in (answer["created"], answer["updated"]) if when]
     rows = {
         "path": answer["path"],

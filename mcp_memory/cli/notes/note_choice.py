@@ -1,0 +1,87 @@
+"""Finds the note that you mean by a few words, and asks where several fit."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from mcp_memory.cli.console import fit, print_status, short_id
+from mcp_memory.cli.options import CommandContext
+from mcp_memory.errors import InvalidInput, NotFound
+
+T = TypeVar("T")
+
+Note = Mapping[str, Any]
+"""`id`, `path` and `title`, and what else an answer says of it."""
+
+MOST_OFFERED = 9
+NEAREST = 3
+LOOKED_AT = 30
+
+_ID_OR_PATH = re.compile(r".*\.md|\S*[/#]\S*|(?=.*\d)[0-9A-Z]{6,}")
+
+
+def _joined(_context: click.Context, _argument: click.Parameter, words: tuple[str, ...]) -> str:
+    return " ".join(words)
+
+
+note_words = click.argument("note", metavar="NOTE", nargs=-1, required=True, callback=_joined)
+"""An argument that `with_note` takes: an id, a path, or words."""
+
+
+def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: Callable[[], Sequence[Note]]) -> T:
+    """What `act` answers for the note with this id or path, or else for the one of `notes` that has all these words; on
+    a terminal you choose where several do, or none.
+
+    Raises NotFound, and InvalidInput where nobody can choose."""
+    try:
+        return act(words)
+    except NotFound:
+        if _ID_OR_PATH.fullmatch(words):
+            raise
+    return act(_choose(cli, words, notes()))
+
+
+def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ("active",)) -> list[Note]:
+    """Notes and entries of these statuses that a search finds, the best first, each once, with the passages found."""
+    found: dict[str, dict[str, Any]] = {}
+    for hit in cli.ask("search", query=words, limit=LOOKED_AT, include_archived=True, project="*")["hits"]:
+        if hit["status"] in statuses and not hit["path"].startswith("@"):
+            title = (hit["heading"] if "#" in hit["id"] else "") or hit["title"]
+            note = found.setdefault(hit["id"], {"id": hit["id"], "path": hit["path"], "title": title, "text": ""})
+            note["text"] += f" {hit['snippet']}"
+    return list(found.values())
+
+
+def offer(notes: Sequence[Note]) -> None:
+    """Print notes with a number before each, on standard error."""
+    for number, note in enumerate(notes, 1):
+        print_status(fit(f"  {number}", f"{note['title']}  ({note['path']})", short_id(note["id"])))
+
+
+def _choose(cli: CommandContext, words: str, notes: Sequence[Note]) -> str:
+    from mcp_memory.text.language.terms import terms
+
+    wanted = set(terms(words))
+    fitting = [note for note in notes if wanted <= set(terms(f"{note['title']} {note['path']} {note.get('text', '')}"))]
+    named = [note for note in fitting if note["title"].casefold() == words.casefold()] or fitting
+    if len(named) == 1 and wanted:
+        return named[0]["id"]
+    offered = (named or notes)[: MOST_OFFERED if named else NEAREST]
+    what = f"{len(named)} notes have" if named else "no note has"
+    if cli.as_json or not sys.stdin.isatty() or not offered:
+        error = InvalidInput if named else NotFound
+        some = "".join(f"\n{fit('', note['title'], short_id(note['id']), indent='    ')}" for note in offered)
+        hint = f"name one by its id:{some}" if some else "mcp-memory search finds notes by what they mean"
+        raise error(f"{what} the words {words!r}", hint=hint)
+    print_status(f"{what} the words {words!r}{'' if named else '; the nearest are'}:")
+    offer(offered)
+    question = f"which one (1 to {len(offered)}; 0: none)"
+    kind = click.IntRange(0, len(offered))
+    if number := click.prompt(question, type=kind, default=0, show_default=False, err=True):
+        return offered[number - 1]["id"]
+    raise click.Abort

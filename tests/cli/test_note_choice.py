@@ -1,0 +1,63 @@
+"""A few words name a note where one has them; where several do, a person chooses and a script is told the ids."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.daemon.place import Place
+from tests.support.terminal import answered
+
+NOTES = {"red": "The red buoy lies off the pier.", "green": "The green buoy lies off the quay."}
+
+
+@pytest.fixture(scope="module")
+def ids(served: Place) -> dict[str, str]:
+    notes = {name: served.run("append", "--json", "-k", "fact", text).ok().json for name, text in NOTES.items()}
+    notes["entry"] = served.run("append", "--json", "-k", "log", "Painted the bollard.").ok().json
+    return {name: note["id"] for name, note in notes.items()}
+
+
+def test_words_that_one_note_has_stand_for_it(served: Place, ids: dict[str, str]):
+    assert served.run("show", "red", "buoy", "--json").ok().json["id"] == ids["red"]
+    assert served.run("show", "QUAY buoy", "--json").ok().json["id"] == ids["green"]
+    for words in (["red buoy"], [ids["red"][-6:].lower()], ["the", "buoy", "off", "the", "pier"]):
+        assert served.run("forget", *words, "--json").ok().json["id"] == ids["red"]
+        assert served.run("restore", *words, "--json").ok().json["id"] == ids["red"]
+    assert served.run("archive", "red", "buoy", "--json").ok().json["status"] == "archived"
+    assert served.run("show", "red", "buoy", "--json").ok().json["id"] == ids["red"], "what is archived can be read"
+    assert served.run("archive", "--undo", "red", "buoy", "--json").ok().json["status"] == "active"
+    edited = served.run("edit", "red", "buoy", "--json", stdin=b"The red buoy lies off the long pier.").ok().json
+    assert (edited["id"], edited["outcome"]) == (ids["red"], "updated")
+    assert served.run("forget", "painted bollard", "--json").ok().json["id"] == ids["entry"]
+
+
+def test_a_script_is_told_which_notes_fit_and_nothing_is_done(served: Place, ids: dict[str, str]):
+    ran = served.run("forget", "buoy")
+    assert ran.code == 2
+    assert "2 notes have the words 'buoy'" in ran.err
+    lines = ran.err.splitlines()[2:]
+    assert {line.rpartition("  ")[2] for line in lines} == {ids["red"][-6:], ids["green"][-6:]}
+    assert served.run("edit", "buoy", stdin=b"x").code == 2
+    as_json = served.run("show", "buoy", "--json")
+    assert (as_json.code, as_json.json["code"]) == (2, "invalid_input")
+    assert served.run("forget", "zebra").code == 4
+    assert served.run("forget", "notes/fact/buoy.md").code == 4, "a path is a path"
+    assert served.run("restore", "buoy").code == 4, "none is forgotten"
+    for note in (ids["red"], ids["green"]):
+        served.run("show", note).ok()
+
+
+def test_on_a_terminal_you_choose_by_number(served: Place, ids: dict[str, str]):
+    ran = answered(served, ["forget", "buoy"], ["0\n"], COLUMNS="60")
+    assert ran.code == 130
+    assert "forgotten" not in ran.out
+    rows = [line for line in ran.out.splitlines() if line.startswith("  ") and "buoy" in line]
+    assert [row.split()[0] for row in rows] == ["1", "2"]
+    assert all(len(row) <= 60 for row in rows)
+    ran = answered(served, ["forget", "buoy"], ["7\n", "2\n"])
+    assert ran.code == 0
+    assert f"restore {rows[1].split()[-1]}" in ran.out
+    ran = answered(served, ["show", "lighthouse buoy"], ["1\n"])
+    assert ran.code == 0
+    assert "no note has the words 'lighthouse buoy'; the nearest are:" in ran.out
+    served.run("restore", rows[1].split()[-1]).ok()
