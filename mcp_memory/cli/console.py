@@ -50,8 +50,8 @@ def is_terminal() -> bool:
 
 
 def is_styled() -> bool:
-    """Whether output may have colors: on a terminal, unless NO_COLOR is set (https://no-color.org)."""
-    return is_terminal() and not os.environ.get("NO_COLOR")
+    """Whether output may have colors: on a terminal that knows them, unless NO_COLOR is set (https://no-color.org)."""
+    return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def is_unicode() -> bool:
@@ -125,8 +125,8 @@ def fail(message: str, hint: str | None) -> None:
 @contextmanager
 def progress_bar(description: str, total: int | None = None) -> Generator[Callable[..., None] | None]:
     """A bar on standard error that disappears with the block. Yields what updates it (`completed`, `total`,
-    `description`), or None if that is not a terminal. Without a total, no numbers are shown."""
-    if not sys.stderr.isatty():
+    `description`), or None if that is not a terminal, or a dumb one. Without a total, no numbers are shown."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
     from rich.console import Console

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
+from mcp_memory.integrations.marked_block import BEGIN, InstructionBlock
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.item import SourceKind
 from mcp_memory.transfer.target_paths import add_aliases, count_dead_links, find_item_links, place_items
@@ -49,6 +50,17 @@ def test_an_openclaw_workspace(tmp_path: Path) -> None:
         "skills/tea/SKILL.md": "skill",
     }
     assert left(found) == {"node_modules": "never looked into"}
+
+
+def test_lines_that_install_put_in_stay_out(tmp_path: Path) -> None:
+    found = laid(tmp_path / ".claude", {"CLAUDE.md": "Use uv.\n", "rules/a.md": "Tabs.\n"})
+    (before, _), block = reading(found).items, InstructionBlock("Search first.")
+    laid(found, {"CLAUDE.md": block.insert("Use uv.\n"), "rules/a.md": block.insert("")})
+    (after, empty) = reading(found).items
+    assert (after.text, after.digest) == (before.text, before.digest)
+    assert empty.text == ""
+    laid(found, {"CLAUDE.md": f"{BEGIN}\nUse uv.\n"})
+    assert reading(found).items[0].text == f"{BEGIN}\nUse uv.\n", "what can't be told apart stays"
 
 
 @pytest.mark.parametrize("inside", ["", "projects", "projects/-home-ada-my-shop", "projects/-home-ada-my-shop/memory"])

@@ -44,7 +44,7 @@ def demo(cli: CommandContext) -> None:
     dialogue = Dialogue(cli, yes=False, preview=False)
     with naming_the_cause("the temporary folder"), tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as root:
         anyio.run(_tell, dialogue, _own_settings(cli, Path(root)))
-    dialogue.head("All of this is removed again. To begin with your own: mcp-memory setup")
+    dialogue.head("All of this is removed. To begin with yours: mcp-memory setup")
     if cli.as_json:
         emit(dialogue.report)
 
@@ -86,19 +86,15 @@ async def _tell(dialogue: Dialogue, settings: Settings) -> None:
     for answer in answers:
         dialogue.head(answer["about"])
         dialogue.say(f"> {answer['text']}")
-        if "answer" not in answer:
-            dialogue.say(f"Nothing that is stored answers this. ({answer['ms']} ms)", indent=4)
-            continue
-        dialogue.say(answer["answer"], indent=4)
-        if "before" in answer:
-            dialogue.say(f"Until {answer['until']}: {answer['before']}", indent=4)
-        whose = TITLES.get(answer["source"], "you")
-        dialogue.say(f"{answer['kind']} of {answer['date'][:10]}, by {whose} ({answer['ms']} ms)", indent=4)
-        dialogue.say(answer["path"], indent=4)
-    dialogue.head("And without being asked: you type this in Claude Code or Codex")
+        lines = [answer.get("answer") or "Nothing that is stored answers this."]
+        lines += [f"Until {answer['until']}: {answer['before']}"] if "before" in answer else []
+        by = f"by {TITLES.get(answer.get('source', ''), 'you')} ({answer['ms']} ms)"
+        lines += [f"{answer['kind']} of {answer['date'][:10]}, {by}", answer["path"]] if "answer" in answer else []
+        for line in lines:
+            dialogue.say(line, indent=4)
+    dialogue.head("Without being asked: you type in Claude Code or Codex")
     dialogue.say(f"> {asked['prompt']}")
-    dialogue.say("Your agent gets this beside it:")
-    for line in told.splitlines():
+    for line in ["The agent gets this with it:", *told.splitlines()]:
         dialogue.say(line, indent=4)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp_memory.cli.options import CommandContext
+from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS, function_words
 from mcp_memory.text.language.word_runs import runs
@@ -16,7 +17,7 @@ _TRIED = 6
 _TELLING = ("decision", "preference", "fix", "fact", "workflow", "lesson")
 """Kinds that answer a question best."""
 
-_LISTS = ("README.md", "MEMORY.md", "_index.md")
+_LISTS = ("README.md", "_index.md")
 """The welcome note, and pages that list others."""
 
 _SUBJECTS = frozenset({"i", "we", "you", "they", "user", "always", "never", "ich", "wir"})
@@ -46,19 +47,20 @@ def _ask_about(cli: CommandContext, note: Mapping[str, Any]) -> Mapping[str, Any
         return None
     answer = cli.ask("search", query=question, limit=1)
     hit = answer["hits"][0] if answer["hits"] else {"path": None}
-    if hit["path"] != note["path"]:
+    if hit["path"] != note["path"] or answer["confidence"] < cli.settings.confidence.weak_below:
         return None
     found = {"question": question, "text": hit["snippet"], "path": hit["path"], "line": hit["start_line"]}
     return {**found, "confidence": answer["confidence"]}
 
 
 def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
-    """Active notes of the vault that aren't private: the most telling kinds first, of each the newest first."""
+    """Active notes that are neither private nor instructions: the most telling kinds first, of each the newest first."""
     found, page = list[Mapping[str, Any]](), {"next": ""}
     while (after := page["next"]) is not None:
         page = cli.ask("export", after=after or None)
         found += page["notes"]
     found = [note for note in found if note["shelf"] == "active" and not note["path"].endswith(_LISTS)]
     found = [note for note in found if "private" not in {*note["tags"], *note["path"].split("/")}]
+    found = [note for note in found if not are_orders(note["path"])]
     found.sort(key=lambda note: note["created"] or "", reverse=True)
     return sorted(found, key=lambda note: note["kind"] not in _TELLING)
