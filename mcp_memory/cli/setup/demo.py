@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import tempfile
 import tomllib
@@ -42,8 +43,14 @@ def demo(cli: CommandContext) -> None:
         signal.signal(number, lambda _, __: signal.raise_signal(signal.SIGINT))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     dialogue = Dialogue(cli, yes=False, preview=False)
-    with naming_the_cause("the temporary folder"), tempfile.TemporaryDirectory(prefix="mcp-memory-demo-") as root:
-        anyio.run(_tell, dialogue, _own_settings(cli, Path(root)))
+    with naming_the_cause("the temporary folder"):
+        root = Path(tempfile.mkdtemp(prefix="mcp-memory-demo-"))
+    try:
+        anyio.run(_tell, dialogue, _own_settings(cli, root))
+    finally:
+        until = monotonic() + 10
+        while root.exists() and monotonic() < until:  # a thread that outlives an interruption may still write there
+            shutil.rmtree(root, ignore_errors=True)
     dialogue.head("All of this is removed. To begin with yours: mcp-memory setup")
     if cli.as_json:
         emit(dialogue.report)

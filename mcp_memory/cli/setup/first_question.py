@@ -54,7 +54,7 @@ def _ask_about(cli: CommandContext, note: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
-    """Active notes that are neither private nor instructions: the most telling kinds first, of each the newest first."""
+    """Active notes, neither private nor instructions: the most telling kinds first, of each the newest first."""
     found, page = list[Mapping[str, Any]](), {"next": ""}
     while (after := page["next"]) is not None:
         page = cli.ask("export", after=after or None)
