@@ -30,15 +30,11 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
         return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 -- likewise
-        if cmd_name not in COMMANDS:
-            import difflib  # 5 ms of every command's start
-
-            synonym = _SYNONYMS.get(cmd_name)
-            near = [synonym] if synonym else difflib.get_close_matches(cmd_name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else "mcp-memory --help lists all commands"
-            raise click.UsageError(f"No such command {cmd_name!r}: {hint}")
-        module, _, name = COMMANDS[cmd_name].partition(":")
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        place = COMMANDS.get(ALIASES.get(cmd_name, cmd_name))
+        if place is None:
+            raise click.UsageError(f"No such command {cmd_name!r}: {_suggestion(ctx, cmd_name)}")
+        module, _, name = place.partition(":")
         import importlib
 
         command: click.Command = getattr(importlib.import_module(f"mcp_memory.cli.{module}"), name)
@@ -57,16 +53,20 @@ _GROUPS = {
         "setup": ("setup.setup:setup", "Connect your agents and bring in what they know, step by step"),
         "demo": ("setup.demo:demo", "Show what memory does, with example notes that are removed again"),
         "start": ("daemon.running:start", "Start the daemon in the background, or say where it runs"),
-        "append": ("notes.notes:append", "Store a note"),
+        "append": ("notes.notes:append", "Store a note (also: add)"),
         "search": ("notes.notes:search", "Find notes by what they say"),
         "recall": ("notes.notes:recall", "Read what an agent is told for a question"),
         "show": ("topics.topics:show", "Print one note, and the topic it is filed under"),
         "edit": ("notes.editing:edit", "Change a note in your editor, or from standard input"),
+        "open": ("notes.editing:open_", "Open a note's file in your editor, or the vault's folder"),
         "forget": ("notes.forgotten:forget", "Hide a note from every answer; its file stays"),
         "restore": ("notes.forgotten:restore", "Bring back what was forgotten"),
-        "list": ("notes.forgotten:list_", "List what was forgotten"),
+        "list": ("notes.listing:list_", "List notes, the newest first; also the forgotten"),
+        "recent": ("notes.listing:recent", "Show what was stored last, with its first lines"),
+        "today": ("notes.listing:today", "Show what was stored and changed today"),
         "changes": ("notes.changes:changes", "List what was stored, edited, forgotten: when, and by whom"),
         "undo": ("notes.changes:undo", "Take a change back"),
+        "stats": ("notes.listing:stats", "Count what is stored, by kind, project and client"),
         "status": ("daemon.running:status", "Show whether the daemon runs, and the state of its index"),
         "doctor": ("daemon.doctor:doctor", "List problems, each with a remedy"),
         "help": ("help:help_", "Show a page of the guide, or how a command is used"),
@@ -120,13 +120,33 @@ _GROUPS = {
 
 COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
-_SYNONYMS = {
-    "get": "show", "read": "show", "cat": "show", "view": "show", "open": "show", "find": "search", "query": "search",
-    "grep": "search", "ask": "recall", "add": "append", "store": "append", "save": "append", "remember": "append",
-    "write": "append", "ls": "tree", "remove": "forget", "rm": "forget",
-    "unforget": "restore", "update": "edit", "change": "edit", "retire": "archive", "run": "serve", "history": "log",
+ALIASES = {"add": "append"}
+"""The only second names."""
+
+_OTHER_WORDS = {
+    "append": "store save remember write note", "search": "find query grep", "recall": "ask",
+    "show": "get read cat view", "list": "ls all notes", "recent": "last latest head tail",
+    "edit": "update change modify set", "undo": "revert rollback", "forget": "rm remove delete del hide",
+    "restore": "unforget undelete", "archive": "retire", "erase": "purge wipe", "changes": "diff activity",
+    "log": "history blame", "stats": "count size usage info", "status": "ps running ping",
+    "doctor": "check health diagnose fix repair", "review": "inbox candidates accept", "tree": "topics",
+    "stop": "kill quit", "compact": "organize tidy", "export": "backup dump", "import": "load ingest",
+    "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run daemon server", "restart": "reload",
+    "config": "settings configure options", "reindex": "rebuild sync index", "help": "man docs guide manual",
 }  # fmt: skip
-"""Other words for a command; the command that is spelled most like one of them may do the opposite."""
+_MEANT = {word: name for name, words in _OTHER_WORDS.items() for word in words.split()}
+"""By meaning: the command that is spelled most like one of these words may do the opposite."""
+
+
+def _suggestion(ctx: click.Context, word: str) -> str:
+    if word in {"logs", "logfile"}:
+        folder = ctx.ensure_object(CommandContext).settings.state.log.parent
+        return f"the daemon's log is in {folder}; mcp-memory log shows the history of a note"
+    import difflib  # 5 ms of every command's start
+
+    if near := [_MEANT[word]] if word in _MEANT else difflib.get_close_matches(word, COMMANDS, n=1):
+        return f"did you mean {near[0]}?{' (erase deletes a note for good)' if near[0] == 'forget' else ''}"
+    return "mcp-memory --help lists all commands"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from mcp_memory.cli.dates import past_date
 from mcp_memory.cli.options import CommandContext
+from mcp_memory.cli.spoken_dates import past_date
 
 F = TypeVar("F", bound=Callable[..., Any])
 ALL_PROJECTS, NO_PROJECT = "--all-projects", "--no-project"
@@ -32,8 +32,9 @@ def until(about: str) -> Callable[[F], F]:
     return click.option("--until", metavar="WHEN", callback=past_date, help=f"{about}; dates as for --since.")
 
 
-def limit(default: int, most: int, about: str) -> Callable[[F], F]:
-    return click.option("-n", "--limit", type=click.IntRange(1, most), default=default, show_default=True, help=about)
+def limit(default: int | None, most: int, about: str) -> Callable[[F], F]:
+    shown = default is not None
+    return click.option("-n", "--limit", type=click.IntRange(1, most), default=default, show_default=shown, help=about)
 
 
 def project(about: str, otherwise: str = ALL_PROJECTS) -> Callable[[F], F]:

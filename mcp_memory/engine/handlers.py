@@ -1,13 +1,15 @@
-"""Answers each named operation with plain JSON values; `OPERATIONS` lists them."""
+"""Answers each named operation with plain JSON values; `OPERATIONS` lists them. It is over 300 lines because all that
+are short are here."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.change_history import list_changes, undo_changes
@@ -18,6 +20,7 @@ from mcp_memory.engine.serializers import (
     Payload,
     chain_payload,
     forgotten_payload,
+    listed_payload,
     lost_payload,
     receipt_payload,
     search_payload,
@@ -25,15 +28,16 @@ from mcp_memory.engine.serializers import (
 )
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
-from mcp_memory.models import NoteId, NotePath, NoteRecord
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.recall.note_list import RETIRED, count_notes, newest_notes
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
-from mcp_memory.search.filters import moment_of
+from mcp_memory.search.filters import checked_limit, moment_of
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
 from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
-from mcp_memory.vault.journals.change_journal import IMPORT, acting
+from mcp_memory.vault.journals.change_journal import DISK, IMPORT, acting
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
 
@@ -95,8 +99,48 @@ async def _restore_all(engine: Engine, request: requests.ForgottenRequest) -> Pa
 
 
 async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> list[Tombstone]:
-    since = moment_of("since", request.since, engine.parts.vault.layout.tz)
-    return await list_forgotten(engine.parts, client=request.client, session=request.session, since=since)
+    among = replace(_filters(engine, request), session=request.session, states=frozenset(NoteState), now=None)
+    return await list_forgotten(engine.parts, among, {"you": PERSON}.get(request.client or "", request.client))
+
+
+def _filters(engine: Engine, wanted: requests.ForgottenRequest | requests.ListRequest) -> Filters:
+    """Unlike in a search, `until` only ends the time."""
+    parts = engine.parts
+    filters = parts.filters(kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since)
+    return replace(filters, until=moment_of("until", wanted.until, parts.vault.layout.tz))
+
+
+async def _list(engine: Engine, request: requests.ListRequest) -> Payload:
+    parts, limit = engine.parts, checked_limit(request.limit)
+    filters = replace(_filters(engine, request), path_prefix=parts.filters(path=request.path).path_prefix)
+    if request.archived:
+        filters = replace(filters, states=RETIRED, now=None)
+    labels: dict[str, str | None] = {"session": request.session} if request.session else {}
+    if request.client:
+        labels["source"] = {"you": PERSON, DISK: None}.get(request.client, request.client)
+
+    def read() -> Payload:
+        now, index = parts.clock(), parts.index
+        found, further = newest_notes(index, filters, limit, now, **labels)
+        notes = [listed_payload(note, now) for note in found]
+        if request.text:
+            for note in notes:
+                passages = (one for one in index.passages(note["path"]) if one.shown_id == note["id"])
+                note["text"] = next((one.chunk.text for one in passages), "")
+        return {"notes": notes, "further": further}
+
+    return visible_in(await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="listing notes"))
+
+
+async def _stats(engine: Engine, _: requests.NoArguments) -> Payload:
+    """With the size of all files, in bytes, and the state of the index."""
+    parts = engine.parts
+
+    def read() -> Payload:
+        sizes = [file.size_bytes for file in parts.vault.list().files.values()]
+        return count_notes(parts.index, parts.filters()) | {"bytes": sum(sizes), "index": parts.admin.status()}
+
+    return await in_thread(read, what="counting notes")
 
 
 async def _changes(engine: Engine, request: requests.ChangesRequest) -> Payload:
@@ -264,6 +308,8 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "update": (requests.UpdateRequest, _update),
     "forget": (requests.ForgetRequest, _forget),
     "restore": (requests.RestoreRequest, _restore),
+    "list": (requests.ListRequest, _list),
+    "stats": (requests.NoArguments, _stats),
     "forgotten": (requests.ForgottenRequest, _forgotten),
     "restore_all": (requests.ForgottenRequest, _restore_all),
     "changes": (requests.ChangesRequest, _changes),

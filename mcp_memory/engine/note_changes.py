@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -233,20 +232,20 @@ async def forget_note(
     return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record
 
 
-async def list_forgotten(
-    parts: EngineParts, *, client: str | None = None, session: str | None = None, since: datetime | None = None
-) -> list[Tombstone]:
-    """What could be restored, the latest first: forgotten by this client, in this session, from then on."""
+async def list_forgotten(parts: EngineParts, among: Filters, client: str | None = None) -> list[Tombstone]:
+    """What could be restored, the latest first: forgotten by this client; of `among`, the dates and the session are
+    those of forgetting. For an entry, its log counts."""
+
+    def is_wanted(stone: Tombstone) -> bool:
+        note = parts.index.note(stone.path)
+        return client in (None, stone.client) and (
+            not note or among.admits(replace(note, created=stone.at, updated=None, session=stone.session))
+        )
 
     def read() -> list[Tombstone]:
         notes = parts.index.notes(Filters(states=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
-        return [
-            stone
-            for stone in parts.vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
-            if client in (None, stone.client)
-            and session in (None, stone.session)
-            and (since is None or (stone.at is not None and stone.at >= since))
-        ]
+        stones = parts.vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
+        return [*filter(is_wanted, stones)]
 
     found = await in_thread(read, what="reading what is forgotten")
     return sorted(found, key=lambda stone: (-(stone.at.timestamp() if stone.at else 0), stone.target))

@@ -28,6 +28,12 @@ def tombstone_payload(stone: Tombstone) -> Payload:
     return {"id": stone.target, "path": stone.path, "title": stone.title, "at": at, **caller}
 
 
+def listed_payload(note: NoteRecord, now: datetime) -> Payload:
+    at, names = note.updated or note.created, ("id", "path", "title", "kind", "project", "source", "tags")
+    facts = {name: getattr(note, name) for name in names}
+    return facts | {"date": at and at.isoformat(timespec="seconds"), "status": note.status(now)}
+
+
 def search_payload(result: SearchResult) -> Payload:
     payload: Payload = {
         "hits": list(map(_hit_payload, result.hits)),

@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 _PERSONS_OWN = (
     "accept adopt capture changes compact conflicts decide doctor erase export extract fix forgotten held import inbox "
-    "log lost mute recover restore_all review runs share show transcripts undo update why"
+    "list log lost mute recover restore_all review runs share show stats transcripts undo update why"
 )
 PERSONS_OWN = frozenset(_PERSONS_OWN.split())
 """Operations that refuse an agent's token. The doctor and git may quote what you removed, the inbox holds what you

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from mcp_memory import __version__
 from mcp_memory.cli.command_tree import COMMANDS, commands
-from mcp_memory.cli.dates import coming_date, past_date
+from mcp_memory.cli.spoken_dates import coming_date, past_date
 from tests.daemon.place import Place, Ran
 
 CONFIG = ["path", "show", "default"]

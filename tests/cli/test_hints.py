@@ -68,9 +68,25 @@ def test_a_tool_is_told_of_tools(served: Place):
 
 @pytest.mark.parametrize(
     ("word", "command"),
-    [("get", "show"), ("find", "search"), ("add", "append"), ("remove", "forget"), ("ls", "tree"), ("serch", "search")],
+    [
+        ("get", "show"),
+        ("find", "search"),
+        ("remember", "append"),
+        ("rm", "forget"),
+        ("delete", "forget"),
+        ("ls", "list"),
+        ("backup", "export"),
+        ("serch", "search"),
+    ],
 )
 def test_another_word_for_a_command_leads_to_it(served: Place, word: str, command: str):
     ran = served.run(word, "x")
     assert ran.code == 2
     assert f"did you mean {command}?" in ran.err
+
+
+def test_who_looks_for_the_logs_is_told_where_they_are(served: Place):
+    ran = served.run("logs")
+    assert ran.code == 2
+    assert f"the daemon's log is in {served.state.log.parent};" in ran.err
+    assert "did you mean forget?" not in served.run("xyzzy").err

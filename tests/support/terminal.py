@@ -23,8 +23,9 @@ def typed(place: Place, command: str, keys: str, **more: str) -> str:
     """What a command shows on a terminal where these keys are pressed, one whenever it asks."""
     master, slave = pty.openpty()
     environ = {**place.environ, "TERM": "dumb", **more}
+    words = place.command(*command.split())
     process = subprocess.Popen(
-        place.command(command), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root, close_fds=True
+        words, stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root, close_fds=True
     )
     os.close(slave)
     shown, asked, deadline = "", 0, time.monotonic() + 60

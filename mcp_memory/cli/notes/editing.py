@@ -1,4 +1,4 @@
-"""Commands that change one note: edit, archive."""
+"""Commands that change one note: edit, open, archive."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shlex
 import sys
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
+from typing import Any
 
 import click
 
@@ -15,6 +16,7 @@ from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
+from mcp_memory.text.escape_invisible import visible
 
 
 @click.command()
@@ -63,6 +65,37 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
     file.unlink()
     file.parent.rmdir()
     cli.show(answer, [fit(answer["outcome"], answer["path"], short_id(answer["id"]))])
+
+
+@click.command("open")
+@click.argument("note", nargs=-1)
+@command_options
+def open_(cli: CommandContext, note: tuple[str, ...]) -> None:
+    """Open a note's file (id, path or words) in your editor ($VISUAL, $EDITOR), or without NOTE the vault's folder.
+
+    What you save is the note. `edit` works on a copy instead, and writes only if nothing else changed the note
+    meanwhile; use it for a note that agents are writing to. A captured session, or a note of a read-only source, is
+    shown in the pager. In a pipe, and with --json, the path is printed and nothing is opened.
+
+    \b
+    mcp-memory open
+    mcp-memory open notes/fact/port.md
+    wc -w "$(mcp-memory open 4C4ABE)"
+    """
+    vault, words = cli.settings.vault_path.resolve(), " ".join(note)
+    shown: dict[str, Any] = {"path": ""}
+    if words:
+        shown = with_note(cli, words, lambda wanted: cli.ask("show", target=wanted), lambda: notes_found(cli, words))
+    file, is_ours = vault / shown["path"], not shown["path"].startswith("@")
+    if cli.as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        path = str(file) if is_ours else shown["path"]
+        cli.show({"path": path}, [path])
+    elif not is_ours:
+        click.echo_via_pager(visible(shown["text"]))
+    elif note:
+        click.edit(filename=str(file))
+    elif click.launch(str(file)):
+        cli.show({}, [str(file)])  # no desktop
 
 
 @click.command()

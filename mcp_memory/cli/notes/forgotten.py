@@ -1,15 +1,15 @@
-"""Commands that take notes out of answers and bring them back: forget, list, restore, erase."""
+"""Commands that take notes out of answers and bring them back: forget, restore, erase."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import fit, say_all, short_id
+from mcp_memory.cli.console import fit, say_all, short_id, table
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
@@ -42,24 +42,6 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
     again = chain_lines("now holds", answer.get("holds_now"))
     way_back = f"  → mcp-memory restore {shlex.quote(short_id(answer['id']))}"
     cli.show(answer, [fit("forgotten", answer["path"]), way_back, *again])
-
-
-@click.command("list")
-@click.option("--deleted", is_flag=True, required=True, help="What was forgotten (`tree` shows the rest).")
-@_client
-@note_options.session
-@_since
-@command_options
-def list_(cli: CommandContext, deleted: bool, **filters: Any) -> None:
-    """List what was forgotten, the latest first: when, by which client, and why.
-
-    \b
-    mcp-memory list --deleted
-    mcp-memory list --deleted --client claude-code --since 2026-11-21
-    """
-    del deleted  # required: nothing else is listed
-    answer = cli.ask("forgotten", **filters)
-    cli.show(answer, _lines(answer["forgotten"], "forgotten"))
 
 
 @click.command()
@@ -95,7 +77,8 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
         if not dry_run:
             cli.refuse_questions("pass --yes if you are sure, or --dry-run")
         planned = cli.ask("forgotten", **filters)["forgotten"]
-        cli.show({"dry_run": True, "restored": planned, "refused": []}, _lines(planned, "would come back"))
+        lines = [*forgotten_lines(planned), f"{counted(len(planned), 'note')} would come back"]
+        cli.show({"dry_run": True, "restored": planned, "refused": []}, lines)
         if dry_run or not planned:
             return
         click.confirm("restore them?", abort=True)
@@ -126,10 +109,11 @@ def erase(cli: CommandContext, note: str, yes: bool) -> None:
     cli.show(answer, [*erased, "not erased:", *(f"  {line}" for line in answer["beyond"])])
 
 
-def _lines(notes: list[dict[str, Any]], outcome: str) -> Iterator[str]:
+def forgotten_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows: list[tuple[str, ...]] = []
     for note in notes:
-        client = note["client"] or "unknown client"
-        session = f" in {note['session']}" if note["session"] else ""
-        reason = f": {note['reason']}" if note["reason"] else ""
-        yield f"{note['at'] or 'unknown time'}  {client}{session}  {note['id']}  {note['title']}{reason}"
-    yield f"{counted(len(notes), 'note')} {outcome}"
+        client, at = note["client"] or "unknown client", (note["at"] or "unknown time")[:16].replace("T", " ")
+        session, reason = note["session"], note["reason"]
+        by = f"{client} in {session}" if session else client
+        rows.append((at, f"{note['title']}: {reason}" if reason else note["title"], by, short_id(note["id"])))
+    return table(rows, 1)

@@ -18,11 +18,12 @@ from mcp_memory.cli.console import (
     say,
     say_all,
     short_id,
+    table,
     tools_to_commands,
     wrap,
 )
-from mcp_memory.cli.dates import coming_date
 from mcp_memory.cli.options import CommandContext, TextCommand, command_options
+from mcp_memory.cli.spoken_dates import coming_date
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import QUOTED, visible
@@ -205,9 +206,7 @@ def _print_hit(hit: dict[str, Any]) -> None:
 def _explain(hits: Sequence[dict[str, Any]]) -> Iterator[str]:
     """A table with one line for each hit, in their order."""
     rows = [_COLUMNS, *(_explain_hit(number, hit) for number, hit in enumerate(hits, 1))]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield from table(rows, len(_COLUMNS) - 1)
     yield _LEGEND
 
 

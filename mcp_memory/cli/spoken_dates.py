@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from functools import partial
 
 import click
 
@@ -16,29 +17,27 @@ _AMBIGUOUS = re.compile(r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)
 _COUNTED = re.compile(r"[0-9]\s*[a-zäöü]|\b(?:an?|one|ein\w*)\b", re.IGNORECASE)
 """`2 weeks ago` is counted from today; `last week` begins on its Monday."""
 _PREPOSITION = re.compile(r"(?:since|from|until|by|on|seit|ab|bis|am|zum|dem)\s+", re.IGNORECASE)
+_EXAMPLES = {"past": "yesterday, last week, 2 days ago, Friday", "future": "tomorrow, Friday, in 2 weeks, next month"}
 
 
-def past_date(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001 -- click's signature
-    """The callback of an option: of several days with a name, the latest that is over. Raises InvalidInput."""
-    return value and _read(param, value, "past", "yesterday, last week, 2 days ago, Friday")
-
-
-def coming_date(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001 -- likewise
-    """The same for the next such day."""
-    return value and _read(param, value, "future", "tomorrow, Friday, in 2 weeks, next month")
-
-
-def _read(param: click.Parameter, value: str, leans: str, examples: str) -> str:
+def _callback(leans: str, _: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    """Raises InvalidInput."""
+    if not value:
+        return value
     text = value.strip()
     try:
         datetime.fromisoformat(text)
     except ValueError:
         found = _in_words(text, leans) or _in_words(_PREPOSITION.sub("", text), leans)
         if found is None:
-            hint = f"pass for example {examples}, 14:30 or 2026-11-21"
+            hint = f"pass for example {_EXAMPLES[leans]}, 14:30 or 2026-11-21"
             raise InvalidInput(f"{param.opts[-1]}: not a date or time that can be read", hint=hint) from None
         return found
     return text
+
+
+past_date, coming_date = partial(_callback, "past"), partial(_callback, "future")
+"""Callbacks of options: of several days with a name, the latest that is over, or the next."""
 
 
 def _in_words(text: str, leans: str) -> str | None:
@@ -53,20 +52,12 @@ def _in_words(text: str, leans: str) -> str | None:
         found = DateDataParser(languages=LANGUAGES, settings=settings).get_date_data(text)
     except (OverflowError, ValueError):
         return None
-    moment = found.date_obj
-    if moment is None:
-        return None
-    if found.period == "time":
-        return moment.astimezone().isoformat(timespec="seconds")
+    moment, period = found.date_obj, found.period
+    if moment is None or period == "time":
+        return moment and moment.astimezone().isoformat(timespec="seconds")
     day = moment.date()
-    if not _COUNTED.search(text):
-        match found.period:
-            case "week":
-                day -= timedelta(days=day.weekday())
-            case "month":
-                day = day.replace(day=1)
-            case "year":
-                day = day.replace(month=1, day=1)
-            case _:
-                pass
+    if period == "week" and not _COUNTED.search(text):
+        day -= timedelta(days=day.weekday())
+    elif period in {"month", "year"} and not _COUNTED.search(text):
+        day = day.replace(day=1, month=1 if period == "year" else day.month)
     return day.isoformat()

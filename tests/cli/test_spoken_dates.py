@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 import click
 import pytest
 
-from mcp_memory.cli.dates import coming_date, past_date
+from mcp_memory.cli.spoken_dates import coming_date, past_date
 from mcp_memory.errors import InvalidInput
 
 pytestmark = pytest.mark.fast

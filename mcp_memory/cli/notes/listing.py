@@ -1,0 +1,142 @@
+"""Commands that show what is stored without a question: list, recent, today, stats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time
+from typing import Any
+
+import click
+
+from mcp_memory.cli import note_options
+from mcp_memory.cli.console import Heading, Remark, columns, short_id, table
+from mcp_memory.cli.notes.changes import changes
+from mcp_memory.cli.notes.forgotten import forgotten_lines
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.dates import format_when
+from mcp_memory.text.pluralize import counted
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
+
+_project = note_options.project("This project's notes and those without one")
+_MOST, _MOST_LINES = 20, 3
+_BESIDES = {
+    "archived": "archived or superseded", "inbox": "to review", "summary": "pages of topics",
+    "transcript": "pages of sessions", "deleted": "forgotten",
+}  # fmt: skip
+
+
+@click.command("list")
+@note_options.kinds
+@note_options.tags
+@_project
+@click.option("--client", help="Only what this client stored, e.g. claude-code; you; or disk, which is by hand.")
+@note_options.session
+@note_options.since("Only what is dated from then on")
+@note_options.until("Only what is dated before")
+@click.option("--path", help="Only this folder or file.")
+@click.option("--archived", is_flag=True, help="Instead: what was archived or superseded, or has expired.")
+@click.option("--deleted", is_flag=True, help="Instead: what was forgotten; the other options say by whom and when.")
+@note_options.limit(None, 1000, f"The latest so many; default: {_MOST}, of what was forgotten all.")
+@command_options
+def list_(
+    cli: CommandContext, deleted: bool, archived: bool, limit: int | None, path: str | None, **filters: Any
+) -> None:
+    """List notes and log entries, the newest first, or with --deleted what was forgotten.
+
+    Each line ends with the end of the note's id, which show, edit, forget and other commands take.
+
+    \b
+    mcp-memory list -k decision --since "last month"
+    mcp-memory list --deleted --client claude-code --since yesterday
+    """
+    if deleted:
+        if archived or path:
+            raise InvalidInput("--deleted with --archived or --path", hint="pass one of them")
+        found = cli.ask("forgotten", **filters)["forgotten"][:limit]
+        cli.show({"forgotten": found}, [*forgotten_lines(found), f"{counted(len(found), 'note')} forgotten"])
+        return
+    answer = cli.ask("list", path=path, archived=archived, limit=limit or _MOST, **filters)
+    cli.show(answer, _lines(answer))
+
+
+@click.command()
+@note_options.kinds
+@_project
+@note_options.limit(5, 1000, "How many.")
+@command_options
+def recent(cli: CommandContext, **wanted: Any) -> None:
+    """Show the notes and log entries that were stored or changed last, each with its first lines.
+
+    \b
+    mcp-memory recent
+    mcp-memory recent -k decision -n 10
+    """
+    answer = cli.ask("list", text=True, **wanted)
+    cli.show(answer, [line for note in answer["notes"] for line in _beginning(note)] or ["no note is stored"])
+
+
+@click.command()
+@_project
+@command_options
+@click.pass_context
+def today(ctx: click.Context, _: CommandContext, project: str | None) -> None:
+    """Show what was stored, edited, forgotten or filed today: what `changes` lists since midnight.
+
+    \b
+    mcp-memory today
+    """
+    midnight = datetime.combine(date.today(), time()).astimezone()
+    ctx.invoke(changes, since=format_when(midnight), project=project, limit=20_000)
+
+
+@click.command()
+@command_options
+def stats(cli: CommandContext) -> None:
+    """Count what is stored: by kind, project and client, its size, and how fresh the index is.
+
+    \b
+    mcp-memory stats
+    mcp-memory stats --json
+    """
+    answer = cli.ask("stats")
+    index = cli.settings.state.index
+    cli.show(answer, _stats_lines(answer, sum(file.stat().st_size for file in index.rglob("*") if file.is_file())))
+
+
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    chars = 10 if (columns() or 80) < 80 else 16
+    rows: list[tuple[str, ...]] = []
+    for note in answer["notes"]:
+        at, status = (note["date"] or "no date")[:chars].replace("T", " "), note["status"].replace("active", "")
+        rows.append((at, note["kind"], note["title"], note["project"] or "", status, short_id(note["id"])))
+    yield from table(rows, 2) or ["no such note"]
+    if answer["further"]:
+        yield Remark(f"there are more: -n {min(1000, 5 * len(rows))}")
+
+
+def _beginning(note: Mapping[str, Any]) -> Iterator[str]:
+    yield Heading(note["title"])
+    lines = [line for line in note["text"].splitlines() if line.strip() and not line.startswith("#")]
+    yield from (f"  {line}" for line in lines[:_MOST_LINES] if line.strip() != note["title"])
+    facts = (note["kind"], note["project"], note["source"], (note["date"] or "")[:16].replace("T", " "))
+    yield f"  — {' · '.join(fact for fact in facts if fact)} · {short_id(note['id'])}"
+
+
+def _stats_lines(answer: Mapping[str, Any], index_bytes: int) -> Iterator[str]:
+    from rich.filesize import decimal
+
+    yield counted(answer["notes"], "note")
+    for name in ("kind", "project", "client"):
+        counts = sorted(answer[f"by_{name}"].items(), key=lambda one: -one[1])
+        yield Heading(f"by {name}")
+        yield from table([(f"  {value or '(none)'}", f"{number:,}") for value, number in counts[:_MOST]], 0)
+        yield from [f"  and {len(counts) - _MOST} more"] if len(counts) > _MOST else []
+    besides = [f"{number:,} {_BESIDES[state]}" for state, number in answer["besides"].items() if number]
+    yield f"besides: {', '.join(besides) or 'none'}"
+    tokens, index = answer["bytes"] // CHARS_PER_TOKEN, answer["index"]
+    yield f"on disk: {decimal(answer['bytes'])}, about {counted(tokens, 'token')}; the index {decimal(index_bytes)}"
+    swept = "not yet" if index["last_sweep_s"] is None else f"{index['last_sweep_s']:.0f} s ago"
+    model = (index["model"] or f"no model ({index['model_state']})").partition("@")[0]
+    without = f"{index['pending']:,} without vectors"
+    yield f"index: {counted(index['chunks'], 'passage')}, {without}; compared with the files {swept}; {model}"

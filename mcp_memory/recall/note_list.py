@@ -1,0 +1,82 @@
+"""Lists notes and log entries, the newest first, and counts them. Reads the index: call it in a thread."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NoteRecord, NoteState
+from mcp_memory.search.filters import EARLIEST
+from mcp_memory.text.markdown import logs
+from mcp_memory.vault.note_file import derive_title
+from mcp_memory.vault.succession.entry_marks import admits, note_of
+
+MOST_NOTES = 1_000_000
+RETIRED = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})
+"""The states to look at for notes that no longer count: expired ones are active."""
+_LONGEST_DAY = timedelta(hours=25)
+
+
+def newest_notes(
+    index: Index, filters: Filters, limit: int, now: datetime, **labels: str | None
+) -> tuple[list[NoteRecord], bool]:
+    """Up to `limit`, entries with the facts of their own, and whether there are more. `labels`: the `source` (None: by
+    hand) or `session` that stored them. With the states `RETIRED`, only what no longer counts."""
+    since, until = filters.since, filters.until
+    if since:  # a log is dated midnight
+        filters = replace(filters, since=max(since, EARLIEST) - _LONGEST_DAY)
+
+    def is_wanted(note: NoteRecord) -> bool:
+        return (
+            all(getattr(note, name) == value for name, value in labels.items())
+            and (filters.states != RETIRED or note.status(now) != "active")
+            and (since is None or date_of(note) >= since)
+            and (until is None or date_of(note) < until)
+        )
+
+    size = limit + 1
+    while True:
+        notes = index.notes(filters, size)
+        found = [one for note in notes for one in _entries(index, note, filters) if is_wanted(one)]
+        found.sort(key=date_of, reverse=True)
+        # Entries of the last note's day may be missing: their log, dated midnight, comes after the notes of that day.
+        if len(notes) < size or sum(date_of(one) > date_of(notes[-1]) + _LONGEST_DAY for one in found) > limit:
+            return found[:limit], len(found) > limit
+        size *= 4
+
+
+def date_of(note: NoteRecord) -> datetime:
+    """Before all others for a note without a date."""
+    return note.updated or note.created or datetime.min.replace(tzinfo=UTC)
+
+
+def count_notes(index: Index, filters: Filters) -> dict[str, Any]:
+    """What counts, log entries one by one, by kind, project and client; and how many files are in each other state."""
+    found = [one for note in index.notes(filters, MOST_NOTES) for one in _entries(index, note, filters)]
+    fields = {"kind": "kind", "project": "project", "client": "source"}
+    others = {state: Filters(states=frozenset({state})) for state in NoteState if state is not NoteState.ACTIVE}
+    return {
+        "notes": len(found),
+        **{f"by_{name}": Counter(getattr(one, field) or "" for one in found) for name, field in fields.items()},
+        "besides": {state.value: len(index.notes(alone, MOST_NOTES)) for state, alone in others.items()},
+    }
+
+
+def _entries(index: Index, note: NoteRecord, filters: Filters) -> Iterator[NoteRecord]:
+    """The note itself, or each entry of a log that passes."""
+    passages = index.passages(note.path) if note.is_log else []
+    entries = {passage.chunk.entry: passage for passage in reversed(passages) if passage.chunk.entry}
+    for passage in entries.values():
+        if admits(filters, passage):
+            own, chunk, day = note_of(passage), passage.chunk, note.created
+            at = day and chunk.time and datetime.combine(day, time.fromisoformat(chunk.time), day.tzinfo)
+            title = logs.title_and_labels(chunk.headings)[0] or derive_title(chunk.text)
+            source = own.source or PERSON  # agents put their name into the heading
+            yield replace(own, id=passage.shown_id, title=title, source=source, created=at or day, updated=None)
+    if not entries:
+        yield note

@@ -1,0 +1,74 @@
+"""What is stored, without a question: list, recent, today, stats; and a note's file in an editor."""
+
+from __future__ import annotations
+
+import stat
+
+import pytest
+
+from mcp_memory.client.connection import Address, DaemonConnection
+from mcp_memory.errors import Refused
+from tests.daemon.place import Place
+from tests.support.terminal import typed
+
+DECISION = "We use SQLite for the orders of the shop in the old harbor, because it is one file and needs no server."
+
+
+def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(served: Place):
+    note = served.run("append", "--json", "-k", "decision", "-p", "harbor", DECISION).ok().json
+    served.run("append", "-k", "log", "-p", "harbor", "Moved the shop\nIt took an hour.").ok()
+    listed = served.run("list", "-n", "2").ok().out.splitlines()
+    (first,), (entry,) = ([line for line in listed if kind in line.split()[2]] for kind in ("decision", "log"))
+    assert first.split()[2:5] == ["decision", "We", "use"]
+    assert first.split()[-2:] == ["harbor", note["id"][-6:]]
+    assert "Moved the shop" in entry
+    assert DECISION in served.run("show", first.split()[-1]).ok().out
+    assert "It took an hour." in served.run("show", entry.split()[-1]).ok().out
+    for width in (60, 100):
+        lines = served.run("list", COLUMNS=str(width)).ok().out.splitlines()
+        assert max(map(len, lines)) <= width
+        assert any(line.endswith(note["id"][-6:]) for line in lines)
+    assert served.run("list", "-n", "1").ok().err.startswith("there are more: -n ")
+    recent = served.run("recent", "-n", "1", "-k", "log").ok().out.splitlines()
+    assert recent[:2] == ["Moved the shop", "  It took an hour."]
+    assert recent[2].endswith(f" · {entry.split()[-1]}")
+
+    served.run("edit", note["id"], stdin=b"We use Postgres.").ok()
+    gone = served.run("append", "--json", "-k", "decision", "Not for long").ok().json["id"]
+    served.run("forget", gone[-6:], "--reason", "a test").ok()
+    happened = served.run("today").ok().out
+    assert " edited      We use Postgres." in happened
+    assert " forgotten   Not for long" in happened
+    assert gone[-6:] not in served.run("list").ok().out
+    assert "Not for long: a test" in served.run("list", "--deleted", "-k", "decision").ok().out
+    assert served.run("list", "--deleted", "-k", "fix", "--json").ok().json["forgotten"] == []
+    assert served.run("list", "--deleted", "--until", "yesterday", "--json").ok().json["forgotten"] == []
+
+    assert served.run("stats", "--json").ok().json["by_project"]["harbor"] == 2
+    shown = served.run("stats").ok().out
+    assert "by kind\n" in shown and "besides: " in shown and "\nindex: " in shown
+    assert served.run("list", "--deleted", "--archived").code == 2
+
+
+def test_lists_are_for_the_person_alone(served: Place):
+    codex = DaemonConnection(Address.read(served.state.daemon), served.credentials, client="codex")
+    for operation in ("list", "stats"):
+        with pytest.raises(Refused):
+            codex.call(operation, {})
+
+
+def test_open_takes_the_file_itself(served: Place):
+    note = served.run("append", "--json", "-k", "fact", "The gate is green.").ok().json
+    file = served.vault / note["path"]
+    assert served.run("open", note["id"]).ok().out == f"{file}\n", "in a pipe, the path"
+    assert served.run("open", "--json").ok().json == {"path": str(served.vault.resolve())}
+    editor = served.root / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/green/blue/ "$1"\n')
+    editor.chmod(editor.stat().st_mode | stat.S_IXUSR)
+    typed(served, f"open {note['id'][-6:]}", "", VISUAL=str(editor))
+    assert "The gate is blue." in file.read_text()
+
+
+def test_add_is_append(served: Place):
+    assert served.run("add", "--json", "The quay is long.").ok().json["outcome"] == "created"
+    assert "Usage: mcp-memory add " in served.run("add", "--help").ok().out
