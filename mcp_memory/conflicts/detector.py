@@ -158,7 +158,7 @@ class _Pair:
         """Whether they are about two places, months, numbers (`Sprint 14`, `Sprint 15`) or other subjects."""
         if old.environments != new.environments or (old.months and new.months and not old.months & new.months):
             return True
-        if self._two_subjects(old, new):
+        if self._two_subjects(old, new) or (old.labels and new.labels and not old.labels & new.labels):
             return True
         if any((old.words & group) - new.words and (new.words & group) - old.words for group in OPPOSITES):
             return True
@@ -190,7 +190,8 @@ class _Pair:
             nouns = {token.noun for token in known}
             news = [t for t in new.stated(new.tokens) if t.type == kind and t.key not in old.keys and t.noun in nouns]
             if kind in {"name", "identifier"}:
-                olds = [token for token in olds if token.key not in old.head]
+                olds = [token for token in olds if token.key not in old.head | old.labels]
+                news = [token for token in news if token.key not in new.labels]
                 common = common_keys({token.key for token in old.main}, new.keys)
                 news = news if olds and len(common) > 1 else []
             if news:

@@ -21,19 +21,21 @@ from mcp_memory.conflicts.change_words import (
     when_spans,
     words_of_change,
 )
-from mcp_memory.conflicts.values import MEASURED, Token, tokens
+from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, tokens
 from mcp_memory.text.language.sentences import sentences
 
 MAX_CHARS, MAX_SENTENCES = 1200, 8
 """A longer note is a document, not a statement."""
+_WITH_UNIT = COUNTED - {"number"}
+_APART = re.compile(r"[(),;.]")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
     """`keys` are those of its tokens; `head` of those before the verb or the first preposition; `lead` is the first
     that is no verb of change; `words` are all words as written, in lower case; `main` is what stands before
-    the reasons; `months` are those that it is about. A statement is parsed once and compared often, so that all of
-    this is kept."""
+    the reasons; `months` are those that it is about; `labels` are names of a measure (`p95 was 480 ms`). A statement is
+    parsed once and compared often, so that all of this is kept."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -47,6 +49,7 @@ class ParsedSentence:
     months: frozenset[str]
     signs: frozenset[str]
     rejections: tuple[Rejection, ...]
+    labels: frozenset[str]
     is_title: bool = False
 
     @property
@@ -119,4 +122,10 @@ def _sentence(text: str) -> ParsedSentence:
         frozenset(token.key for token in (_stated(text, found) if months else ()) if token.type == "month"),
         frozenset(words_of_change(text)),
         tuple(rejections(text)),
+        frozenset(
+            token.key
+            for token, *following in zip(found, found[1:], [*found[2:], *found[-1:]], strict=False)
+            if token.type == "identifier"
+            and any(one.type in _WITH_UNIT and not _APART.search(text, token.end, one.start) for one in following)
+        ),
     )

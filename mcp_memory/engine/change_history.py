@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.note_changes import forget_note
-from mcp_memory.engine.note_titles import find_titled
+from mcp_memory.engine.note_titles import EntryTitles, find_titled
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.git.history import find_version
@@ -64,6 +64,7 @@ class ChangeHistory:
         self._parts = parts
         self.changes = parts.vault.changes.changes()
         self._undone: set[str] = set()
+        self._titles: EntryTitles = {}
         for change in self.changes:
             if change.undoes and not self.is_undone(change):
                 self._undone.add(change.undoes)
@@ -121,7 +122,7 @@ class ChangeHistory:
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
         """With the path and title that the note has now."""
-        note, title = find_titled(self._parts, change.target)
+        note, title = find_titled(self._parts, change.target, self._titles)
         path = note.path if note and not change.entry else change.path
         at = format_when(datetime.fromtimestamp(change.at, self._parts.vault.layout.tz))
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
@@ -152,7 +153,7 @@ class ChangeHistory:
             elif change.kind is ChangeKind.RESTORED and change.other in _AGAIN:
                 yield change, _AGAIN[change.other], ""
             elif change.kind in _INVERSE:
-                note = find_titled(self._parts, change.target).record
+                note = find_titled(self._parts, change.target, self._titles).record
                 now = before.get(change.note, note and note.etag)
                 before[change.note] = change.before
                 is_gone = _INVERSE[change.kind] == "put back" and now not in {change.after, change.before}

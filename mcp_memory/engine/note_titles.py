@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NoteRecord
+from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.markdown import logs
-from mcp_memory.vault.note_file import derive_title, find_entry
+from mcp_memory.vault.note_file import derive_title, entries_of
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
@@ -22,8 +22,13 @@ class TitledNote(NamedTuple):
     title: str
 
 
-def find_titled(parts: EngineParts, target: str) -> TitledNote:
-    """The note with this id, forgotten or not, or the one that holds this entry. Reads files: call it in a thread."""
+EntryTitles = dict[NotePath, dict[str, str]]
+"""The titles of a file's entries by their hashes, of the files that were read."""
+
+
+def find_titled(parts: EngineParts, target: str, read: EntryTitles) -> TitledNote:
+    """The note with this id, forgotten or not, or the one that holds this entry. Reads each file once, since a long day
+    takes a tenth of a second: call it in a thread."""
     named = named_by(target)
     if not isinstance(named, tuple):
         found = parts.index.note_by_id(named)
@@ -32,10 +37,15 @@ def find_titled(parts: EngineParts, target: str) -> TitledNote:
     note = parts.index.note(path)
     if hash_ is None:
         return TitledNote(note, note.title if note else "")
-    with suppress(McpMemoryError):
-        text = parts.vault.read(path).text
-        if entry := find_entry(path, text, hash_):
-            whole = logs.without_author(text[entry.start : entry.end])
-            heading, _, body = whole.removeprefix("## ").partition("\n")
-            return TitledNote(note, derive_title(logs.title_and_labels([heading])[0] or body or whole))
-    return TitledNote(note, "")
+    if path not in read:
+        read[path] = {}
+        with suppress(McpMemoryError):
+            text = parts.vault.read(path).text
+            read[path] = {entry.hash: _title(text[entry.start : entry.end]) for entry in entries_of(path, text)}
+    return TitledNote(note, read[path].get(hash_, ""))
+
+
+def _title(entry: str) -> str:
+    whole = logs.without_author(entry)
+    heading, _, body = whole.removeprefix("## ").partition("\n")
+    return derive_title(logs.title_and_labels([heading])[0] or body or whole)

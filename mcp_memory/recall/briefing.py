@@ -38,6 +38,8 @@ ANSWER_S = 0.15
 
 LOOK_S = 5.0
 
+NEWS_SHARE = 0.5
+"""The most of a session's start that is kept for what was stored without asking you."""
 
 FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
 would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
@@ -97,13 +99,15 @@ class Briefer:
             await self.reset(session)
             self.updates.begin(session)
             wanted = self.filters(project=project)
-            recalled = await self.answerer.start(wanted, self.config.start_budget_tokens)
-            passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             news = await in_thread(
                 lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
             news = [note for note in news if not self.config.private_marks.cover(note)]
-            room = recalled.frame.room(self.config.start_budget_tokens)
+            budget = self.config.start_budget_tokens
+            told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
+            recalled = await self.answerer.start(wanted, budget - min(told, int(NEWS_SHARE * budget)))
+            passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
+            room = recalled.frame.room(budget)
             named: list[NoteId] = []
             for note in news:
                 line = _announcement(note, is_quoted=note.id in notes)

@@ -49,10 +49,17 @@ def test_the_opposite_is_no_outright_change() -> None:
         ("The service listens on port 8080.", "Der Dienst lauscht auf Port 8080."),
         ("Flash the bootloader first.", "Never flash the bootloader over the air."),
         ("We use Redis for sessions.", "We also use Redis for rate limits."),
+        ("Checkout load test: p95 480 ms, 200 rps.", "The load test of checkout with k6 now gives p99 620 ms."),
+        ("Load test of checkout: p95 below 300 ms, with 20 users.", "The load test of checkout now runs with k6."),
     ],
 )
 def test_look_alikes_are_left_alone(older: str, newer: str) -> None:
     assert contradiction(older, newer) is None
+
+
+def test_the_same_measure_is_compared() -> None:
+    found = contradiction("Checkout load test: p95 480 ms.", "The load test of checkout now gives p95 310 ms.")
+    assert found and (found.before, found.after) == ("480 ms", "310 ms")
 
 
 def test_projects_are_kept_apart_and_notes_without_one_belong_to_all() -> None:

@@ -16,7 +16,9 @@ from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.models import NoteState
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
+from mcp_memory.text.tokens import count_tokens
 from tests.extraction.talks import assistant, person, tool
 from tests.support.world import World, found, paths, records
 
@@ -91,6 +93,22 @@ async def test_a_session_that_is_shown_the_note_is_told_its_words_once(world: Wo
         await take(engine, [person(other, 10)], session="another")
         text = await begun(engine, "third")
         assert text.count("drop Redis") == 1 and "we-decided-to-drop-redis.md" in text
+
+
+@pytest.mark.parametrize("budget", [150, 2000])
+async def test_what_a_full_session_start_leaves_out_is_told_in_one_line(world: World, budget: int):
+    async with world.engine(recall=RecallConfig(start_budget_tokens=budget)) as engine:
+        (note,) = (await take(engine, TALK[:1])).active
+        for number in range(9):
+            world.later(minutes=1)
+            await engine.append(
+                f"Preference number {number} of the person is to have {number} of it.", kind="preference"
+            )
+        text = await begun(engine, "next")
+        (told,) = [line for line in text.splitlines() if line.startswith("Stored because")]
+        assert text.count(WISH.rstrip(".")) == 1 and f"mcp-memory review --undo {note}" in told
+        assert (WISH.rstrip(".") in told) is (budget == 150), "what is shown above isn't repeated"
+        assert "Preference number 8" in text and count_tokens(text) <= budget
 
 
 async def test_what_was_erased_does_not_come_back_with_a_fork(world: World):

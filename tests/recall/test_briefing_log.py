@@ -9,6 +9,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.recall.briefing_log import matched_words
 from mcp_memory.recall.config import RecallConfig
+from mcp_memory.text.markdown import logs
 from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.world import World, found
 
@@ -54,6 +55,18 @@ async def test_the_file_is_private_has_no_text_and_no_words_if_switched_off(worl
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
         assert b"staging" not in file.read_bytes().replace(b"staging-database", b"")  # in the path alone
         assert "words" not in (await why(engine))[0]["passages"][0]
+
+
+async def test_a_long_day_is_read_once_for_all_that_was_given_of_it(world: World) -> None:
+    day = "".join(f"## {n // 60:02}:{n % 60:02} Step {n}\n\nHost alpha{n} was done in {n} s.\n\n" for n in range(1400))
+    world.write("memory/2026-11-20.md", f"# 2026-11-20\n\n{day}")
+    async with world.engine() as engine:
+        ids = [f"memory/2026-11-20.md#{entry.hash}" for entry in logs.entries(day)]
+        for n in range(400):
+            passages = [{"id": ids[n + k], "path": "memory/2026-11-20.md"} for k in range(3)]
+            engine.parts.briefing_log.lines.append({"session": "codex/one", "passages": passages})
+        given = (await engine.perform("why", {"session": "all", "limit": 400}))["given"]  # in time
+        assert [passage["title"] for passage in given[0]["passages"]] == ["Step 399", "Step 400", "Step 401"]
 
 
 async def test_an_erased_note_leaves_no_words_there(world: World) -> None:
