@@ -90,7 +90,11 @@ class ConflictScan:
     ) -> list[tuple[StatedClaim, Contradiction]]:
         """What a new statement contradicts, the latest first; none that these marks cover. Raises IndexUnavailable."""
         new = StatedClaim(NoteId(""), NotePath(""), claim, when or self._clock())
-        found = self._contradicted(new, list(self._nearest(claim, private, NEAREST_OF_NEW)))
+        near = list(self._nearest(claim, private, NEAREST_OF_NEW))
+        wanted = Filters(private=private)
+        ends = (one for one in self._newest(near) if "#" not in one.id)  # a long log isn't read while a caller waits
+        near += [one for one in ends if (note := self._index.note(one.path)) and wanted.admits(note)]
+        found = self._contradicted(new, near)
         ordered = sorted(found, key=lambda pair: self._date(pair[0]), reverse=True)
         return list({older.id: (older, why) for older, why in ordered}.values())
 
@@ -139,12 +143,17 @@ class ConflictScan:
         etags = {path: Etag(f"{etag} {DETECTOR}") for path, etag in self._writer.indexed_etags.items()}
         todo = [path for path, etag in etags.items() if compared.get(path) != etag]
         done = dict[NotePath, Etag | None].fromkeys(path for path in compared if path not in etags)
-        found: list[Conflict] = []
+        found, again = list[Conflict](), set[NotePath]()
         until = monotonic() + BATCH_S
         while todo and monotonic() < until:
             path = todo.pop()
             found += self._conflicts_of(path)
             done[path] = etags[path]
+            if path in compared and compared[path].split()[0] != etags[path].split()[0]:
+                again.update(self._depending(path))
+        for path in done:
+            again.update(self._depending(path) if path not in etags else ())
+        done = dict[NotePath, Etag | None].fromkeys(again & compared.keys() - done.keys()) | done
         if done:
             self._index.put_conflicts(done, found)
         known = self._index.conflicts()
@@ -155,15 +164,21 @@ class ConflictScan:
         self._by_newer = {conflict.newer: conflict for conflict in by_date_of_older}
         if not todo:
             self._known_claims, self._known_likely = {}, {}
-        return bool(todo)
+        return bool(todo or again)
+
+    def _depending(self, path: NotePath) -> Iterator[NotePath]:
+        """What has to be compared again with others if this note changes: those that it contradicted, which may have
+        had no room for others, and those that it replaced, which may count again."""
+        yield from filter(None, (conflict.partner_of(path) for conflict in self.open_conflicts))
+        note = self._index.note(path)
+        yield from (old.path for name in (note.supersedes if note else ()) for old in self._index.note_by_id(name))
 
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
         partners = [path_of for one in self.open_conflicts if (path_of := one.partner_of(path))][-MAX_PARTNERS:]
         known = [stated for partner in dict.fromkeys(partners) for stated in self.claims_of(partner)]
         for stated in self.claims_of(path)[-MOST_ENTRIES:]:
             others = [*self._nearest(stated.claim), *known]
-            ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
-            others += [other for end, at in ends.items() for other in self.claims_of(at) if other.id == end]
+            others += self._newest(others)
             near = list({other.id: other for other in others if other.id != stated.id}.values())
             yield from self._forks(stated)
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
@@ -202,6 +217,11 @@ class ConflictScan:
         # A day may have thousands of entries, so that a log isn't read for each that is found in it.
         entries = {passage.shown_id: passage for passage in near if passage.note.is_log and passage.chunk.entry}
         yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
+
+    def _newest(self, others: Sequence[StatedClaim]) -> list[StatedClaim]:
+        """The latest statements that contradict these."""
+        ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
+        return [other for end, path in ends.items() for other in self.claims_of(path) if other.id == end]
 
     def _contradicted(self, newer: StatedClaim, near: Sequence[StatedClaim]) -> list[tuple[StatedClaim, Contradiction]]:
         olders = [older for older in near if self._is_older(older, newer)]

@@ -89,6 +89,36 @@ async def test_a_circle_of_contradictions_has_a_newest(world: World) -> None:
         assert engine.parts.conflicts.newer_of(ids[3]) is None
 
 
+async def test_of_very_many_values_the_newest_is_named_and_none_counts_unmarked_when_some_are_settled(
+    world: World,
+) -> None:
+    world.with_home("")
+    for n in range(40):
+        head = f"---\nid: N{n:02}\nkind: fact\ncreated: 2026-11-01T10:{n:02}:00+00:00\n---\n"
+        world.write(f"notes/fact/{n}.md", f"{head}The billing gateway listens on port {8000 + n} now.\n")
+    async with world.engine() as engine:
+        await engine.parts.admin.adopt()
+        new = await engine.append("The billing gateway listens on port 9999 now.", kind="fact")
+        assert new.contradicts[0].id == "N39"
+        await engine.perform("reconcile", {})
+        await engine.perform("decide", {"verb": "keep", "target": new.id})
+        left = [note for note in await engine.notes() if note.id not in {new.id, "path:README.md"}]
+        assert len(left) > 20 and all(engine.parts.conflicts.concerns(note.id) for note in left)
+
+
+async def test_what_counts_again_contradicts_again(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append(PORT, kind="fact")
+        world.later(hours=1)
+        third = await engine.append("The billing gateway is gone for good.", kind="fact", supersedes=old.id)
+        world.later(hours=1)
+        new = await engine.append(OTHER_PORT, kind="fact")
+        assert (await engine.perform("conflicts", {}))["conflicts"] == [] == list(new.contradicts)
+        await engine.forget(third.id)
+        (item,) = (await engine.perform("conflicts", {}))["conflicts"]
+        assert (item["older"]["id"], item["newer"]["id"]) == (old.id, new.id)
+
+
 async def test_what_both_hold_says_so_in_the_file(world: World) -> None:
     world.with_home("").write("notes/one.md", f"---\nid: ONE\ncreated: 2026-11-01\n---\n{PORT}\n".encode())
     two = f"---\ncreated: 2026-11-03\ncompatible_with: [ONE]\n---\n{OTHER_PORT}\n"
