@@ -22,6 +22,12 @@ _NOT_THE_DAEMONS = ("vault.path", "hooks.")
 """The path leads to this state folder, and each hook reads its own section."""
 
 
+_MAY_HOLD_KEYS = (".endpoint", ".command")
+"""Of these settings only the name is told: an address may hold a password, and a command a key."""
+
+_NOT_SHOWN = "(not shown)"
+
+
 class Changed(NamedTuple):
     """`key` is dotted; `in_force` is the daemon's value, `configured` the one after a restart."""
 
@@ -47,7 +53,11 @@ def find_changes(settings: Settings) -> list[Changed]:
         return []
     keys = [key for key in {**before, **now} if not key.startswith(_NOT_THE_DAEMONS)]
     found = [Changed(key, before.get(key), now.get(key)) for key in keys if before.get(key) != now.get(key)]
-    return [change for change in found if change.configured != _OF_ITS_START.get(change.key, ...)]
+    found = [change for change in found if change.configured != _OF_ITS_START.get(change.key, ...)]
+    return [
+        Changed(change.key, _NOT_SHOWN, _NOT_SHOWN) if change.key.endswith(_MAY_HOLD_KEYS) else change
+        for change in found
+    ]
 
 
 def vault_of(state: StateFolder) -> Path | None:
@@ -59,7 +69,12 @@ def vault_of(state: StateFolder) -> Path | None:
 
 
 def describe_changes(changes: list[Changed]) -> str:
-    return ", ".join(f"{change.key} = {change.configured!r} (still {change.in_force!r})" for change in changes)
+    return ", ".join(
+        change.key
+        if change.configured == _NOT_SHOWN
+        else f"{change.key} = {change.configured!r} (still {change.in_force!r})"
+        for change in changes
+    )
 
 
 def _flat(tree: Mapping[str, Any]) -> dict[str, Any]:
