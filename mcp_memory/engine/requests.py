@@ -294,8 +294,9 @@ class HeldRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What to do with a candidate. `verb`: accept (with `content` in place of its text, `supersede` to replace what it
-    contradicts), merge (`into` another note), drop, or undo what was stored at once."""
+    """What to do with a candidate. `verb`: accept (with `content` in place of its text, another `kind`, another
+    `project` or "" for none; `supersede` to replace the note `into`, or else what it contradicts), merge (`into`
+    another note), drop, or undo what was stored at once."""
 
     verb: str
     target: str
@@ -303,6 +304,8 @@ class ReviewRequest:
     content: str | None = None
     into: str | None = None
     supersede: bool = False
+    kind: str | None = None
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,10 @@ async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:
     review, target, etag = engine.parts.review, request.target, request.etag
     match request.verb:
         case "accept":
-            record = await review.accept(target, etag, request.content, supersede=request.supersede)
+            record = await review.accept(
+                target, etag, request.content, supersede=request.supersede, into=request.into, kind=request.kind,
+                project=request.project,
+            )  # fmt: skip
         case "merge":
             if request.into is None:
                 raise InvalidInput("merge needs into", hint="pass the id or path of a note")

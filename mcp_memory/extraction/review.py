@@ -17,6 +17,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.config import LOG
 from mcp_memory.vault.note_file import NoteFile, file_stem
 from mcp_memory.vault.vault import Vault
 
@@ -65,12 +66,28 @@ class Review:
         return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
 
     async def accept(
-        self, target: str, etag: str | None, text: str | None = None, *, supersede: bool = False
+        self,
+        target: str,
+        etag: str | None,
+        text: str | None = None,
+        *,
+        supersede: bool = False,
+        into: str | None = None,
+        kind: str | None = None,
+        project: str | None = None,
     ) -> NoteRecord:
-        """Makes it an active note, with this text if one is passed; `supersede`: in place of what it contradicts."""
+        """Makes it an active note, with this text, kind and project ("" for none) if they are passed; `supersede`: in
+        place of the note `into`, or else of what it contradicts. Raises InvalidInput for an unknown kind or a log."""
         path = (await self._lookup.find(target))[0]
+        if kind is not None and self._vault.kinds.get(kind).name == LOG:
+            raise InvalidInput("a candidate becomes a note, and a log has entries", hint="choose another kind")
+        changes: dict[str, frontmatter.Value | None] = {"kind": kind} if kind else {}
+        changes |= {"project": project.strip() or None} if project is not None else {}
+        old = [(await self._lookup.find(into))[0]] if into and supersede else None
         file, others = await in_thread(
-            lambda: self._accepted(path, etag, text, supersede=supersede), deadline_s=LOOK_S, what="accepting it"
+            lambda: self._accepted(path, etag, text, changes, old if supersede else []),
+            deadline_s=LOOK_S,
+            what="accepting it",
         )
         for changed in (file, *others):
             await self._writer.index_note(changed)
@@ -169,14 +186,23 @@ class Review:
         return file
 
     def _accepted(
-        self, path: NotePath, etag: str | None, text: str | None, *, supersede: bool
+        self,
+        path: NotePath,
+        etag: str | None,
+        text: str | None,
+        changes: dict[str, frontmatter.Value | None],
+        replaced: list[NotePath] | None,
     ) -> tuple[NoteFile, list[NoteFile]]:
+        """`replaced`: None for what it contradicts."""
         file = self._candidate(path, etag)
         record = file.record
-        contrary = record.meta.get("contradicts", ()) if supersede else ()
-        found = (note for note_id in contrary for note in self._index.note_by_id(NoteId(note_id)))
-        old = [note for note in found if note.state is NoteState.ACTIVE]
-        changes: dict[str, frontmatter.Value | None] = {"score": None, "contradicts": None}
+        if replaced is None:
+            contrary = record.meta.get("contradicts", ())
+            found = [note for note_id in contrary for note in self._index.note_by_id(NoteId(note_id))]
+        else:
+            found = [self._vault.read(other).record for other in replaced]
+        old = [note for note in found if note.state is NoteState.ACTIVE and not note.is_log]
+        changes |= {"score": None, "contradicts": None}
         if old:
             changes["supersedes"] = [note.id for note in old]
         file_text = file.text

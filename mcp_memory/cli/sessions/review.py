@@ -9,13 +9,27 @@ from typing import Any
 import click
 
 from mcp_memory.cli.console import Heading, fail, fit, say, say_all, short_id, wrap
+from mcp_memory.cli.notes.note_choice import NEAREST, notes_found, offer
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted
 
-KEYS = "[a]ccept [e]dit [m]erge [d]rop [s]kip [q]uit"
-KEYS_CONTRARY = "[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop [s]kip [q]uit"
-KEYS_ACTIVE = "[a]ccept [e]dit [d] undo [s]kip [q]uit"
+_FURTHER = "[k]ind [p]roject [s]kip [b]ack [?] help [q]uit"
+KEYS = f"[a]ccept [e]dit [m]erge [d]rop {_FURTHER}"
+KEYS_CONTRARY = f"[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop {_FURTHER}"
+KEYS_ACTIVE = f"[a]ccept [e]dit [d] undo {_FURTHER}"
+EXPLAINED = """\
+a  accept: store it as a note; beside what it contradicts, if it does
+r  replace: store it, and mark what it contradicts as superseded
+e  edit: change the text in your editor, and store that; without a change nothing happens
+m  merge: name one of the nearest notes, or another; its text gets this one, or it is replaced by this one
+d  drop: never propose it again; of what is stored already: take it out again
+k  kind: store it as another kind, such as decision; asked before you accept
+p  project: store it for another project, or for none
+s  skip: it waits for the next review
+b  back: to the one before, if you skipped or dropped it
+q  quit: the rest waits"""
 QUIT = frozenset("q\x03\x04\x1b")
 
 _PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "merged"}
@@ -31,7 +45,7 @@ _PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "me
 )  # fmt: skip
 @command_options
 def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[str, ...]) -> None:
-    """Review the candidates in _inbox/ with one key each: accept, edit, merge into another note, drop, skip, quit.
+    """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
     Then come statements that were stored immediately, until you accept them. A dropped candidate is not proposed
     again; `mcp-memory restore ID` brings it back. If another program changes one meanwhile, it is left alone and you
@@ -41,7 +55,7 @@ def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[
     mcp-memory review                          with keys, on a terminal
     mcp-memory review --json                   what waits, for scripts
     mcp-memory review --accept-all-above 0.8
-    mcp-memory review --undo 01M7Z3HPR77M1K414E2NKABTV4
+    mcp-memory review --undo KABTV4
     """
     decisions = [(verb, target) for verb in ("accept", "drop", "undo") for target in chosen[verb]]
     if accept_all_above is not None:
@@ -72,53 +86,108 @@ def _waiting(cli: CommandContext) -> list[dict[str, Any]]:
 
 
 def _review_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
-    for number, item in enumerate(items, 1):
+    done: dict[int, str] = {}
+    number = 0
+    while number < len(items):
+        item = items[number]
         say()
-        say_all(_lines(item, f"{number} of {len(items)}  "))
+        say_all(_lines(item, f"{number + 1} of {len(items)}  "))
         try:
-            if not _decide(cli, item):
+            verb = _decide(cli, item)
+            if verb == "back":
+                number = _previous(cli, items, done, number)
+                continue
+            if verb == "quit":
                 break
+            done |= {number: verb}
         except McpMemoryError as error:  # you can still review the others
             fail(error.message, error.hint)
+        number += 1
     say(f"{counted(len(_waiting(cli)), 'candidate')} left")
 
 
-def _decide(cli: CommandContext, item: Mapping[str, Any]) -> bool:
-    """False if you quit."""
+def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, str], number: int) -> int:
+    """The last one before that can be decided again: it was skipped, or is dropped and comes back."""
+    for before in range(number - 1, -1, -1):
+        verb = done.get(before, "skip")
+        if verb == "drop":
+            cli.ask("restore", target=items[before]["id"], source=PERSON, personal=True)
+            items[before] = next((one for one in _waiting(cli) if one["id"] == items[before]["id"]), items[before])
+        if verb in {"drop", "skip"}:
+            return before
+        ending = short_id(items[before]["id"])
+        say(f"{before + 1} is {_PAST[verb]} already; to take that back: mcp-memory forget {ending}")
+    return number
+
+
+def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
+    """What was done: a verb, `skip`, `back` or `quit`."""
     keys = KEYS_ACTIVE if item["active"] else KEYS_CONTRARY if item["contradicts"] else KEYS
-    request: dict[str, Any] = {"target": item["id"], "etag": item["etag"]}
+    plain: dict[str, dict[str, Any]] = {"a": {"verb": "accept"}, "d": {"verb": "undo" if item["active"] else "drop"}}
+    plain |= {"r": {"verb": "accept", "supersede": True}} if item["contradicts"] else {}
+    changes: dict[str, Any] = {}
     while True:
-        click.echo(f"{keys}  ", nl=False)
-        key = click.getchar().lower()
-        say(key if key.isprintable() else "")
-        if key in QUIT:
-            return False
+        key = _key(keys)
+        if key in QUIT or key in {"s", "b"}:
+            return {"s": "skip", "b": "back"}.get(key, "quit")
+        wanted = plain.get(key, {})
         match key:
-            case "s":
-                return True
-            case "a":
-                request |= {"verb": "accept"}
-            case "r" if item["contradicts"]:
-                request |= {"verb": "accept", "supersede": True}
             case "e":
-                text = click.edit(str(item["text"]), extension=".md")
-                if text is None or not text.strip():
-                    continue
-                request |= {"verb": "accept", "content": text.strip()}
+                wanted = _edited(str(item["text"]))
             case "m" if not item["active"]:
-                into = click.prompt("into which note (id or path; empty: none)", default="", show_default=False)
-                if not into.strip():
-                    continue
-                request |= {"verb": "merge", "into": into.strip()}
-            case "d" if item["active"]:
-                request = {"verb": "undo", "target": item["id"]}
-            case "d":
-                request |= {"verb": "drop"}
+                wanted = _other_note(cli, item)
+            case "k":
+                changes["kind"] = click.prompt(f"kind (now {changes.get('kind', item['kind'])})")
+            case "p":
+                now = changes.get("project", item["project"]) or "none"
+                changes["project"] = click.prompt(f"project (now {now}; empty: none)", default="", show_default=False)
+            case "?":
+                say_all(wrap(EXPLAINED, "  "))
             case _:
-                continue
-        answer = cli.ask("review", **request)
-        say(f"{_PAST[request['verb']]}: {answer['path']}")
-        return True
+                pass
+        try:
+            if wanted:
+                more = changes if wanted["verb"] == "accept" else {}
+                answer = cli.ask("review", target=item["id"], etag=item["etag"], **wanted, **more)
+                say(f"{_PAST[wanted['verb']]}: {answer['path']}")
+                return str(wanted["verb"])
+        except InvalidInput as error:  # such as an unknown kind
+            fail(error.message, error.hint)
+            changes.pop("kind", None)
+
+
+def _key(keys: str) -> str:
+    """The key that was pressed."""
+    *lines, last = wrap(keys)
+    say_all(lines)
+    click.echo(f"{last}  ", nl=False)
+    key = click.getchar().lower()
+    say(key if key.isprintable() else "")
+    return key
+
+
+def _edited(text: str) -> dict[str, Any]:
+    """Nothing, unless you saved another text."""
+    try:
+        edited = (click.edit(text, extension=".md") or "").strip()
+    except click.ClickException as error:
+        fail(error.message, "set VISUAL to your editor")
+        return {}
+    if edited in ("", text.strip()):
+        say("the text is as it was, so nothing is accepted")
+        return {}
+    return {"verb": "accept", "content": edited}
+
+
+def _other_note(cli: CommandContext, item: Mapping[str, Any]) -> dict[str, Any]:
+    """What to do with the note that you name; nothing without one."""
+    near = notes_found(cli, item["text"])[:NEAREST]
+    offer(near)
+    which = f"1 to {len(near)}, " if near else ""
+    into = click.prompt(f"which note ({which}an id or path; empty: none)", default="", show_default=False).strip()
+    into = near[int(into) - 1]["id"] if into.isdecimal() and 0 < int(into) <= len(near) else into
+    key = _key("[m]erge into it, [r]eplace it, or [q]uit") if into else ""
+    return {"m": {"verb": "merge", "into": into}, "r": {"verb": "accept", "supersede": True, "into": into}}.get(key, {})
 
 
 def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
