@@ -117,9 +117,10 @@ def print_status(line: str) -> None:
 
 
 def fail(message: str, hint: str | None) -> None:
-    print_status(f"mcp-memory: {message}")
-    if hint:
-        print_status(f"  → {hint}")
+    for line in wrap(f"mcp-memory: {message}"):
+        print_status(line)
+    if hint:  # a command in it stays in one line, to be copied
+        print_status(f"  → {hint}" if "mcp-memory " in hint else "\n".join(wrap(f"→ {hint}", "  ")))
 
 
 @contextmanager

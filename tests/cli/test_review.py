@@ -94,6 +94,31 @@ def test_keys_on_a_terminal(place: Place):
         assert "43 minutes" in place.run("search", "export").ok().out
 
 
+def test_back_kind_project_and_the_nearest_notes(place: Place):
+    untouched = place.root / "untouched"
+    untouched.write_text('#!/bin/sh\ntouch -d "+1 hour" "$1"\n')
+    untouched.chmod(0o755)
+    with place.started():
+        kept = place.run("append", "--json", "-k", "fact", "The export takes 50 minutes at night.").ok().json
+        place.run("extract", "talk.jsonl").ok()
+        # Help; saved without a change; dropped, and back; a kind that isn't known, then one that is, and a project.
+        keys = ["?", "e", "d", "b", "k", "whim\n", "a", "k", "fact\n", "p", "depot\n", "a", "m", "1\n", "r", "q"]
+        shown = typed(place, "review", keys, EDITOR=str(untouched), COLUMNS="60")
+        assert "m  merge: name one of the nearest notes" in shown
+        assert "nothing is accepted" in shown
+        assert "dropped" in shown
+        assert "unknown kind 'whim'" in shown
+        stored = place.run("search", "DuckDB", "--json", "-p", "*").ok().json["hits"][0]
+        assert stored["kind"] == "fact"
+        assert "project: depot" in (place.vault / stored["path"]).read_text()
+        assert "  1  The export takes 50 minutes" in shown
+        old = place.run("show", kept["id"], "--history", "--json").ok().json["chain"]
+        assert [link["status"] for link in old] == ["active", "superseded"]
+        assert "42 minutes" in old[0]["text"]
+        lines = shown.replace("\r", "").splitlines()
+        assert [line for line in lines if len(line) > 60 and "[q]uit" not in line and "): " not in line] == []
+
+
 @pytest.mark.parametrize("data", [b"\xff{", b"[]"])
 def test_what_is_no_transcript_is_named(tmp_path: Path, data: bytes):
     (tmp_path / "bad.jsonl").write_bytes(data)

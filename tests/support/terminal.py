@@ -13,14 +13,17 @@ from collections.abc import Sequence
 
 from tests.daemon.place import Place, Ran
 
+_KEY = "[q]uit  "
+_KEY_OR_LINE = re.compile(r"\[q\]uit  |\([^()\n]*(?:none|now \w+)\): ")
+
 INTERRUPT = "\x04"
 """Ctrl-D: a worker of these tests ignores Ctrl-C, and so do its children."""
 
 _QUESTION = re.compile(r"(?:\[[yY]/[nN]\]|0: none\)): ")
 
 
-def typed(place: Place, command: str, keys: str, **more: str) -> str:
-    """What a command shows on a terminal where these keys are pressed, one whenever it asks."""
+def typed(place: Place, command: str, keys: Sequence[str], **more: str) -> str:
+    """What a command shows on a terminal where these keys or lines are typed, one whenever it asks."""
     master, slave = pty.openpty()
     environ = {**place.environ, "TERM": "dumb", **more}
     words = place.command(*command.split())
@@ -40,8 +43,13 @@ def typed(place: Place, command: str, keys: str, **more: str) -> str:
             except OSError:
                 break  # Linux says so once the other end is closed
             shown += piece
-            if asked < len(keys) and shown.count("[q]uit  ") > asked:
-                while termios.tcgetattr(master)[3] & termios.ICANON and time.monotonic() < deadline:
+            prompts = _KEY_OR_LINE.findall(shown)
+            if asked < len(keys) and len(prompts) > asked:
+                while (
+                    prompts[asked] == _KEY
+                    and termios.tcgetattr(master)[3] & termios.ICANON
+                    and time.monotonic() < deadline
+                ):
                     time.sleep(0.01)  # what is typed before it listens is thrown away
                 os.write(master, keys[asked].encode())
                 asked += 1
