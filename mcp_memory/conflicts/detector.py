@@ -235,7 +235,7 @@ def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
     if not names or not names <= new.keys:
         return None
     for one, other in SWITCHES:
-        form = r"\b(?:is|are|stays?|turned|switched|ist|sind|bleibt)(?: now| again)? {}\b"
+        form = r"\b(?:is|are|stays?|turned|switched|ist|sind|bleibt)(?: now| again| jetzt| nun| wieder)? {}\b"
         if re.search(form.format(one), old.text) and re.search(form.format(other), new.text):
             return Contradiction(one, other)
     return None

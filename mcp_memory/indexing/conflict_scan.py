@@ -36,7 +36,7 @@ MOST_ENTRIES = 200
 """Of a log, the latest, are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 6
+DETECTOR = 7
 """Increment it when notes have to be compared again, because the detector judges them differently."""
 CLOCKS_DIFFER = timedelta(days=1)
 
