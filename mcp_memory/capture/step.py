@@ -1,7 +1,5 @@
 """Builds a capture step: redacts the next lines of a transcript and splits them into pages. Writes nothing."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy

@@ -1,7 +1,5 @@
 """Reads what is new in a transcript since its checkpoint, also after the file was truncated, replaced or rotated."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Generator

@@ -3,8 +3,6 @@
 The path of a transcript comes from whoever calls a hook's endpoint, so it only selects one of the files in there.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Generator, Iterable, Mapping

@@ -1,7 +1,5 @@
 """Captures in the background the transcripts that hooks report as grown."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@
 prompt for `hook`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -1,7 +1,5 @@
 """Sends questions to the engine: to the daemon if one runs, else to an engine in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial

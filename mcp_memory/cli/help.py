@@ -1,7 +1,5 @@
 """Shows the pages of the guide, and the help of commands."""
 
-from __future__ import annotations
-
 import difflib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reads dates as people write them in options, and hands the engine ISO 8601."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime, timedelta
 from functools import partial

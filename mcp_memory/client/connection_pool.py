@@ -1,7 +1,5 @@
 """Keeps connections to the vault's daemon, each verified; idle ones are used again."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reads JSON-RPC messages of a stdio client, as far as forwarding them over HTTP needs. Pure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple, cast

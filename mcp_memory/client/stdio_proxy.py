@@ -5,8 +5,6 @@ restarted daemon continues where the last one ended. Nor does it ask a client an
 a `subscriptions/listen`.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Generator, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Runs compaction in the background, once changes have settled and the engine is idle."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Collection
 from dataclasses import replace

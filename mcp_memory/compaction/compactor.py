@@ -6,8 +6,6 @@ index of topics are updated. Summaries are made outside any lock. A job whose so
 next run plans it again.
 """
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime

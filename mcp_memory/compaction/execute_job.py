@@ -3,8 +3,6 @@
 Each step is one atomic call that can be repeated without harm. A job runs between two lines of the journal.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Builds the other jobs at the end of a run: removals, renames, lists of related topics, the index of topics."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence

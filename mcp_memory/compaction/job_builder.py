@@ -1,7 +1,5 @@
 """Turns planned jobs into steps. Reads notes and asks the summarizer; writes nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Runs jobs and undoes runs in worker threads, and updates the index after each step."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ One file per run, one JSON object per line. Steps contain everything that they w
 interrupted job from its file alone, and a finished run can be undone as long as its file is kept.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Finds links to files that are about to move, and rewrites those in our own files."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections import defaultdict

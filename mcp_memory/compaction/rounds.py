@@ -1,7 +1,5 @@
 """Plans and runs jobs, round after round, until there is nothing left to file."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -1,7 +1,5 @@
 """Reports what a run did, is doing, and left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Serializes the topic tree, previews and runs as plain values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any

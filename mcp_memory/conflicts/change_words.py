@@ -1,7 +1,5 @@
 """Loads the words and patterns by which a change is told, for all languages, from `change_words.toml`."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterator

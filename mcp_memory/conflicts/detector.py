@@ -4,8 +4,6 @@ A wrong contradiction is worse than a missed one: two things told in one form (p
 runs) must not be taken for one. `tests/eval/contradictions` has the figures.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ replaces it. Of a developer's week of 132 notes, by somebody else, 10 of 11 foun
 alone had found 2 of 26; in `tests/eval/contradictions` it adds 3 right pairs and no wrong one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from mcp_memory.conflicts.change_words import REPLACED, WEAK, words_of_change

@@ -1,7 +1,5 @@
 """Reads a statement as sentences, each with its words, its values, and what it is about."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache

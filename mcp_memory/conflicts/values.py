@@ -1,7 +1,5 @@
 """Splits a sentence into words and typed values: numbers with their unit, times, days, versions, identifiers, names."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field

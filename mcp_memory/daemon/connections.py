@@ -3,8 +3,6 @@
 uvicorn alone keeps any number of half-sent requests, slow bodies and unread answers forever.
 """
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import logging

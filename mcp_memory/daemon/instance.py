@@ -1,7 +1,5 @@
 """Locks a vault for one process; the kernel frees the lock when the process dies, however it dies."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """Starts, finds and stops a daemon from outside. Standard library only."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

@@ -1,7 +1,5 @@
 """Binds the socket before anything slow: a port that is chosen once and kept, or a private Unix socket."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

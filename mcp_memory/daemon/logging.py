@@ -1,7 +1,5 @@
 """Writes the daemon's log: ids, counts and times, never the text of a note; private, and rotated by size."""
 
-from __future__ import annotations
-
 import logging
 import os
 import time

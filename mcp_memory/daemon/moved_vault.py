@@ -1,7 +1,5 @@
 """Moves the state of a vault that was moved: address, tokens, index and the rest belong to its id, not its path."""
 
-from __future__ import annotations
-
 import signal
 import time
 import tomllib

@@ -4,8 +4,6 @@ The lock, so that no second daemon starts beside it; the address, by which progr
 configured with; the tokens. All other files there are restored by the code that uses them.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

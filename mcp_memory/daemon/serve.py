@@ -1,7 +1,5 @@
 """Serves a vault in the foreground, from the lock to the last answer."""
 
-from __future__ import annotations
-
 import gc
 import logging
 import os

@@ -1,7 +1,5 @@
 """Compares the settings that a running daemon was started with, which it recorded, with those of now."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Mapping

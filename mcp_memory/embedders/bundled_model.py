@@ -5,8 +5,6 @@ the original (cosine .9995 on a developer's notes), but it takes 2.5 times as lo
 integer arithmetic. So the graph is rewritten: activations are quantized at run time and multiplied as integers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any

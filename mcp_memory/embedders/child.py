@@ -5,8 +5,6 @@ The child writes JSON lines on its standard output: `{"progress": text}` any num
 It ends when its parent does, and inherits no descriptors but the standard three.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

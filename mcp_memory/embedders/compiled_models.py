@@ -6,8 +6,6 @@ A folder gets its final name by one rename, and is valid only while each file ha
 so an interrupted compile or a damaged disk is never mistaken for a model.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

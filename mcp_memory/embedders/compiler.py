@@ -5,8 +5,6 @@ original on sample texts, and publishes the folder by one rename; of the bundled
 the arithmetic changes. Holds a lock meanwhile, so if two processes try, one compiles and the other finds the result.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import fcntl
 import json

@@ -1,8 +1,6 @@
 """Child process that downloads a model from the Hugging Face hub: `python -m mcp_memory.embedders.hub NAME CACHE
 TIMEOUT_S`."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Prepares texts for models: encodable, and no longer than a model reads."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 

@@ -1,7 +1,5 @@
 """Finds a model's files: in the configured folder, the bundled package, a local cache or the hub, in that order."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import re

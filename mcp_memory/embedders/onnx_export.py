@@ -3,8 +3,6 @@
 Only the compiling child and the torch fallback import this; functions import everything heavy when called.
 """
 
-from __future__ import annotations
-
 import importlib
 import warnings
 from pathlib import Path

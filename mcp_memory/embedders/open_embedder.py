@@ -1,7 +1,5 @@
 """Chooses an embedder by the name of its provider."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress

@@ -1,7 +1,5 @@
 """Opens any sentence-transformers model: compiled once in a child process, and run without torch from then on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig, Progress

@@ -1,7 +1,5 @@
 """Holds the configuration of a whole engine: what each part gets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Turns facts about a vault into doctor findings, each with the command that helps. Pure."""
 
-from __future__ import annotations
-
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

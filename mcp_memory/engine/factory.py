@@ -1,7 +1,5 @@
 """Opens a vault: puts marker, index, vault and engine together, and closes them in the right order."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import asynccontextmanager, contextmanager

@@ -1,7 +1,5 @@
 """Puts the parts of an engine together, and starts and closes them."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial

@@ -1,7 +1,5 @@
 """Reads the fields of requests, makes requests from JSON, and checks those for a recall."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache

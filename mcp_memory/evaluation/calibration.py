@@ -1,7 +1,5 @@
 """Fits the weights of `[confidence]` to questions known to be answerable or not. Pure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A told note belongs if the prompt's labels name it, as `gold` or `also`. Of the 
 belong; the frame, headers and everything else only count as told. Each figure is a ratio of two sums over prompts.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

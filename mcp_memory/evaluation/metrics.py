@@ -5,8 +5,6 @@ Evidence within N tokens is the share of gold lines seen if the hits are read in
 don't count.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -6,8 +6,6 @@ chunking or configuration loses them. They don't show whether a question in othe
 best of several answers comes first.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator

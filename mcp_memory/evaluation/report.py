@@ -1,7 +1,5 @@
 """Computes the figures of a run by category, and what each part of the search adds. Pure."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field

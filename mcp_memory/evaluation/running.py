@@ -1,7 +1,5 @@
 """Puts questions to a real engine over a copy of their vault, with its own state folder."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Generator, Sequence

@@ -6,8 +6,6 @@ store nothing: a candidate's id is made of its words and their time, and the log
 stays forgotten when it is read again, and is stored again when you say it again.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress

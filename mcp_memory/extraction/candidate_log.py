@@ -3,8 +3,6 @@
 The log is local and append-only, one JSON object per line; it holds ids and no text of notes.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterable, Sequence

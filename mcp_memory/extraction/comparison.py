@@ -1,7 +1,5 @@
 """Compares statements by words and cosine similarity: which say the same, and which passage holds one already."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

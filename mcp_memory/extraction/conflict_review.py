@@ -1,7 +1,5 @@
 """Lists contradictions that nobody has decided, and writes a decision into the notes' own files."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Extracts candidates from the messages of a session: your statements, and errors with what resolved them."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Loads the phrases that mark statements, one table per language in `languages/`."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,6 @@
 """Extracts candidates with a language model. It sees only your own sentences, and only its verbatim quotes of them are
 used; all of them wait for review."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Finds the passages closest to a statement, by words and, if a model is loaded, by embedding."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reviews candidates, and notes stored without review; each verb takes one note and the etag that you saw."""
 
-from __future__ import annotations
-
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field

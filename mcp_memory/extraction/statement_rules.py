@@ -1,7 +1,5 @@
 """Classifies your sentences as statements by rules. Only plain statements count; when in doubt, none."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ from memory. All of it is left out, and when in doubt more rather than less, sin
 review.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

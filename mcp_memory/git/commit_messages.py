@@ -1,7 +1,5 @@
 """Splits file changes into commits, one per kind of work, and names each of them. Pure."""
 
-from __future__ import annotations
-
 import posixpath
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Commits changed files once the vault has been quiet, and keeps the list of uncommitted files on disk."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

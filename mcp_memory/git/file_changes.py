@@ -1,7 +1,5 @@
 """Finds which of our files differ from the checked-out commit, as blobs of the repository."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Lists the commits that touch a file or folder of the vault, and reads files as they were in them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterator, Sequence

@@ -4,8 +4,6 @@ The tree is built in an index of our own from the checked-out commit, so it cont
 moves by compare-and-swap: a commit of yours in the same instant wins, and ours is made again on top of it.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

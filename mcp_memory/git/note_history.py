@@ -1,7 +1,5 @@
 """Tells the history of a note from its repository, wherever the note has been; its id identifies it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass

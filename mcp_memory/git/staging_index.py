@@ -4,8 +4,6 @@ Follows git's own protocol: whoever creates `index.lock` may change the index, a
 hold it for three short commands, while the branch moves, so nothing can be staged between our check and our write.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Generator, Sequence

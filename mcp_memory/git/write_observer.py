@@ -1,7 +1,5 @@
 """Wraps the vault's storage and reports every file that a write changes."""
 
-from __future__ import annotations
-
 import builtins
 from collections.abc import Callable
 

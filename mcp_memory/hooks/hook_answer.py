@@ -1,7 +1,5 @@
 """Makes the daemon's answer to a hook, in the form that the client takes."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic

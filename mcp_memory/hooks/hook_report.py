@@ -1,7 +1,5 @@
 """Sums up what the hooks put in front of agents, from the lines of their log. Pure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@
 one rebuilt from scratch, deleting it loses nothing, every chunk is an exact slice of its file.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from mcp_memory.runtime.backend_registry import Registry

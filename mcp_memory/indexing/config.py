@@ -1,7 +1,5 @@
 """Section `[watch]`. Standard library only: `settings` imports it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

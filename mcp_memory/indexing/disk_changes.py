@@ -1,7 +1,5 @@
 """Records what someone changed on disk: in an editor, with a sync client or git. A sweep finds it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ No fence, comment or list is open at the heading of an entry, so whatever is add
 same. The last entry is cut again, since its text may continue.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 from mcp_memory.models import Chunk

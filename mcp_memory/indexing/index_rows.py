@@ -1,7 +1,5 @@
 """Reads files and cuts them into index rows before the write, so that the index is locked only while storing."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress

@@ -3,8 +3,6 @@
 A file in the state folder marks such a loss, so that a restart does not forget it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

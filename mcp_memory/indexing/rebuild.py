@@ -1,7 +1,5 @@
 """Builds a generation for another embedder or chunking while the old one keeps answering."""
 
-from __future__ import annotations
-
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import IndexUnavailable
 from mcp_memory.index.base import Generation, Index

@@ -1,7 +1,5 @@
 """Sweeps the vault and makes the index equal to the files, without relying on file-system events."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Each folder is watched by itself, since a recursive watch follows links out of the vault. The sweep finds the folders.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass

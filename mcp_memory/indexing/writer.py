@@ -6,8 +6,6 @@ the lock in turn, so an agent's note waits for at most one batch of a sweep.
 Over 300 lines because notes of ours, sweeps and rebuilds write under this one lock.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice

@@ -4,8 +4,6 @@ All files are edited directly. `claude mcp add-json` and `openclaw mcp add` rewr
 knows no headers helper, and none of the three can show beforehand what it will do.
 """
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence

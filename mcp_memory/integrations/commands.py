@@ -1,7 +1,5 @@
 """Recognizes our own commands in configurations, and which vault they are for."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The entries that `install` puts into a client's configuration file, and `uninstall` takes out."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping, Sequence

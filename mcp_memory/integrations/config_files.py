@@ -4,8 +4,6 @@ A link is followed and stays a link; mode and owner stay. Everything that could 
 first file of a plan is written.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

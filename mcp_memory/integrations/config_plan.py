@@ -1,7 +1,5 @@
 """Plans the changes to a configuration file: its bytes now and afterwards. Pure; `config_files` applies them."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Generator, Sequence

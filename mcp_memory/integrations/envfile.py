@@ -1,7 +1,5 @@
 """Sets one variable in a file of `NAME=value` lines; every other byte stays."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Finds our plugin where a client installed it from its own marketplace. Only reads."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

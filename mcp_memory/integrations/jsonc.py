@@ -4,8 +4,6 @@ Most libraries on PyPI drop comments when they write. json-five keeps them as to
 indentation and line ends would have to be placed one by one, which is what most of this file does.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Puts a few lines between two marks into a text of yours, and takes them out again."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

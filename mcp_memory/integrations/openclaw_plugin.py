@@ -1,8 +1,6 @@
 """Puts our plugin into OpenClaw's configuration: where it is loaded from, what it may see, which slot it fills, and
 which of OpenClaw's own tools it replaces."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -4,8 +4,6 @@ One folder is a plugin of Claude Code, Codex and OpenClaw at once, because each 
 marketplace file beside it serves all three.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Python's own parser checks each edit: unless it reads what it read before plus t
 was tried: it drops comments in a table that becomes empty, adds blank lines and mixes line ends.)
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,7 +1,5 @@
 """Runs an engine in a thread of this process, for callers that aren't asynchronous."""
 
-from __future__ import annotations
-
 import atexit
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack

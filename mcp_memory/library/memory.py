@@ -1,7 +1,5 @@
 """`Memory` for Python programs: the four tools, and conversations turned into notes."""
 
-from __future__ import annotations
-
 import os
 import threading
 import time

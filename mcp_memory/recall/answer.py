@@ -1,7 +1,5 @@
 """Answers a recall within a token budget: what a session starts with, notes in full, or what fits a question."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

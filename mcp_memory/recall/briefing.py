@@ -5,8 +5,6 @@ same notes give the same text, so that a model's prompt cache holds: it contains
 what is stale.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ Private, bounded and not synced. It has ids and figures, and of a prompt only th
 `recall.matched_words` is off.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime

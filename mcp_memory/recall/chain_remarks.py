@@ -1,7 +1,5 @@
 """Says of a note that was superseded what holds in its place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from mcp_memory.errors import McpMemoryError

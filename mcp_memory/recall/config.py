@@ -1,7 +1,5 @@
 """Section `[recall]` and its phases. Standard library only: `settings` imports it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ The order of storing counts, not a clock. Covers the running daemon only: what w
 everything else.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field

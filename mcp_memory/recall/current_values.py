@@ -1,7 +1,5 @@
 """Puts the newer of two notes that contradict each other in place of the older one, and says what held before."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Ends an answer where the scores of its passages drop, even if the budget has room for more. Pure functions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import accumulate
 

@@ -1,8 +1,6 @@
 """Cuts notes into the excerpts that answers quote, names what each is from, joins those that touch and repeats no
 line. Pure functions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ Each session has a small file in the state folder, which survives a restart; it 
 sessions too.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import re

@@ -1,7 +1,5 @@
 """Chooses what every session starts with, so that no part of it crowds out another."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace

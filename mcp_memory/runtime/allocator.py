@@ -1,7 +1,5 @@
 """Tunes the C allocator of a long-lived process."""
 
-from __future__ import annotations
-
 import ctypes
 import sys
 from contextlib import suppress

@@ -3,8 +3,6 @@
 A file system that lacks a call (FUSE without EXCHANGE, exFAT without links) answers with one of `REFUSALS`.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import fcntl

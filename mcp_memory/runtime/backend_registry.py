@@ -1,7 +1,5 @@
 """Finds back ends by name: built-in ones, and those of other packages through entry points."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Keeps track of long work and its faults, for `status`, `doctor` and progress bars."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager

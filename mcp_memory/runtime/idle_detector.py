@@ -1,7 +1,5 @@
 """Tells background work whether anyone is being served."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from math import inf

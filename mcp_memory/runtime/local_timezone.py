@@ -1,7 +1,5 @@
 """The system's time zone, looked up for each moment."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime, timedelta, tzinfo
 

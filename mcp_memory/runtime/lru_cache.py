@@ -1,7 +1,5 @@
 """A small cache of the values that were used last."""
 
-from __future__ import annotations
-
 import threading
 from typing import Generic, TypeVar
 

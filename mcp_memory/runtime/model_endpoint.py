@@ -1,7 +1,5 @@
 """Checks an OpenAI-compatible endpoint's address and words its refusals, without quoting a key or a text."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

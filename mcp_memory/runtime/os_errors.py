@@ -1,7 +1,5 @@
 """Turns the file system's refusals into errors that say what to do."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Generator

@@ -1,7 +1,5 @@
 """Writes durable files in the state folder, private from their creation."""
 
-from __future__ import annotations
-
 import errno
 import os
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Keeps facts in a private file, one JSON object a line; a full file becomes the older one of two."""
 
-from __future__ import annotations
-
 import json
 import logging
 import threading

@@ -3,8 +3,6 @@
 A switch works only if it is in the environment before the library is imported. Standard library only.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import MutableMapping
 

@@ -1,7 +1,5 @@
 """Runs blocking work in worker threads, each with a deadline."""
 
-from __future__ import annotations
-
 import asyncio
 import atexit
 import threading

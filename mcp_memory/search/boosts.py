@@ -3,8 +3,6 @@
 The patterns for times are English; questions in other languages get no such boost.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ told apart with AUROC .91 to .97, and 2 to 17 % of those that want memory are si
 32 to 60 %.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

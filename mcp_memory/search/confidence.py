@@ -6,8 +6,6 @@ cosine (.86). Together .92. A question about a true fact with the wrong person i
 because the passage that holds the fact looks like an answer.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

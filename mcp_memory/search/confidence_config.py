@@ -1,7 +1,5 @@
 """Holds the settings and shipped weights of confidence. Standard library only, since `settings` imports it early."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 UNSURE = 0.18

@@ -1,7 +1,5 @@
 """Loads the embedding model in the background, embeds what lacks a vector, and unloads the model while idle."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from time import monotonic

@@ -1,7 +1,5 @@
 """Checks a caller's filters, turns them into those of the index, and says which of them excluded something."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo

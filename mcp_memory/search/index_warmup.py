@@ -1,7 +1,5 @@
 """Reads a large index into memory once for all callers, who wait only briefly before they answer partially."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures import TimeoutError as Late

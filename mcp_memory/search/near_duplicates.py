@@ -1,7 +1,5 @@
 """Finds notes that say nearly the same as one that is being written, or the contrary; never makes the append fail."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Finds the note that a caller names by id, the end of one, or path."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress

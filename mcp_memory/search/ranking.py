@@ -1,7 +1,5 @@
 """Turns retrieved rows and their passages into an ordered list without repeats. Pure functions on values."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime

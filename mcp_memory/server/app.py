@@ -1,7 +1,5 @@
 """Puts the server together: tools, resources, prompts, HTTP interface, tokens and guard."""
 
-from __future__ import annotations
-
 import logging
 from contextlib import suppress
 from importlib import import_module

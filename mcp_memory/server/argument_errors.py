@@ -3,8 +3,6 @@
 FastMCP would pass on pydantic's report, which quotes the value (it may be a note) and links to pydantic's manual.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping, Sized
 from typing import Any, cast

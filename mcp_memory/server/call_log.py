@@ -1,7 +1,5 @@
 """Logs one line for each tool call: who, what, how long, how it ended. Never an argument or a result."""
 
-from __future__ import annotations
-
 import logging
 import time
 from datetime import datetime

@@ -4,8 +4,6 @@ Otherwise one runaway client could take all threads and connections. Your own co
 connections are reserved for them and for hooks: see `daemon.connections`.
 """
 
-from __future__ import annotations
-
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass, field

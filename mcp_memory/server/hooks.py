@@ -1,7 +1,5 @@
 """Serves `/hook/<event>` for `mcp-memory hook` and clients that speak HTTP: returns what the client's agent sees."""
 
-from __future__ import annotations
-
 import json
 import logging
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Output schemas of the tools. Plain JSON Schema: some clients validate, some show it to the model."""
 
-from __future__ import annotations
-
 from typing import Any
 
 _STRING = {"type": "string"}

@@ -3,8 +3,6 @@
 Older clients hold no connection for that; they learn of it at the next hook.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import quote
 

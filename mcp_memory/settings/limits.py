@@ -1,7 +1,5 @@
 """Checks settings beyond their type: ranges and known names. Errors name the key, the value and what to use."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Reads and checks all settings, section by section."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace

@@ -1,7 +1,5 @@
 """Turns TOML tables into frozen dataclasses; errors name the unknown key or the one of the wrong type."""
 
-from __future__ import annotations
-
 import math
 import types
 from collections.abc import Mapping

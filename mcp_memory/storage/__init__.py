@@ -4,8 +4,6 @@ Knows nothing of Markdown. Keeps invariants 1, 2, 3 and 9: an answered write sur
 bytes are overwritten, nothing outside the root is touched.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_memory.runtime.backend_registry import Registry

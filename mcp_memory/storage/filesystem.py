@@ -1,7 +1,5 @@
 """Keeps files in a folder: durable, atomic, and safe beside editors, sync clients and other processes."""
 
-from __future__ import annotations
-
 import builtins
 import errno
 import hashlib

@@ -3,8 +3,6 @@
 Nothing is checked before the open: only the descriptor counts, so a name swapped in between changes nothing.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Finds out what the vault's file system can do, with hidden files that are gone afterwards."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The patterns may come with another person's vault, so they run in linear time (R
 and length are bounded. A pattern that can't be used is reported; the others still apply.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

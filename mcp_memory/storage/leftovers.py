@@ -3,8 +3,6 @@
 A hidden file is ours only if its name has our form; no other file is touched.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

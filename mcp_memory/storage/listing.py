@@ -4,8 +4,6 @@ Links are never followed and hidden folders never entered. A file that can't be 
 one odd name must not hide the rest.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import time

@@ -4,8 +4,6 @@ Each path has one of a fixed number of lock files, which are never removed. They
 client copies them. Editors don't use these locks, which is why a write also checks what it displaced.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

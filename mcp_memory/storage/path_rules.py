@@ -5,8 +5,6 @@
 made here can be checked out on Windows and macOS.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

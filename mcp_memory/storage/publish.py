@@ -8,8 +8,6 @@ Callers hold the path's lock, so only programs without locks (editors, sync clie
 OSError if the file system refuses; then the old bytes are under the name, as far as it lets us put them back.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

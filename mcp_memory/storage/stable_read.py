@@ -1,7 +1,5 @@
 """Reads an open file's bytes with a stat that surely belongs to them."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys

@@ -1,7 +1,5 @@
 """Finds which facts of its sources a summary keeps, and which it drops. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The ports of summarizers and language models, and what they exchange."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Protocol

@@ -7,8 +7,6 @@ files and the network, plus the one key variable that you configured. Its standa
 notes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import selectors

@@ -1,7 +1,5 @@
 """Configures summaries. Standard library only: `settings` imports this where milliseconds count."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

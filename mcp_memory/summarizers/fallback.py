@@ -4,8 +4,6 @@ A model whose answer is too long is asked once more for less. If that doesn't he
 asked now, the extractive summary is used and marked as `provisional`.
 """
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from pathlib import Path

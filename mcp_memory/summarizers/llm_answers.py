@@ -4,8 +4,6 @@ A model may answer with nothing, an error page, a refusal, far too much, or what
 (a fence around everything, headings, a greeting) is fixed; anything else is a flaw, and the extractive summary is used.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from enum import StrEnum

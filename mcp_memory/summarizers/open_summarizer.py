@@ -1,7 +1,5 @@
 """Chooses a summarizer by the name of its provider."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from mcp_memory.runtime.backend_registry import Registry

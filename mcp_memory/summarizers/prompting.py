@@ -1,7 +1,5 @@
 """Writes the prompt for a request from the texts in `prompts/`, which are read once."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache

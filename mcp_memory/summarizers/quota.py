@@ -4,8 +4,6 @@ The count is on disk before each call, so neither a restart nor a crash resets i
 made.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -5,8 +5,6 @@ nouns: after an article or a preposition, last in their run, not after a pronoun
 phrase, those of notes that aren't covered yet count more. No model, and no dictionary but words that name nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence

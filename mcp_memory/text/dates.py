@@ -1,7 +1,5 @@
 """Reads and writes dates: ISO 8601 from arguments and frontmatter, and the day for which something is promised."""
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from datetime import UTC, date, datetime, time, timedelta, tzinfo

@@ -1,7 +1,5 @@
 """Makes stored text safe to show: escapes invisible and control characters, and quotes lines."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Recognizes, by name, files that agents' programs read as instructions."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

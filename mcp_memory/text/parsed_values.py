@@ -1,7 +1,5 @@
 """Looks up values in parsed JSON, TOML or YAML, which may have any shape. Pure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, cast
 

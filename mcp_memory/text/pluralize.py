@@ -1,7 +1,5 @@
 """Writes counts with the right plural: `1 note`, `3 notes`."""
 
-from __future__ import annotations
-
 
 def counted(number: int, one: str, many: str = "") -> str:
     """`many` is the plural if it isn't `one` with an s."""

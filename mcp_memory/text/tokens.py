@@ -4,8 +4,6 @@ An estimate by design: a tokenizer would tie budgets to one model. Chinese, Japa
 times as much, so ask for a smaller budget.
 """
 
-from __future__ import annotations
-
 from mcp_memory.text.chunking.boundaries import best_cut
 
 CHARS_PER_TOKEN = 4

@@ -1,7 +1,5 @@
 """Renders the index of topics, `_index.md`: one line for each topic, as far as the budget allows. Pure."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

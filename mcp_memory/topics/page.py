@@ -1,7 +1,5 @@
 """Renders and parses a topic's page, `_summary.md`: its summary, and links that any Markdown viewer follows. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Sequence

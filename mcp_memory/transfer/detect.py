@@ -1,7 +1,5 @@
 """Detects which kind of source a file or folder is, and reads it as that kind."""
 
-from __future__ import annotations
-
 import os
 from itertools import islice
 from pathlib import Path

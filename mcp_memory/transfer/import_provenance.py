@@ -1,8 +1,6 @@
 """Builds the bytes of an imported note: its original text, with our keys and the seal (`vault/note_import.py`) in its
 frontmatter. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Values for notes of other programs on their way into the vault. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Imports notes a few hundred at a time, and lists all notes for an export."""
 
-from __future__ import annotations
-
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace

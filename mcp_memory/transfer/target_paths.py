@@ -1,8 +1,6 @@
 """Chooses paths for imported notes: laid out as in their source so that links between them still work, with names that
 every system allows. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import posixpath
 import re

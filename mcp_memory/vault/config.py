@@ -1,7 +1,5 @@
 """Sections `[vault]` and `[kinds]`, and where notes of each kind land. Standard library only: `settings` imports it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal

@@ -1,7 +1,5 @@
 """Checks and renders a new note. Pure."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -4,8 +4,6 @@ A vault whose marker has gone (an unmounted disk, a half-synced folder) is never
 folder keeps a copy, and while only that exists, nothing is pruned or written.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tomllib

@@ -1,7 +1,5 @@
 """Publishes new notes, and finds those that were stored before."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Sequence

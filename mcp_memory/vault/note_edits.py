@@ -1,7 +1,5 @@
 """Replaces the text of a note, or of one entry of a log or of `MEMORY.md`, and no other byte."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from typing import cast

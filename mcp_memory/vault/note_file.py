@@ -1,7 +1,5 @@
 """Parses the bytes of one file as a note. Pure."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

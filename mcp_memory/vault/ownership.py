@@ -1,7 +1,5 @@
 """Decides who may change a note, by its path and the ledger, never by what the file says about itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Moves notes into topics and writes the pages of topics: whole files, and only our own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused

@@ -1,7 +1,5 @@
 """Withholds pages that may quote a forgotten note, since they were made from it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ sub-agent; older versions wrote sub-agents' lines among the session's own.
 A line of type `user` or `assistant` holds one part of a message of the model's API. As seen with version 2.1.329.
 """
 
-from __future__ import annotations
-
 import re
 
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage

@@ -4,8 +4,6 @@ A line of type `response_item` holds an item of the model's API; other lines rep
 with version 0.169.0.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress

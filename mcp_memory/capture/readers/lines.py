@@ -1,7 +1,5 @@
 """Reads whole lines of a growing file from an offset, in bounded memory and time."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from dataclasses import dataclass

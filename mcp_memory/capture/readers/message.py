@@ -1,7 +1,5 @@
 """What readers produce from a transcript, and what they remember from line to line."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from enum import StrEnum
 

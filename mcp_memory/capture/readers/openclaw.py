@@ -5,8 +5,6 @@ An event's number serves as the offset of a line. The database is only read, wit
 with version 2026.9.6.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Generator, Sequence
 from contextlib import closing, contextmanager

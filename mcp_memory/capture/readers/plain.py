@@ -5,8 +5,6 @@ keys: `at` (ISO 8601), `speaker`, `session`, for a tool `tool` (its name) and `f
 from another file; other keys are ignored.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from datetime import tzinfo

@@ -1,7 +1,5 @@
 """Selects the reader for a client and parses a line with it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from typing import cast

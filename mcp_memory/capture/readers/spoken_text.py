@@ -1,7 +1,5 @@
 """Extracts what was said from the forms in which clients write it, without text their programs insert. Pure."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Checks each client for `doctor --clients`: whether it is installed, connected and answered, and what its hooks do."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

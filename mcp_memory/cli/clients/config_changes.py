@@ -1,7 +1,5 @@
 """Shows changes to clients' files as a diff, asks, and makes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,5 @@
 """Finds out whether a client runs our hooks, which each client trusts in its own way."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Entries of the command tree for what clients run (hook, headers, stdio), and the hooks report."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping

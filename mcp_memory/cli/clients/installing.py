@@ -1,7 +1,5 @@
 """Connects clients to a vault and disconnects them: `install CLIENT` and `uninstall CLIENT`."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Says what is left for you to do after an install."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator, Sequence

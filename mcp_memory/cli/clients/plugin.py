@@ -1,7 +1,5 @@
 """The plugin command: shows, generates and checks the plugin bundles for clients' marketplaces."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 from pathlib import Path

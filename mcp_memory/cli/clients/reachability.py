@@ -3,8 +3,6 @@
 An entry may come with a stranger's repository, so no command in it is run unless we would write the same one.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

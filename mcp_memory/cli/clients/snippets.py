@@ -3,8 +3,6 @@
 `start --snippets` prints it for you to paste, `install` writes it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

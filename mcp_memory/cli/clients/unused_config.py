@@ -1,7 +1,5 @@
 """Finds out why a client doesn't use what its files connect, although they look right."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Maintenance commands: adopt, reindex, config, token."""
 
-from __future__ import annotations
-
 import os
 
 import click

@@ -1,7 +1,5 @@
 """The doctor and recover commands: find problems with a vault and fix them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any

@@ -1,7 +1,5 @@
 """Starts the daemon and waits for its first index, with a bar on a terminal that names the phase and its total."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The commands that run the daemon: start, stop, restart, status, serve."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

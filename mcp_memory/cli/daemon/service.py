@@ -1,7 +1,5 @@
 """The service commands: a systemd user unit that starts the daemon at login."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """Checks a vault's state folder without a daemon: permissions, tokens, leftovers, hooks that timed out."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

@@ -1,7 +1,5 @@
 """The uninstall command: removes what mcp-memory keeps on this machine; the vault and its notes always stay."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Commands that show what happened to notes, and take it back: changes, undo."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby

@@ -1,7 +1,5 @@
 """The conflicts command: decide which of two notes holds."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any

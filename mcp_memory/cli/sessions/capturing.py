@@ -1,7 +1,5 @@
 """The capture command: makes agents' sessions searchable, from their transcripts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click

@@ -1,7 +1,5 @@
 """Commands that compare a transcript with memory: extract stores what is worth remembering, audit lists it."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime

@@ -1,7 +1,5 @@
 """The review command: decide on candidates found in transcripts."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping
 from typing import Any

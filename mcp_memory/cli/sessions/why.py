@@ -1,7 +1,5 @@
 """Commands on what agents were given unasked: why, mute."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Asks and prints, step by step."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import textwrap

@@ -1,7 +1,5 @@
 """Finds the clients on this machine, and connects them."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The setup command: connects the clients, brings in what is known already, and shows that it works."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from contextlib import suppress

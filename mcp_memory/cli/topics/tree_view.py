@@ -1,7 +1,5 @@
 """Draws the topic tree as lines."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 

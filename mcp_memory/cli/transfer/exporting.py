@@ -1,7 +1,5 @@
 """The export command: writes the vault to one file, in formats that other programs can read."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Sends the notes of a source to the engine, a few hundred at a time."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

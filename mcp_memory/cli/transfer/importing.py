@@ -1,7 +1,5 @@
 """The import command: brings in notes of other programs, and exports of a vault."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext

@@ -1,7 +1,5 @@
 """The share command: copies a topic into a folder of its own."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

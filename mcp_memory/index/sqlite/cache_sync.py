@@ -4,8 +4,6 @@ The database is authoritative. A file that another database wrote, or that is ah
 a power cut can lose the database's latest commits but not the file's, and their numbers will be used again.
 """
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from abc import ABC, abstractmethod

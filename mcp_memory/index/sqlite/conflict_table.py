@@ -1,7 +1,5 @@
 """Keeps which notes contradict each other in the index's file: derived from the notes, and erased with them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 

@@ -1,7 +1,5 @@
 """Tells a damaged file from other failures of SQLite, and makes errors of ours from them."""
 
-from __future__ import annotations
-
 import sqlite3
 
 from mcp_memory.errors import IndexUnavailable

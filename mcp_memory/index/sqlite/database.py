@@ -6,8 +6,6 @@ connection is open: SQLite removes a write-ahead log by name when the last one c
 
 # ruff: noqa: S608 - every table name here is a literal
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 import time

@@ -5,8 +5,6 @@ Every function runs inside the caller's transaction.
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
 
-from __future__ import annotations
-
 import sqlite3
 
 from mcp_memory.errors import NotFound, PreconditionFailed, Refused

@@ -3,8 +3,6 @@
 JSON has no dates, no bytes and only strings as keys, but frontmatter may hold any of these, so they are tagged.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import fields

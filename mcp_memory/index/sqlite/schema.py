@@ -7,8 +7,6 @@ the vectors as they arrive, so "everything newer than slot N" is a range.
 A generation is a set of tables; the embedding cache is shared by all.
 """
 
-from __future__ import annotations
-
 VERSION = 3
 """A file with another number has another schema, so the index is rebuilt."""
 

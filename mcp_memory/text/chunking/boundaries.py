@@ -1,7 +1,5 @@
 """Finds where to cut a text: at a line end, after a sentence, between words, or as a last resort inside a word."""
 
-from __future__ import annotations
-
 import unicodedata
 from itertools import takewhile
 

@@ -3,8 +3,6 @@
 Standard library only: `settings` imports this on the paths that must start in milliseconds.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from mcp_memory.errors import ConfigInvalid

@@ -14,8 +14,6 @@ ends between two turns, and with its session. A turn that is longer than a chunk
 sides say so; a fence that is cut is closed and reopened.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence

@@ -7,8 +7,6 @@ string or as the list of parts that Anthropic's and OpenAI's APIs use; `timestam
 An image, a recording or a file becomes its type, `[image]`. Thinking, tool calls and tool results are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

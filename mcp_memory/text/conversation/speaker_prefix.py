@@ -1,7 +1,5 @@
 """Finds the name that an entry begins with: `Ada` in `- Ada: …` and `- Ada (13:56): …`, its speaker or subject."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

@@ -4,8 +4,6 @@ No model is needed, and the same text always has the same facts. Names are capit
 sentence, as in English; other scripts have only numbers and identifiers.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

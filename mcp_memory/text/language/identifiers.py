@@ -1,7 +1,5 @@
 """Splits names in code (`retryBookingSync`, `read_file`) into words, and abbreviates hashes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 

@@ -1,7 +1,5 @@
 """Finds the days that a question names: `7 May 2023`, `last week`, `two weeks ago`."""
 
-from __future__ import annotations
-
 import re
 from calendar import monthrange
 from collections.abc import Callable

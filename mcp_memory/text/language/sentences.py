@@ -1,7 +1,5 @@
 """Splits a note into sentences, the smallest pieces that make sense in a summary."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

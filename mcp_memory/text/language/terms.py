@@ -1,7 +1,5 @@
 """Splits text into words, leaves out those without meaning, and folds the forms of a word into one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from functools import lru_cache

@@ -4,8 +4,6 @@ The languages are those that put spaces between words and that many write notes 
 language of which it has the most such words, so that English `war` and `son` are not lost to German and French.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable
 

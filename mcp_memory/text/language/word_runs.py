@@ -1,7 +1,5 @@
 """Finds runs of words without punctuation or function words between them, as candidates for phrases."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ is one block with all that is nested in it; an underlined heading is one line lo
 is a paragraph, so that a slip hides nothing; indented code is a paragraph.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from enum import Enum, auto

@@ -1,7 +1,5 @@
 """Rewrites the targets of links when files move, and lists where a text's links lead."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import unquote
 

@@ -3,8 +3,6 @@
 One pass over the characters, after CommonMark's and Obsidian's rules.
 """
 
-from __future__ import annotations
-
 import posixpath
 import re
 from collections import deque

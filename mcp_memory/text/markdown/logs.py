@@ -7,8 +7,6 @@ tags, the client that wrote it, and the session (`## 10:30 Deploy (project: infr
 hash identifies it for good: it doesn't change when other entries come and go, nor with line endings.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Sequence

@@ -4,8 +4,6 @@ An item within an item is an entry of its own. An entry's hash identifies it as 
 change with its mark, its line breaks, or other entries.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import textwrap

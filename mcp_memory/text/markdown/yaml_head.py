@@ -3,8 +3,6 @@
 The only module of this room that imports PyYAML; `frontmatter` imports it when there is a head.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

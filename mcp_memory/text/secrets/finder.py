@@ -4,8 +4,6 @@ One detector refuses notes and redacts captured sessions. Plain words pass: "the
 length of every pattern is bounded, so time is linear.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

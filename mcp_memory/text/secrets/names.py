@@ -4,8 +4,6 @@ In code the name alone proves nothing, since variables, calls and types follow i
 one of these. Quotes may be escaped, as in JSON within JSON.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import partial

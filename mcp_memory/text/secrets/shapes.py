@@ -4,8 +4,6 @@ Prefixes and lengths come from what issuers document for secret scanning, the ru
 read for these facts), and issuers' consoles and manuals. Forms that hashes, UUIDs or prose may have are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ Reading trusts nothing in it: no links, folders, devices or sparse files, no nam
 every byte is compared with its sum before the first one is used.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

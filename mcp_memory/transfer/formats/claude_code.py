@@ -4,8 +4,6 @@ The format of memory folders is not documented; version 2.1 writes a frontmatter
 (also as `metadata: type:`), a fact below it, and links between them.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping

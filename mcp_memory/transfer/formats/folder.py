@@ -1,7 +1,5 @@
 """Reads the files below a foreign folder: follows no links, writes nothing, and reports what can't be read."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator

@@ -1,8 +1,6 @@
 """Reads and writes JSONL exports: one object per note, with all its metadata, its etag and its bytes, as `text`, or as
 `base64` if they aren't UTF-8."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -3,8 +3,6 @@
 `MEMORY.md` and `_always-load/` come first, then the topic tree, then notes by kind and folder, and finally the days.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

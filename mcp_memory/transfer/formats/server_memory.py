@@ -1,8 +1,6 @@
 """Reads the JSONL file of the MCP reference memory server: one entity or relation per line. Each entity becomes a note,
 with its observations as a list and its relations as links. Pure."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ by someone else, and stays. Files are written like a vault's: none is overwritte
 leads out.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -5,8 +5,6 @@ after we have answered. One file a day, one JSON object a line: the entry, on di
 outcome.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator, Mapping

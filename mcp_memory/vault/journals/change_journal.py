@@ -4,8 +4,6 @@ It has ids and paths, never the text of a note. The files are the truth: this on
 as there is room, and may lack what was recorded just before a power cut.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Collection, Generator, Mapping

@@ -1,7 +1,5 @@
 """Tells from the bytes before and after what happened to a note. Pure."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from mcp_memory.models import NotePath, Status

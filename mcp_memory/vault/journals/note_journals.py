@@ -1,7 +1,5 @@
 """Opens the ledger, the tombstones and the journals, and erases what they have about a note."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from pathlib import Path
 

@@ -4,8 +4,6 @@ A forgotten note is marked in its own file. A sync client or a stale save may pu
 known here by their etag, and an entry of a log by its hash, so that they stay out of every answer.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import threading

@@ -1,7 +1,5 @@
 """Adds entries to daily logs, which many writers do at once: each entry whole and once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 Nothing comes back by itself: an entry may have been removed on purpose.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Adds, replaces, removes and restores entries of `MEMORY.md`, and leaves every other byte as it is."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress

@@ -4,8 +4,6 @@ A superseded note counts again once everything that replaced it is forgotten or 
 holds, unless all are forgotten. A file that only claims to replace another changes nothing: the older one has the mark.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence

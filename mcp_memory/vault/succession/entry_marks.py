@@ -1,7 +1,5 @@
 """Reads and writes the marks in a log's head that say which note superseded which entry, and when."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, time

@@ -1,7 +1,5 @@
 """Forgets, restores and supersedes notes and log entries by changing their frontmatter and no other byte."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
