@@ -114,7 +114,7 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     served.mcp_memory("append", "-k", "preference", "Ada likes her tests slow and honest.")
     shown = served.mcp_memory("install", "codex", "--dry-run", "--trust-hooks").out
     assert "+trusted_hash = " in shown and configuration(home) == before
-    served.mcp_memory("install", "codex", "--yes", "--trust-hooks")
+    served.mcp_memory("setup", "--yes", "--no-past", "--client", "codex")  # as install with --trust-hooks
     assert "until you trust it" not in served.mcp_memory("install", "codex", "--yes").out, "it stands there"
     environ = served.environ(STUB_KEY="stub", **PATIENT)
     (listed,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
