@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from mcp_memory.cli.options import CommandContext
@@ -46,21 +47,19 @@ def _ask_about(cli: CommandContext, note: Mapping[str, Any]) -> Mapping[str, Any
     if (question := question_about(note["title"] or "")) is None:
         return None
     answer = cli.ask("search", query=question, limit=1)
-    hit = answer["hits"][0] if answer["hits"] else {"path": None}
-    if hit["path"] != note["path"] or answer["confidence"] < cli.settings.confidence.weak_below:
-        return None
-    found = {"question": question, "text": hit["snippet"], "path": hit["path"], "line": hit["start_line"]}
-    return {**found, "confidence": answer["confidence"]}
+    found = {"question": question, "confidence": answer["confidence"]}
+    for hit in answer["hits"]:
+        if hit["path"] == note["path"] and answer["confidence"] >= cli.settings.confidence.weak_below:
+            return {**found, "text": hit["snippet"], "path": hit["path"], "line": hit["start_line"]}
+    return None
 
 
 def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
-    """Active notes, neither private nor instructions: the most telling kinds first, of each the newest first."""
-    found, page = list[Mapping[str, Any]](), {"next": ""}
-    while (after := page["next"]) is not None:
-        page = cli.ask("export", after=after or None)
-        found += page["notes"]
-    found = [note for note in found if note["shelf"] == "active" and not note["path"].endswith(_LISTS)]
-    found = [note for note in found if "private" not in {*note["tags"], *note["path"].split("/")}]
-    found = [note for note in found if not are_orders(note["path"])]
-    found.sort(key=lambda note: note["created"] or "", reverse=True)
-    return sorted(found, key=lambda note: note["kind"] not in _TELLING)
+    """Active notes, neither private nor instructions, the newest first: of the most telling kinds, if there are any."""
+    newest = partial(cli.ask, "list", project="*", limit=50)
+    return [
+        note
+        for note in newest(kinds=_TELLING)["notes"] or newest()["notes"]
+        if "private" not in {*note["tags"], *note["path"].split("/")}
+        and not (are_orders(note["path"]) or note["path"].endswith(_LISTS))
+    ]
