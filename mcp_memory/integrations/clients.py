@@ -132,13 +132,11 @@ def client_folder(client: str, where: ClientPaths) -> Path:
 
 def memory_folder(client: str, where: ClientPaths) -> Path | None:
     """Returns the folder with what the client itself remembers, which `import` can read; None if there is none."""
-    if client == "claude-code":
-        folder = client_folder(client, where) / "projects"
-        return folder if any(folder.glob("*/memory/*.md")) else None
     if client == "openclaw":
         folder = _workspace(where, _openclaw_config(where))
         return folder if (folder / "MEMORY.md").exists() or (folder / "memory").is_dir() else None
-    return None
+    folder = client_folder(client, where) / "projects"
+    return folder if client == "claude-code" and any(folder.glob("*/memory/*.md")) else None
 
 
 def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:

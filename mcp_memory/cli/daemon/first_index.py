@@ -14,25 +14,19 @@ def start_daemon(
     """The vault's daemon, whether it was started now, and its status once all notes are indexed. `arguments` are
     passed on to `serve`. Raises what `launch` and `wait_ready` raise."""
     printed: set[str] = set()
-
-    def print_once(line: str) -> None:
-        if line not in printed:
-            printed.add(line)
-            print_status(line)
-
     with progress_bar("starting the daemon") as update:
 
         def show(status: dict[str, Any]) -> None:
             phase, done, total = _measure(status)
             if update:
                 update(description=phase, completed=done, total=total)
-            elif not status["ready"]:
-                print_once(f"{phase} …")
-            if not status["ready"]:
-                if status["model_state"] not in {"loading", "ready"}:
-                    print_once(f"the model is {status['model_state']}")
-                for error in status["errors"]:
-                    print_once(error)
+            model = status["model_state"]
+            lines = [] if update else [f"{phase} …"]
+            lines += [] if model in {"loading", "ready"} else [f"the model is {model}"]
+            for line in () if status["ready"] else (*lines, *status["errors"]):
+                if line not in printed:
+                    printed.add(line)
+                    print_status(line)
 
         connection, started = launch.launch(settings, list(arguments), tell=print_status)
         return connection, started, launch.wait_ready(connection, settings, show)

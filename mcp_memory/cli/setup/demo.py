@@ -15,14 +15,13 @@ from typing import Any
 import anyio
 import click
 
-from mcp_memory.cli.console import emit, progress_bar
+from mcp_memory.cli.console import progress_bar
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.daemon.engine_client import engine_config
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.integrations.clients import TITLES
-from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.paths import PREFIX
 from mcp_memory.settings.settings import Settings, load, shipped
 
@@ -43,8 +42,7 @@ def demo(cli: CommandContext) -> None:
         signal.signal(number, lambda _, __: signal.raise_signal(signal.SIGINT))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     dialogue = Dialogue(cli, yes=False, preview=False)
-    with naming_the_cause("the temporary folder"):
-        root = Path(tempfile.mkdtemp(prefix="mcp-memory-demo-"))
+    root = Path(tempfile.mkdtemp(prefix="mcp-memory-demo-"))
     try:
         anyio.run(_tell, dialogue, _own_settings(cli, root))
     finally:
@@ -52,8 +50,7 @@ def demo(cli: CommandContext) -> None:
         while root.exists() and monotonic() < until:  # a thread that outlives an interruption may still write there
             shutil.rmtree(root, ignore_errors=True)
     dialogue.head("All of this is removed. To begin with yours: mcp-memory setup")
-    if cli.as_json:
-        emit(dialogue.report)
+    cli.show(dialogue.report, ())
 
 
 def _own_settings(cli: CommandContext, root: Path) -> Settings:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, is_terminal, say
+from mcp_memory.cli.console import Heading, is_terminal, say_all
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 
@@ -29,13 +29,11 @@ class Dialogue:
             width = min(shutil.get_terminal_size().columns, 100) if is_terminal() else sys.maxsize
             margins = " " * indent, " " * (indent + 2)
             wrapper = textwrap.TextWrapper(width, *margins, break_long_words=False, break_on_hyphens=False)
-            for line in wrapper.wrap(text):
-                say(line)
+            say_all(wrapper.wrap(text))
 
     def head(self, title: str) -> None:
         if not self.cli.as_json:
-            say()
-            say(Heading(title))
+            say_all(["", Heading(title)])
 
     def agree(self, question: str) -> bool:
         """Whether to do it: you said so, or passed --yes. Raises Abort."""

@@ -12,15 +12,9 @@ from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS, function_words
 from mcp_memory.text.language.word_runs import runs
 
-_TRIED = 6
-"""Notes from which a question is made."""
-
-_TELLING = ("decision", "preference", "fix", "fact", "workflow", "lesson")
-"""Kinds that answer a question best."""
-
-_LISTS = ("README.md", "_index.md")
-"""The welcome note, and pages that list others."""
-
+_TRIED = 6  # notes from which a question is made
+_TELLING = ("decision", "preference", "fix", "fact", "workflow", "lesson")  # kinds that answer a question best
+_LISTS = ("README.md", "_index.md")  # the welcome note, and pages that list others
 _SUBJECTS = frozenset({"i", "we", "you", "they", "user", "always", "never", "ich", "wir"})
 """A run of words after one of these is mostly a verb."""
 

@@ -31,8 +31,8 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
         title = f"{TITLES[client]} ({', '.join(places) or 'not found'})"
         try:
             if not (places or only):
-                looked_for = f"{PROGRAMS[client]} on your PATH and {short_path(folder)}"
-                dialogue.say(f"{TITLES[client]}: not found (looked for {looked_for})")
+                where = f"{PROGRAMS[client]} on your PATH and {short_path(folder)}"
+                dialogue.say(f"{TITLES[client]}: not found (looked for {where})")
             elif plugin := find_installed_plugin(client, paths):
                 dialogue.say(f"{title}: connected already, by our plugin {plugin.key}")
                 row["state"] = "connected already"
@@ -70,8 +70,7 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
 
 
 def _plan(dialogue: Dialogue, settings: Settings, client: str) -> InstallPlan:
-    """With Codex's trust in our hooks, if Codex says what it would trust; else the plan's next steps say how to trust
-    them by hand. Raises Refused."""
+    """With Codex's trust in our hooks, if Codex says what it would trust. Raises Refused."""
     plan = partial(plan_connection, settings, client, "user", dry_run=dialogue.preview)
     if client == "codex" and shutil.which("codex"):
         with suppress(Refused):

@@ -15,7 +15,7 @@ from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli.clients.config_changes import short_path
 from mcp_memory.cli.clients.installing import find_client_paths
 from mcp_memory.cli.clients.snippets import typed_command
-from mcp_memory.cli.console import emit, print_status
+from mcp_memory.cli.console import print_status
 from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.notes.changes import NOT_DONE
 from mcp_memory.cli.options import CommandContext, command_options
@@ -34,9 +34,6 @@ from mcp_memory.transfer.detect import detect_source
 
 BYTES_A_SECOND = 1_000_000
 """How fast sessions are captured and searched for statements: 0.7 MB with both cores of a small machine busy."""
-
-_LEFT_ALONE = frozenset({"unchanged", "edited", "forgotten", "refused"})
-"""What becomes of a note in a second import of the same source."""
 
 
 @click.command()
@@ -58,8 +55,7 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
     mcp-memory setup --yes --client claude-code
     mcp-memory setup --dry-run
     """
-    asks = sys.stdin.isatty() and not cli.as_json
-    dialogue = Dialogue(cli, yes, preview=dry_run or not (yes or asks))
+    dialogue = Dialogue(cli, yes, preview=dry_run or not (yes or (sys.stdin.isatty() and not cli.as_json)))
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
     try:
         dialogue.head("1 of 5  The vault and its daemon")
@@ -79,8 +75,7 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
         print_status(f"\nstopped; what was done stays. To go on: {typed_command(settings, 'setup')}")
         raise
     _explain(dialogue, settings, connected)
-    if cli.as_json:
-        emit(dialogue.report)
+    cli.show(dialogue.report, ())
     if dialogue.preview and not dry_run:
         print_status("nothing was changed, because there is no terminal to ask on: pass --yes")
         click.get_current_context().exit(NOT_DONE)
@@ -101,8 +96,7 @@ def _start(dialogue: Dialogue, settings: Settings) -> None:
 
 def _capture(dialogue: Dialogue, settings: Settings) -> None:
     count, unread, new_bytes = _find_sessions(settings)
-    report = {"sessions": count, "unread": len(unread), "bytes": new_bytes}
-    dialogue.report["past_sessions"] = report
+    report = dialogue.report["past_sessions"] = {"sessions": count, "unread": len(unread), "bytes": new_bytes}
     if not unread:
         dialogue.say(f"{counted(count, 'session')}, all read already" if count else "none yet")
         return
@@ -138,7 +132,7 @@ def _import(dialogue: Dialogue, settings: Settings) -> None:
         try:
             source = detect_source(folder, None, vault=settings.vault_path)
             counts: dict[str, int] = import_notes(dialogue.cli, source, dry_run=True)["counts"]
-            new = sum(number for deed, number in counts.items() if deed not in _LEFT_ALONE)
+            new = sum(counts.get(deed, 0) for deed in ("new", "updated", "beside"))
             state = f"{new:,} of them new" if new else "imported already"
             notes = counted(sum(counts.values()), "note")
             dialogue.say(f"{TITLES[client]}: {notes} in {short_path(folder)}, {state}")
@@ -173,18 +167,16 @@ def _ask(dialogue: Dialogue) -> None:
         dialogue.say(f"> {answered['question']}")
         dialogue.say(" ".join(answered["text"].split()), indent=4)
         dialogue.say(f"from {answered['path']}:{answered['line']}", indent=4)
-    elif dialogue.preview:
-        dialogue.say("would be asked of what is stored by then")
     else:
-        dialogue.say("Nothing is stored yet that memory could be asked for. With example notes: mcp-memory demo")
+        nothing = "Nothing is stored yet that memory could be asked for. With example notes: mcp-memory demo"
+        dialogue.say("would be asked of what is stored by then" if dialogue.preview else nothing)
 
 
 def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -> None:
     """Say what happens by itself, and how to switch each off."""
-    days = settings.capture.keep_days
     automatic = (
         ("agents get what fits, at a session's start and with each prompt", "hooks", "enabled", settings.hooks.enabled),
-        (f"sessions are recorded, on this machine, for {days} days", "capture", "enabled", settings.capture.enabled),
+        ("sessions are recorded, on this machine", "capture", "enabled", settings.capture.enabled),
         ('what you state outright ("we use uv") is stored', "extraction", "automatic", settings.extraction.automatic),
         ("new notes are filed under topics", "topics", "automatic", settings.topics.automatic),
     )
