@@ -9,6 +9,7 @@ from mcp_memory.cli.console import emit, is_styled, say
 from mcp_memory.cli.options import CommandContext, command_options
 
 GUIDE = Path(__file__).parents[1] / "guide"
+FOR_MAINTAINERS = {"architecture", "contributing", "glossary"}
 
 
 @click.command("help")
@@ -22,7 +23,8 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
     mcp-memory help architecture    how mcp-memory is built
     mcp-memory help search          the same as mcp-memory search --help
     """
-    pages = {file.stem: file.read_text(encoding="utf-8") for file in sorted(GUIDE.glob("*.md"))}
+    files = sorted(GUIDE.glob("*.md"), key=lambda file: (file.stem in FOR_MAINTAINERS, file.stem))
+    pages = {file.stem: file.read_text(encoding="utf-8") for file in files}
     if not topic:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
         lines = [f"{f'mcp-memory help {name}':<32}{title}" for name, title in titles.items()]

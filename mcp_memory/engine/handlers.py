@@ -37,7 +37,7 @@ from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
 from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
-from mcp_memory.vault.journals.change_journal import DISK, IMPORT, acting
+from mcp_memory.vault.journals.change_journal import IMPORT, acting
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
 
@@ -103,7 +103,7 @@ async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> lis
     return await list_forgotten(engine.parts, among, {"you": PERSON}.get(request.client or "", request.client))
 
 
-def _filters(engine: Engine, wanted: requests.ForgottenRequest | requests.ListRequest) -> Filters:
+def _filters(engine: Engine, wanted: requests.ForgottenRequest) -> Filters:
     """Unlike in a search, `until` only ends the time."""
     parts = engine.parts
     filters = parts.filters(kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since)
@@ -115,13 +115,11 @@ async def _list(engine: Engine, request: requests.ListRequest) -> Payload:
     filters = replace(_filters(engine, request), path_prefix=parts.filters(path=request.path).path_prefix)
     if request.archived:
         filters = replace(filters, states=RETIRED, now=None)
-    labels: dict[str, str | None] = {"session": request.session} if request.session else {}
-    if request.client:
-        labels["source"] = {"you": PERSON, DISK: None}.get(request.client, request.client)
+    client = {PERSON: "you"}.get(request.client or "", request.client)
 
     def read() -> Payload:
         now, index = parts.clock(), parts.index
-        found, further = newest_notes(index, filters, limit, now, **labels)
+        found, further = newest_notes(index, filters, limit, now, client, request.session)
         notes = [listed_payload(note, now) for note in found]
         if request.text:
             for note in notes:

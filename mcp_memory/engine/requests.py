@@ -144,18 +144,10 @@ class ForgottenRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ListRequest:
-    """Notes and log entries by date, the newest first: stored by this client (`you`, or `disk` for by hand) in this
-    session, dated from `since` on and before `until`; of this project ('*' = all) or none. `archived`: instead those
-    that no longer count. `text`: with the beginning of each one's text."""
+class ListRequest(ForgottenRequest):
+    """Notes and log entries by date, the newest first: stored by this client (`you`; `disk` = by hand) or session …
+    `archived`: instead those that no longer count. `text`: with the beginning of each one's text."""
 
-    kinds: Sequence[str] | None = None
-    tags: Sequence[str] | None = None
-    project: str | None = None
-    client: str | None = None
-    session: str | None = None
-    since: str | None = None
-    until: str | None = None
     path: str | None = None
     archived: bool = False
     text: bool = False

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.models import Hit, NoteRecord, NoteState, Receipt, SearchResult, Status
+from mcp_memory.recall.note_list import client_of
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.vault.journals.tombstones import Tombstone
 from mcp_memory.vault.note_file import NoteFile
@@ -29,9 +30,10 @@ def tombstone_payload(stone: Tombstone) -> Payload:
 
 
 def listed_payload(note: NoteRecord, now: datetime) -> Payload:
-    at, names = note.updated or note.created, ("id", "path", "title", "kind", "project", "source", "tags")
-    facts = {name: getattr(note, name) for name in names}
-    return facts | {"date": at and at.isoformat(timespec="seconds"), "status": note.status(now)}
+    at = note.updated or note.created
+    facts = {name: getattr(note, name) for name in ("id", "path", "title", "kind", "project", "tags")}
+    named = {"client": client_of(note), "status": note.status(now)}
+    return {**facts, "date": at and at.isoformat(timespec="seconds"), **named}
 
 
 def search_payload(result: SearchResult) -> Payload:

@@ -13,6 +13,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteRecord, NoteState
 from mcp_memory.search.filters import EARLIEST
 from mcp_memory.text.markdown import logs
+from mcp_memory.vault.journals.change_journal import DISK
 from mcp_memory.vault.note_file import derive_title
 from mcp_memory.vault.succession.entry_marks import admits, note_of
 
@@ -23,17 +24,18 @@ _LONGEST_DAY = timedelta(hours=25)
 
 
 def newest_notes(
-    index: Index, filters: Filters, limit: int, now: datetime, **labels: str | None
+    index: Index, filters: Filters, limit: int, now: datetime, client: str | None, session: str | None
 ) -> tuple[list[NoteRecord], bool]:
-    """Up to `limit`, entries with the facts of their own, and whether there are more. `labels`: the `source` (None: by
-    hand) or `session` that stored them. With the states `RETIRED`, only what no longer counts."""
+    """Up to `limit`, entries with the facts of their own, and whether there are more; only of this client or session,
+    if named. With the states `RETIRED`, only what no longer counts."""
     since, until = filters.since, filters.until
     if since:  # a log is dated midnight
         filters = replace(filters, since=max(since, EARLIEST) - _LONGEST_DAY)
 
     def is_wanted(note: NoteRecord) -> bool:
         return (
-            all(getattr(note, name) == value for name, value in labels.items())
+            client in (None, client_of(note))
+            and session in (None, note.session)
             and (filters.states != RETIRED or note.status(now) != "active")
             and (since is None or date_of(note) >= since)
             and (until is None or date_of(note) < until)
@@ -55,14 +57,20 @@ def date_of(note: NoteRecord) -> datetime:
     return note.updated or note.created or datetime.min.replace(tzinfo=UTC)
 
 
+def client_of(note: NoteRecord) -> str:
+    """As a person calls it: `you`, or `disk` for by hand."""
+    return {PERSON: "you", None: DISK}.get(note.source) or str(note.source)
+
+
 def count_notes(index: Index, filters: Filters) -> dict[str, Any]:
     """What counts, log entries one by one, by kind, project and client; and how many files are in each other state."""
     found = [one for note in index.notes(filters, MOST_NOTES) for one in _entries(index, note, filters)]
-    fields = {"kind": "kind", "project": "project", "client": "source"}
     others = {state: Filters(states=frozenset({state})) for state in NoteState if state is not NoteState.ACTIVE}
     return {
         "notes": len(found),
-        **{f"by_{name}": Counter(getattr(one, field) or "" for one in found) for name, field in fields.items()},
+        "by_kind": Counter(one.kind for one in found),
+        "by_project": Counter(one.project or "" for one in found),
+        "by_client": Counter(map(client_of, found)),
         "besides": {state.value: len(index.notes(alone, MOST_NOTES)) for state, alone in others.items()},
     }
 

@@ -69,6 +69,6 @@ async def test_what_no_longer_counts_and_what_it_all_comes_to(world: World) -> N
         assert stats["notes"] == 2
         assert stats["by_kind"] == {"fact": 1, "log": 1}
         assert stats["by_project"] == {"api": 2}
-        assert stats["by_client"] == {"codex": 1, "cli": 1}
+        assert stats["by_client"] == {"codex": 1, "you": 1}
         assert stats["besides"]["deleted"] == 1
         assert stats["bytes"] >= sum(map(len, world.files().values())) - 2_000  # pages of the vault's own aside

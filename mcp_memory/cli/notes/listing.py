@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, Remark, columns, short_id, table
+from mcp_memory.cli.console import Heading, Remark, columns, short_id, table, wrap
 from mcp_memory.cli.notes.changes import changes
 from mcp_memory.cli.notes.forgotten import forgotten_lines
 from mcp_memory.cli.options import CommandContext, command_options
@@ -118,8 +118,8 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
 def _beginning(note: Mapping[str, Any]) -> Iterator[str]:
     yield Heading(note["title"])
     lines = [line for line in note["text"].splitlines() if line.strip() and not line.startswith("#")]
-    yield from (f"  {line}" for line in lines[:_MOST_LINES] if line.strip() != note["title"])
-    facts = (note["kind"], note["project"], note["source"], (note["date"] or "")[:16].replace("T", " "))
+    yield from wrap("\n".join(line for line in lines[:_MOST_LINES] if line.strip() != note["title"]), "  ")
+    facts = (note["kind"], note["project"], note["client"], (note["date"] or "")[:16].replace("T", " "))
     yield f"  — {' · '.join(fact for fact in facts if fact)} · {short_id(note['id'])}"
 
 
@@ -138,5 +138,5 @@ def _stats_lines(answer: Mapping[str, Any], index_bytes: int) -> Iterator[str]:
     yield f"on disk: {decimal(answer['bytes'])}, about {counted(tokens, 'token')}; the index {decimal(index_bytes)}"
     swept = "not yet" if index["last_sweep_s"] is None else f"{index['last_sweep_s']:.0f} s ago"
     model = (index["model"] or f"no model ({index['model_state']})").partition("@")[0]
-    without = f"{index['pending']:,} without vectors"
-    yield f"index: {counted(index['chunks'], 'passage')}, {without}; compared with the files {swept}; {model}"
+    indexed = f"{counted(index['chunks'], 'passage')}, {index['pending']:,} without vectors"
+    yield from wrap(f"index: {indexed}; compared with the files {swept}; {model}")

@@ -133,7 +133,7 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
             raise InvalidInput("no content", hint="pass it as an argument, or pipe it in")
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     answer = cli.ask("append", content=content, source=PERSON, **fields)
-    cli.show(answer, _receipt_lines(answer))
+    cli.show(answer, [*_receipt_lines(answer), *([f"expires {fields['expires']}"] if fields["expires"] else [])])
 
 
 def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:
