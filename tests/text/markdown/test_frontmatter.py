@@ -251,7 +251,8 @@ block_values = st.sampled_from(
         "\n  plain below",
     ]
 )
-comments = st.sampled_from(["", "# note\n", "\n", "# a: b\n\n", "  # indented\n"])
+COMMENTS = ["", "# note\n", "\n", "# a: b\n\n"]
+comments = st.sampled_from([*COMMENTS, "  # indented\n"])
 tails = st.sampled_from(["", "  ", "  # tail", " # it's"])
 
 
@@ -267,7 +268,8 @@ def heads(draw: st.DrawFn) -> tuple[str, dict[str, str]]:
         else:
             line = f"{name}:{draw(block_values)}\n"
         lines[name] = line
-        text += line + draw(comments)
+        is_scalar = " |" in line or " >" in line  # an indented line behind one belongs to its text
+        text += line + draw(st.sampled_from(COMMENTS) if is_scalar else comments)
     body = draw(st.sampled_from(["", "Body", "\n# T\n\n---\nx: 1\n---\n", "one\ntwo \n", "---\n"]))
     text = draw(st.sampled_from(["", "\ufeff"])) + f"---\n{text}---\n{body}"
     if draw(st.booleans()):
