@@ -4,8 +4,6 @@ A checkpoint holds what the next step needs: the offset, what readers remember, 
 grow. It is replaced atomically, after everything it covers is on disk.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -13,7 +11,7 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from mcp_memory.capture.readers.message import ReaderContext
 from mcp_memory.capture.transcript_store import SessionSegment, SpokenTurn
@@ -53,7 +51,7 @@ class Checkpoint:
         return {**plain, "context": asdict(self.context), "threads": threads}
 
     @classmethod
-    def from_payload(cls, payload: Mapping[str, Any]) -> Checkpoint:
+    def from_payload(cls, payload: Mapping[str, Any]) -> Self:
         """Raises KeyError, TypeError, ValueError for anything else."""
         threads = {
             name: SessionSegment(number, tuple(SpokenTurn.from_payload(turn) for turn in turns))

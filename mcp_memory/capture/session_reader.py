@@ -1,11 +1,10 @@
 """Finds a transcript by its path or session and reads it whole, without writing anything."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from pathlib import Path
+from typing import Self
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.readers.message import TranscriptMessage
@@ -30,7 +29,7 @@ class CapturedMessages:
     messages: Sequence[TranscriptMessage]
 
     @classmethod
-    def from_step(cls, path: TranscriptPath, step: CaptureStep) -> CapturedMessages:
+    def from_step(cls, path: TranscriptPath, step: CaptureStep) -> Self:
         session, project = step.session or path.inner.stem, project_of(step.checkpoint.context.folder)
         return cls(path.name, path.client, session, project, step.messages)
 

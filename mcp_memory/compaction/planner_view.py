@@ -1,10 +1,9 @@
 """Reads the topic tree and works out what a run would do, without writing anything."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +58,7 @@ class RunScope:
     folder: str = ""
 
     @classmethod
-    def from_name(cls, wanted: str | None, tree: Sequence[Topic], root: str) -> RunScope:
+    def from_name(cls, wanted: str | None, tree: Sequence[Topic], root: str) -> Self:
         """`wanted`: a topic's folder, as a path in the vault or below the folder of all topics, or its page; None for
         all topics. Raises NotFound if there is no such topic."""
         if wanted is None:

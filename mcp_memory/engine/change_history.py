@@ -1,16 +1,15 @@
 """Lists what happened to notes, the latest first, and takes it back."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.note_changes import forget_note
 from mcp_memory.engine.note_titles import EntryTitles, find_titled
+from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.git.history import find_version
@@ -26,9 +25,6 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
-
-if TYPE_CHECKING:
-    from mcp_memory.engine.parts import EngineParts
 
 GIT_S = 10.0
 

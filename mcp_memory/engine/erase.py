@@ -3,16 +3,14 @@
 Forgetting hides and can be undone. This can't: it is for the command line alone, never a tool.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_memory.engine.parts import EngineParts
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
@@ -23,9 +21,6 @@ from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_section,
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.vault.note_file import NoteFile, original_of
 from mcp_memory.vault.withheld_pages import sources_of
-
-if TYPE_CHECKING:
-    from mcp_memory.engine.parts import EngineParts
 
 MOST_PAGES = 1_000_000
 DISPLACED_S = 3.0

@@ -1,18 +1,14 @@
 """Finds the title that a note or entry has now: no journal holds it."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from mcp_memory.engine.parts import EngineParts
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import derive_title, entries_of
-
-if TYPE_CHECKING:
-    from mcp_memory.engine.parts import EngineParts
 
 
 class TitledNote(NamedTuple):

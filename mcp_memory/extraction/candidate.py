@@ -1,11 +1,10 @@
 """Defines a candidate: one statement worth remembering, in its original words."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Self
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.text.secrets.finder import redact
@@ -43,7 +42,7 @@ class Candidate:
     @classmethod
     def from_message(
         cls, message: TranscriptMessage, kind: StatementKind, text: str, score: float, outright: bool, title: str = ""
-    ) -> Candidate:
+    ) -> Self:
         """Redacts secrets. The default title is the first words of the text."""
         safe, turn = redact(text).text, message.turn
         title = make_title(redact(title).text or safe)

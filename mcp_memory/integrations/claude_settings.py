@@ -1,15 +1,13 @@
 """Predicts from Claude Code's settings files, as version 2.1.329 reads them, whether it runs hooks, connects a server,
 and lets its tools be called. Only reads."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, jsonc
@@ -41,7 +39,7 @@ class ClaudeSettings:
     off: tuple[Path, Sequence[object]]
 
     @classmethod
-    def read(cls, where: ClientPaths) -> ClaudeSettings:
+    def read(cls, where: ClientPaths) -> Self:
         user = where.folder("CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
         project = where.project or Path.cwd()
         own = [project / ".claude" / name for name in ("settings.json", "settings.local.json")]

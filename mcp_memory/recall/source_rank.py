@@ -5,23 +5,18 @@ names it, or where nothing of one's own answers. Of a prompt's project, what has
 well as the project's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mcp_memory.models import NoteRecord, Passage
 from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.recall.cutoff import for_prompt
 from mcp_memory.search.confidence import place_of
 from mcp_memory.search.confidence_config import UNSURE
+from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.text.language.identifiers import names_known
 from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 from mcp_memory.vault.succession.entry_marks import note_of
-
-if TYPE_CHECKING:
-    from mcp_memory.search.ranking import RankedChunk, RankedList
 
 FITS, LOG_FITS, FITS_ALONE = 1.0, 0.2, 0.1
 """The least relevance of a passage without a project in a project's prompt: as a share of the project's best (a log

@@ -3,11 +3,10 @@
 A web page can make a browser talk to a loopback port (DNS rebinding), but its Host or Origin shows that.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -34,7 +33,7 @@ class HttpGuardConfig:
     @classmethod
     def for_port(
         cls, port: int, *, host: str, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int
-    ) -> HttpGuardConfig:
+    ) -> Self:
         """Loopback names and `host` with this port (0: a Unix socket), and what was configured."""
         names = LOOPBACK if host in EVERYWHERE else (*LOOPBACK, f"[{host}]" if ":" in host else host)
         own = {f"{name}:{port}".lower() for name in names} if port else set(LOOPBACK)

@@ -1,10 +1,9 @@
 """Names the files of the state folder: everything that isn't the vault. Private, never synced."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Self
 
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.runtime import paths
@@ -34,7 +33,7 @@ class StateFolder:
         self.hooks = root / paths.HOOKS_LOG
 
     @classmethod
-    def for_vault(cls, vault: Path, environ: Mapping[str, str]) -> StateFolder:
+    def for_vault(cls, vault: Path, environ: Mapping[str, str]) -> Self:
         models = environ.get(PREFIX + "MODELS")
         root = Path(paths.state_folder(str(vault), environ))
         return cls(root, Path(paths.absolute(models) if models else f"{paths.state_home(environ)}/models"))

@@ -5,12 +5,11 @@ others wait. When no note moves, topics without a parent join one that they fit,
 plan is empty, so growth cascades upwards; what has a place keeps it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +95,7 @@ class _Tree:
     """Topic → 1 where it holds notes alone, else one more than the highest in it."""
 
     @classmethod
-    def of(cls, paths: Sequence[str], vectors: Matrix) -> _Tree:
+    def of(cls, paths: Sequence[str], vectors: Matrix) -> Self:
         fresh: list[int] = []
         leaves: dict[str, list[int]] = defaultdict(list)
         below: dict[str, list[int]] = defaultdict(list)

@@ -4,8 +4,6 @@ The ledger decides ownership, since an `id` in a frontmatter can be forged. It a
 written before its note is published, so the retry of an unanswered append finds the note.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections import deque
@@ -13,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NoteId, NotePath, NoteRecord
@@ -48,7 +46,7 @@ class LedgerEntry:
     standing: Standing = "written"  # after a move or rewritten links, `written` leaves the standing as it was
 
     @classmethod
-    def of(cls, note: NoteRecord, at: datetime) -> LedgerEntry:
+    def of(cls, note: NoteRecord, at: datetime) -> Self:
         """The entry for a note that is written at that time."""
         return cls(note.id, note.path, note.content_hash, note.kind, note.project, None, at.timestamp())
 
