@@ -18,7 +18,8 @@ from mcp_memory.conflicts.detector import (
     numbers_differ,
 )
 from mcp_memory.conflicts.sentence import parse_statement
-from mcp_memory.conflicts.values import common_keys
+from mcp_memory.conflicts.values import WITH_UNIT, common_keys
+from mcp_memory.text.language.word_lists import function_words
 
 STRONG, FAINT = 0.2, 0.3
 """The least share of their words, by weight, for words of change such as `moved`, and for one as weak as `now`."""
@@ -52,6 +53,9 @@ def may_be_replaced(older: Claim, newer: Claim) -> bool:
     places, others = (set[str]().union(*(sentence.environments for sentence in said)) for said in (before, after))
     if not before or not after or (places and others and not places & others):
         return False
+    measured, news = ({t.type for one in said for t in one.tokens if t.type in WITH_UNIT} for said in (before, after))
+    if measured & news and least_share(newer) == FAINT:
+        return False  # the detector has compared these values
     return not any(
         is_modified(old, new) or numbers_differ(old, new) or _is_judged(old.keys, common_keys(old.keys, new.keys))
         for old in before
@@ -66,7 +70,7 @@ def _is_judged(keys: frozenset[str], common: set[str]) -> bool:
 
 def share(older: Claim, newer: Claim, weight: Callable[[str], float]) -> float:
     """0 to 1: the weight of the words that both have, of that of the words of the one that has less."""
-    one, two = set(older.terms), set(newer.terms)
+    one, two = ({*claim.terms} - function_words(claim.terms) for claim in (older, newer))
     both = one & two
     if sum(len(word) > SHORT_WORD for word in both) < FEWEST_WORDS:
         return 0.0

@@ -19,12 +19,11 @@ from mcp_memory.conflicts.change_words import (
     when_spans,
     words_of_change,
 )
-from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, tokens
+from mcp_memory.conflicts.values import MEASURED, WITH_UNIT, Token, tokens
 from mcp_memory.text.language.sentences import sentences
 
 MAX_CHARS, MAX_SENTENCES = 1200, 8
 """A longer note is a document, not a statement."""
-_WITH_UNIT = COUNTED - {"number"}
 _APART = re.compile(r"[(),;.]")
 
 
@@ -124,6 +123,6 @@ def _sentence(text: str) -> ParsedSentence:
             token.key
             for token, *following in zip(found, found[1:], [*found[2:], *found[-1:]], strict=False)
             if token.type == "identifier"
-            and any(one.type in _WITH_UNIT and not _APART.search(text, token.end, one.start) for one in following)
+            and any(one.type in WITH_UNIT and not _APART.search(text, token.end, one.start) for one in following)
         ),
     )

@@ -9,6 +9,7 @@ from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import function_words
 
 COUNTED = frozenset({"number", "duration", "size", "money", "percent", "speed", "weight", "length"})
+WITH_UNIT = COUNTED - {"number"}
 STEM = 5
 """The fewest letters of a word of which another is a form."""
 MEASURED = COUNTED | {"time", "weekday", "ordinal", "version"}
