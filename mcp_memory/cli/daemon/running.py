@@ -1,6 +1,7 @@
 """The commands that run the daemon: start, stop, restart, status, serve."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -157,10 +158,12 @@ def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:
 
 def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, started: bool) -> Iterator[str]:
     """Three lines when all is well: the address, what is in the vault, the next step."""
+    from mcp_memory.cli.clients.config_changes import short_path
     from mcp_memory.cli.clients.installing import connected_clients
 
     yield f"{'started' if started else 'already running'}: {address.place}"
-    yield f"{status['vault']} holds {counted(status['notes'], 'note')} in {counted(status['chunks'], 'passage')}"
+    notes, passages = counted(status["notes"], "note"), counted(status["chunks"], "passage")
+    yield f"{short_path(Path(status['vault']))} holds {notes} in {passages}"
     if status["model"] is None:
         yield f"without a model, so it finds words only ({status['model_state']})"
     if status["problems"]:
