@@ -200,7 +200,7 @@ def _without_texts(message: str) -> str:
     for passed in sorted(sys.argv[1:], key=len, reverse=True):
         if not _NAME.fullmatch(passed):
             for shown in (repr(passed), passed):
-                message = message.replace(shown, "…")
+                message = re.sub(rf"(?<!\w){re.escape(shown)}(?!\w)", "…", message)
     return _EXTRA.sub(r"\1 (a text of several words needs quotes)", message)
 
 

@@ -36,6 +36,10 @@ def test_a_text_may_begin_with_a_hyphen(served: Place, text: str):
     assert note["id"] in [hit["id"] for hit in hits]
 
 
+def test_a_usage_error_says_which_numbers_are_taken(served: Place):
+    assert "is not in the range 1<=x<=1000." in served.run("list", "-n", "0").err
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
