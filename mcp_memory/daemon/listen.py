@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+import sys
 from pathlib import Path
 
 from mcp_memory.errors import Busy, ConfigInvalid
@@ -11,8 +12,8 @@ from mcp_memory.settings.settings import PREFERRED_PORT, DaemonConfig
 from mcp_memory.settings.state import StateFolder
 
 BACKLOG = 512
-MAX_UDS_BYTES = 107
-"""The longest path of a Unix socket: `sun_path` holds 108 bytes with the final NUL, man 7 unix."""
+MAX_UDS_BYTES = 107 if sys.platform == "linux" else 103
+"""The longest path of a Unix socket: `sun_path` holds 108 bytes with the final NUL (man 7 unix), on macOS 104."""
 
 
 def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
