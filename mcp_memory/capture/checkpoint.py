@@ -7,15 +7,15 @@ grow. It is replaced atomically, after everything it covers is on disk.
 import hashlib
 import json
 import os
-from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
 from mcp_memory.capture.readers.message import ReaderContext
 from mcp_memory.capture.transcript_store import SessionSegment, SpokenTurn
-from mcp_memory.errors import StorageFailed
+from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import make_private, replace_file
 
 DIGEST_BYTES = 8
@@ -71,7 +71,7 @@ class Checkpoints:
         """Returns a new one if there is none or it can't be read; capturing again yields the same pages. Raises
         StorageFailed."""
         file = self._file(name)
-        with _reporting(file), suppress(FileNotFoundError):
+        with naming_the_cause(str(file)), suppress(FileNotFoundError):
             return _read(file) or Checkpoint(client, name)
         return Checkpoint(client, name)
 
@@ -85,7 +85,7 @@ class Checkpoints:
         StorageFailed."""
         file = self._file(checkpoint.name)
         moved = replace(checkpoint, message_count=checkpoint.message_count + len(digests))
-        with _reporting(file):
+        with naming_the_cause(str(file)):
             make_private(file.parent)
             if digests:
                 with open(file.with_suffix(".seen"), "ab", opener=_private) as seen:
@@ -99,7 +99,7 @@ class Checkpoints:
     def read_digests(self, checkpoint: Checkpoint) -> frozenset[bytes]:
         """Returns the digests of all captured messages. Raises StorageFailed."""
         file = self._file(checkpoint.name).with_suffix(".seen")
-        with _reporting(file), suppress(FileNotFoundError):
+        with naming_the_cause(str(file)), suppress(FileNotFoundError):
             data = file.read_bytes()[: checkpoint.message_count * DIGEST_BYTES]
             return frozenset(data[at : at + DIGEST_BYTES] for at in range(0, len(data), DIGEST_BYTES))
         return frozenset()
@@ -116,7 +116,7 @@ class Checkpoints:
     def delete(self, checkpoint: Checkpoint) -> None:
         """Raises StorageFailed."""
         file = self._file(checkpoint.name)
-        with _reporting(file):
+        with naming_the_cause(str(file)):
             for suffix in (".seen", ".json"):
                 file.with_suffix(suffix).unlink(missing_ok=True)
 
@@ -134,11 +134,3 @@ def _read(file: Path) -> Checkpoint | None:
 
 def _private(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_CLOEXEC, 0o600)
-
-
-@contextmanager
-def _reporting(file: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageFailed(f"cannot record how far a transcript was read: {error.strerror}", hint=str(file)) from error

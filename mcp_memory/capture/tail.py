@@ -2,8 +2,6 @@
 
 import hashlib
 import os
-from collections.abc import Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,7 +10,7 @@ from mcp_memory.capture.readers.lines import LineBatch, read_lines
 from mcp_memory.capture.readers.openclaw import list_session_ids, measure_session, read_rows
 from mcp_memory.capture.readers.registry import can_skip_line
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
-from mcp_memory.errors import StorageFailed
+from mcp_memory.runtime.os_errors import naming_the_cause
 
 MARKED_BYTES = 1024
 """Hashed at the file's start and before the checkpoint. Lines hold times and ids, so no two files share these."""
@@ -41,7 +39,7 @@ def read_new(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Checkpoin
     with paths.open_transcript(path) as descriptor:
         if path.is_database:
             return _read_events(path, checkpoint)
-        with _reporting(path):
+        with naming_the_cause(str(path.file)):
             restarted = checkpoint.offset > 0 and _mark(descriptor, checkpoint.offset) != checkpoint.fingerprint
             offset, within = (0, False) if restarted else (checkpoint.offset, checkpoint.in_long_line)
             batch = read_lines(descriptor, offset, within=within, can_skip=partial(can_skip_line, path.client))
@@ -54,7 +52,7 @@ def measure_unread(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Che
         if not path.is_database:
             size = os.fstat(descriptor).st_size
             return Unread(size, size - checkpoint.offset if size >= checkpoint.offset else size)
-    with _reporting(path):
+    with naming_the_cause(str(path.file)):
         size, length = measure_session(path.file, path.session)
     is_grown = size >= checkpoint.offset
     return Unread(size, length * (size - checkpoint.offset) // max(1, size) if is_grown else length)
@@ -64,22 +62,14 @@ def list_sessions(paths: TranscriptPaths, path: TranscriptPath) -> list[Transcri
     """Lists the transcripts in a database; a file is one transcript. Raises as `read_new`."""
     if not path.is_database or path.session:
         return [path]
-    with paths.open_transcript(path), _reporting(path):
+    with paths.open_transcript(path), naming_the_cause(str(path.file)):
         names = list_session_ids(path.file)
     return [TranscriptPath(path.client, path.root, path.inner, name) for name in names]
 
 
-@contextmanager
-def _reporting(path: TranscriptPath) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StorageFailed(f"{path.file} cannot be read: {error.strerror or error}") from error
-
-
 def _read_events(path: TranscriptPath, checkpoint: Checkpoint) -> NewLines:
     """Each event has a number; the last one read must be unchanged."""
-    with _reporting(path):
+    with naming_the_cause(str(path.file)):
         restarted = checkpoint.offset > 0 and _mark_of_event(path, checkpoint.offset) != checkpoint.fingerprint
         batch = read_rows(path.file, path.session, 0 if restarted else checkpoint.offset)
         return NewLines(batch, _mark_of_event(path, batch.next_offset), restarted)

@@ -18,7 +18,8 @@ from pathlib import Path
 from time import time
 from typing import Any, NamedTuple
 
-from mcp_memory.errors import InvalidInput, StorageFailed
+from mcp_memory.errors import InvalidInput
+from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.text.conversation.conversation_chunks import CHUNK_TOKENS, ConversationChunk, chunk_conversation
 from mcp_memory.text.conversation.messages import Turn
@@ -137,11 +138,8 @@ class TranscriptStore:
 
     def create_folder(self) -> None:
         """Creates the folder, unless the state folder itself is missing. Raises StorageFailed."""
-        try:
-            with suppress(FileNotFoundError):
-                self.folder.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise StorageFailed(f"cannot make {self.folder}: {error.strerror}") from error
+        with naming_the_cause(str(self.folder)), suppress(FileNotFoundError):
+            self.folder.mkdir(mode=0o700, exist_ok=True)
 
     def contains(self, path: str) -> bool:
         return (self.folder / path).exists()
@@ -152,20 +150,18 @@ class TranscriptStore:
         written = 0
         for path, data in pages.items():
             file = self.folder / path
-            try:
+            with naming_the_cause(str(file)):
                 with suppress(FileNotFoundError):
                     if file.read_bytes() == data:
                         continue
                 replace_file(file, data)
-            except OSError as error:
-                raise StorageFailed(f"cannot write {file}: {error.strerror}", hint="see mcp-memory status") from error
             written += 1
         return written
 
     def prune(self) -> int:
         """Removes pages that are too old, then, while the store is too large, the oldest page of the largest session,
         so that one huge session doesn't cost others their pages. Returns how many. Raises StorageFailed."""
-        try:
+        with naming_the_cause(str(self.folder)):
             sessions, gone = self._sessions(), 0
             oldest, left = time() - self.keep_days * DAY_S, sum(session.size for session in sessions)
             for session in sessions:
@@ -182,8 +178,6 @@ class TranscriptStore:
                     heapreplace(queue, (-sessions[number].size, number))
                 else:
                     heappop(queue)
-        except OSError as error:
-            raise StorageFailed(f"cannot remove old transcripts from {self.folder}: {error.strerror}") from error
         return gone
 
     def _sessions(self) -> list[_Session]:

@@ -141,12 +141,10 @@ def _transcripts(config: EngineConfig) -> dict[str, Path]:
 
 
 def make_state_private(state: Path) -> None:
-    try:
+    with _naming_the_file(state):
         for folder in (state, state / "undo", state / "recovery"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         sync_folder(state)
-    except OSError as error:
-        raise StorageFailed(f"cannot use the state folder {state}: {error.strerror}") from error
 
 
 def _prepare(backend: StorageBackend) -> Prepared:

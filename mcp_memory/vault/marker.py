@@ -205,11 +205,9 @@ def _remembered(copy: Path) -> Marker | None:
 
 
 def _remember(copy: Path, marker: Marker) -> None:
-    try:
+    with naming_the_cause(str(copy)):
         if _remembered(copy) != replace(marker, made=False):
             replace_file(copy, _text(marker).encode())
-    except OSError as error:
-        raise StorageFailed(f"cannot write the state folder {copy.parent}: {error.strerror}") from error
 
 
 def _publish(root: Path, marker: Marker) -> None:
