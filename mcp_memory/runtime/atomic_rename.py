@@ -54,32 +54,31 @@ def publish_free(renames: KernelRenames, folder: int, source: str, target: str) 
     Strictest way first: rename without replacing; else a hard link, then remove the old name; else check and rename
     (the only way with a gap in which another program's new file could be replaced).
     """
-    try:
-        renames.rename_free(folder, source, folder, target)
+    if is_supported(lambda: renames.rename_free(folder, source, folder, target)):
         return
-    except OSError as error:
-        if error.errno not in REFUSALS:
-            raise
-    try:
-        renames.link(folder, source, target)
-    except OSError as error:
-        if error.errno not in REFUSALS:
-            raise
-        _rename_if_free(renames, folder, source, folder, target)
-    else:
+    if is_supported(lambda: renames.link(folder, source, target)):
         # The file has its name. A source name that can't be removed is a leftover with known bytes: swept later.
         with suppress(OSError):
             os.unlink(source, dir_fd=folder)
+    else:
+        _rename_if_free(renames, folder, source, folder, target)
 
 
 def move_free(renames: KernelRenames, source_folder: int, source: str, target_folder: int, target: str) -> None:
     """As `publish_free`, between folders, but never by link and unlink: a crash would show the file twice."""
+    if not is_supported(lambda: renames.rename_free(source_folder, source, target_folder, target)):
+        _rename_if_free(renames, source_folder, source, target_folder, target)
+
+
+def is_supported(call: Callable[[], None]) -> bool:
+    """Makes the call; False if the file system lacks it. Raises OSError for any other failure."""
     try:
-        renames.rename_free(source_folder, source, target_folder, target)
+        call()
     except OSError as error:
         if error.errno not in REFUSALS:
             raise
-        _rename_if_free(renames, source_folder, source, target_folder, target)
+        return False
+    return True
 
 
 def exists(folder: int, name: str) -> bool:

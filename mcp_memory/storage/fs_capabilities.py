@@ -2,11 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Callable
 from contextlib import suppress
 
 from mcp_memory.models import Etag
-from mcp_memory.runtime.atomic_rename import REFUSALS, KernelRenames
+from mcp_memory.runtime.atomic_rename import KernelRenames, is_supported
 from mcp_memory.storage.temp_files import TempName
 
 _EMPTY = TempName.for_etags(Etag(hashlib.sha256(b"").hexdigest()), None)
@@ -21,11 +20,11 @@ def missing_guarantees(folder: int, renames: KernelRenames) -> list[str]:
     try:
         for name in (one, two):
             os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder))
-        exchange = _works(lambda: renames.exchange(folder, one, two))
-        link = _works(lambda: renames.link(folder, one, three))
+        exchange = is_supported(lambda: renames.exchange(folder, one, two))
+        link = is_supported(lambda: renames.link(folder, one, three))
         if link:
             os.unlink(three, dir_fd=folder)
-        rename_free = _works(lambda: renames.rename_free(folder, two, folder, three))
+        rename_free = is_supported(lambda: renames.rename_free(folder, two, folder, three))
     finally:
         for name in (one, two, three):
             with suppress(FileNotFoundError):
@@ -47,13 +46,3 @@ def missing_guarantees(folder: int, renames: KernelRenames) -> list[str]:
             "takes at the very same moment replaces it"
         )
     return lines
-
-
-def _works(call: Callable[[], None]) -> bool:
-    try:
-        call()
-    except OSError as error:
-        if error.errno not in REFUSALS:
-            raise
-        return False
-    return True

@@ -19,7 +19,7 @@ from datetime import datetime
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, PreconditionFailed
 from mcp_memory.models import Etag
-from mcp_memory.runtime.atomic_rename import REFUSALS, KernelRenames, move_free, publish_free, sync
+from mcp_memory.runtime.atomic_rename import KernelRenames, is_supported, move_free, publish_free, sync
 from mcp_memory.storage.folders import etag_of, opened_file
 from mcp_memory.storage.temp_files import NEW_FILE_MODE, TempName, conflict_name, discard, temp
 from mcp_memory.text.escape_invisible import printable
@@ -182,13 +182,10 @@ class Publisher:
     def _swap(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
         """Puts `source` under the name, and returns the displaced file's new name."""
         try:
-            self._renames.exchange(place.folder, source, place.name)
-            return source
+            if is_supported(lambda: self._renames.exchange(place.folder, source, place.name)):
+                return source
         except FileNotFoundError:
             raise _vanished(place.name) from None
-        except OSError as error:
-            if error.errno not in REFUSALS:
-                raise
         return self._swap_in_steps(place, source, label, displaced_etag)
 
     def _swap_in_steps(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
