@@ -76,7 +76,8 @@ def restart(cli: CommandContext) -> None:
     if not restarted_by_systemd(settings):
         launch.stop(settings, tell=print_status)
     options = ["--uds", before.uds] if before and before.uds and not settings.daemon.uds else []
-    connection, _, status = start_daemon(settings, options)
+    connection, _ = launch.launch(settings, options, tell=print_status)
+    status = start_daemon(settings)[2] if cli.as_json else {}
     address, verb = connection.address, "restarted" if before else "started"
     facts = {"restarted": before is not None, **_facts(address, status)}
     cli.show(facts, [f"{verb}: pid {address.pid} at {address.place}"])
