@@ -69,6 +69,9 @@ def test_yes_does_it_all_once(place: Place, home: Path):
     assert answer["text"] in (place.vault / answer["path"]).read_text(), "the source that is named has it"
     assert question_about(STATED) == "What did we say about job queue and SQLite?"
     assert question_about("Python packages come from uv, never pip") == "What did we say about Python packages and uv?"
+    assert question_about("Integration tests are run against Postgres") == (
+        "What did we say about Integration tests and Postgres?"
+    )
     assert question_about("2026-11-21") is None
     assert _tree(home) == files
     assert "connected: Claude Code, Codex; " in place.run("start").ok().out

@@ -15,8 +15,9 @@ from mcp_memory.text.language.word_runs import runs
 _TRIED = 6  # notes from which a question is made
 _TELLING = ("decision", "preference", "fix", "fact", "workflow", "lesson")  # kinds that answer a question best
 _LISTS = ("README.md", "_index.md")  # the welcome note, and pages that list others
-_SUBJECTS = frozenset({"i", "we", "you", "they", "user", "always", "never", "ich", "wir"})
-"""A run of words after one of these is mostly a verb."""
+_BEFORE_VERBS = "i we you they user always never to is are was were be been ich wir wird werden"
+_SUBJECTS = frozenset(_BEFORE_VERBS.split())
+"""A run of words after one of these mostly begins with a verb."""
 
 
 def ask_first_question(cli: CommandContext) -> Mapping[str, Any] | None:
