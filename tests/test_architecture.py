@@ -135,8 +135,10 @@ def files_naming(argument: str) -> list[str]:
 def names_in(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
-            case ast.arg(arg=str(name)) | ast.keyword(arg=str(name)) | ast.Name(id=name) | ast.Attribute(attr=name):
+            case ast.arg(arg=str(name)) | ast.Name(id=name) | ast.Attribute(attr=name):
                 yield name
+            case ast.keyword(arg=str(name), value=value) if not isinstance(value, ast.Constant):
+                yield name  # who calls with a constant only uses the argument
             case ast.Constant(value=str(name)):
                 yield name
 

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import anyio
 import numpy as np
 
-from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.index.base import Index, Part, ScoredRows
 from mcp_memory.index.keywords.bm25 import ceiling
@@ -25,9 +24,9 @@ from mcp_memory.indexing.freshness import Freshness, FreshPassages
 from mcp_memory.models import FilteredOut, Filters, SearchResult
 from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
-from mcp_memory.search.classifier_training import TrainedClassifier
 from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, features, first_of_class, is_named
 from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import explain_no_hits, passages_left_out, without_filters
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
@@ -77,25 +76,13 @@ class SearchConfig:
     """The longest chunk by default, so that evidence is never clipped."""
 
 
-class QuestionModel(Protocol):
-    """What a search needs of the `EmbedderLifecycle`, which describes the members."""
-
-    @property
-    def at_hand(self) -> Embedder | None: ...
-
-    @property
-    def reason(self) -> str: ...
-
-    def trained_classifier(self) -> TrainedClassifier | None: ...
-
-
 class Searcher:
     """Runs any number of searches at once."""
 
     def __init__(
         self,
         index: Index,
-        model: QuestionModel,
+        model: EmbedderLifecycle,
         config: SearchConfig,
         clock: Callable[[], datetime],
         freshness: Freshness | None = None,
