@@ -128,7 +128,7 @@ class _Pair:
                 return None  # `never over the air` forbids less than the whole
         if not values:
             return None if self._older.kind == "log" else Contradiction(clipped(old.text), None, rejection.is_change)
-        news = [t for t in new.stated(new.tokens) if t.type == values[0].type and t.key not in gone_keys | hit_keys]
+        news = [t for t in new.stated if t.type == values[0].type and t.key not in gone_keys | hit_keys]
         return Contradiction(_first(values), _first(news) if news else None, rejection.is_change)
 
     def other_value(self) -> Contradiction | None:
@@ -186,7 +186,7 @@ class _Pair:
             known = [token for token in old.tokens if token.type == kind]
             olds = [token for token in known if token.key not in stated]
             nouns = {token.noun for token in known}
-            news = [t for t in new.stated(new.tokens) if t.type == kind and t.key not in old.keys and t.noun in nouns]
+            news = [t for t in new.stated if t.type == kind and t.key not in old.keys and t.noun in nouns]
             if kind in {"name", "identifier"}:
                 olds = [token for token in olds if token.key not in old.head | old.labels]
                 news = [token for token in news if token.key not in new.labels]

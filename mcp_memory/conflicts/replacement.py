@@ -9,14 +9,7 @@ alone had found 2 of 26; in `tests/eval/contradictions` it adds 3 right pairs an
 from collections.abc import Callable
 
 from mcp_memory.conflicts.change_words import REPLACED, WEAK, words_of_change
-from mcp_memory.conflicts.detector import (
-    MIN_COVERED,
-    Claim,
-    Contradiction,
-    clipped,
-    is_modified,
-    numbers_differ,
-)
+from mcp_memory.conflicts.detector import MIN_COVERED, Claim, Contradiction, clipped, is_modified, numbers_differ
 from mcp_memory.conflicts.sentence import parse_statement
 from mcp_memory.conflicts.values import WITH_UNIT, common_keys
 from mcp_memory.text.language.word_lists import function_words

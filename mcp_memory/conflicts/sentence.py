@@ -31,8 +31,8 @@ _APART = re.compile(r"[(),;.]")
 class ParsedSentence:
     """`keys` are those of its tokens; `head` of those before the verb or the first preposition; `lead` is the first
     that is no verb of change; `words` are all words as written, in lower case; `main` is what stands before
-    the reasons; `months` are those that it is about; `labels` are names of a measure (`p95 was 480 ms`). A statement is
-    parsed once and compared often, so that all of this is kept."""
+    the reasons; `months` are those that it is about; `labels` are names of a measure (`p95 was 480 ms`); `stated` are
+    its tokens without dates from which it holds. Parsed once and compared often, so that all of this is kept."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -47,16 +47,13 @@ class ParsedSentence:
     signs: frozenset[str]
     rejections: tuple[Rejection, ...]
     labels: frozenset[str]
+    stated: tuple[Token, ...]
     is_title: bool = False
 
     @property
     def is_event(self) -> bool:
         """Whether it tells what happened once (`Filter changed at 1,210 hours`), not what holds."""
         return bool(EVENT.search(self.text) or (PARTICIPLE.search(self.text) and not STATES.search(self.text)))
-
-    def stated(self, found: tuple[Token, ...]) -> list[Token]:
-        """Without the dates from which it holds."""
-        return _stated(self.text, found)
 
     def says(self, value: Token) -> bool:
         """Whether a value is what it says, not what it is about: `Table 4 seats six`."""
@@ -92,11 +89,6 @@ def parse_statement(text: str, title: str) -> tuple[ParsedSentence, ...]:
     return tuple(map(_sentence, found))
 
 
-def _stated(text: str, found: tuple[Token, ...]) -> list[Token]:
-    spans = when_spans(text)
-    return [token for token in found if not any(start <= token.start < end for start, end in spans)]
-
-
 def _sentence(text: str) -> ParsedSentence:
     found = tokens(text)
     words = [token for token in found if token.type not in MEASURED]
@@ -105,7 +97,8 @@ def _sentence(text: str) -> ParsedSentence:
     clauses = [end.start() for end in CLAUSE.finditer(text) if not end[0].startswith(":")]
     mains = [tuple(token for token in found if token.end <= end) for end in clauses]
     all_words = frozenset(re.findall(r"[^\W_]+", text.lower()))
-    months = any(token.type == "month" for token in found)
+    spans = when_spans(text)
+    stated = tuple(token for token in found if not any(start <= token.start < end for start, end in spans))
     return ParsedSentence(
         text,
         found,
@@ -116,7 +109,7 @@ def _sentence(text: str) -> ParsedSentence:
         next((token.key for token in words if not CHANGE_VERB.match(token.text)), ""),
         frozenset(token.key for token in found if token.type == "name"),
         frozenset(ENVIRONMENTS[word] for word in all_words & ENVIRONMENTS.keys()),
-        frozenset(token.key for token in (_stated(text, found) if months else ()) if token.type == "month"),
+        frozenset(token.key for token in stated if token.type == "month"),
         frozenset(words_of_change(text)),
         tuple(rejections(text)),
         frozenset(
@@ -125,4 +118,5 @@ def _sentence(text: str) -> ParsedSentence:
             if token.type == "identifier"
             and any(one.type in WITH_UNIT and not _APART.search(text, token.end, one.start) for one in following)
         ),
+        stated,
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.note_changes import forget_note
-from mcp_memory.engine.note_titles import EntryTitles, find_titled
+from mcp_memory.engine.note_titles import find_titled
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
@@ -26,8 +26,6 @@ from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, N
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
 
-GIT_S = 10.0
-
 _INVERSE = {
     ChangeKind.STORED: "forget",
     ChangeKind.IMPORTED: "forget",
@@ -44,13 +42,7 @@ _AGAIN = {"archived": "archive", "superseded": "put back"}
 """The same for a note that was restored, by the status that it had."""
 
 _CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
-_BY_HAND = {
-    ChangeKind.EDITED: "it was edited by hand, and nobody kept the earlier text: mcp-memory edit {0}",
-    ChangeKind.REMOVED: "its file was deleted by hand: git, a backup or your sync program's trash may have it",
-    ChangeKind.MOVED: "its file was moved by hand: move it back there",
-    ChangeKind.STORED: "its file was made by hand: to take it out of every answer, mcp-memory forget {0}",
-}
-_EDITED_ENTRY = "it was edited by hand: mcp-memory recover {1} lists what it held of ours, for 30 days"
+_BY_HAND = "it was {} by hand, and nobody kept the earlier text: a backup may have it, of a log mcp-memory recover"
 
 
 class ChangeHistory:
@@ -60,7 +52,7 @@ class ChangeHistory:
         self._parts = parts
         self.changes = parts.vault.changes.changes()
         self._undone: set[str] = set()
-        self._titles: EntryTitles = {}
+        self._titles: dict[NotePath, dict[str, str]] = {}
         for change in self.changes:
             if change.undoes and not self.is_undone(change):
                 self._undone.add(change.undoes)
@@ -137,9 +129,7 @@ class ChangeHistory:
             elif change.client == DISK and (
                 change.kind is not ChangeKind.EDITED or _earlier(self._parts, change) is None
             ):
-                why = _BY_HAND.get(change.kind, "it was done by hand: change it by hand")
-                is_log = change.kind is ChangeKind.EDITED and is_log_path(change.path)
-                yield change, "", (_EDITED_ENTRY if is_log else why).format(change.note, change.path)
+                yield change, "", _BY_HAND.format(change.kind)
             elif change.kind is ChangeKind.EDITED and change.entry and is_log_path(change.path):
                 stands = self._parts.vault.read(change.path).has_entry(change.entry) or change.entry in returning
                 returning |= {change.other or ""} if stands else set()
@@ -161,10 +151,9 @@ class ChangeHistory:
 def _earlier(parts: EngineParts, change: NoteChange) -> bytes | None:
     """The bytes from before an edit: those that were kept, else from git; None if nobody has them."""
     etag, vault = change.before or Etag(""), parts.vault
-    if kept := vault.changes.find(change.note, etag):
-        return kept
     with suppress(McpMemoryError):
-        return find_version(find_repository(vault.roots()[""], GIT_S), change.path, etag)
+        kept = vault.changes.find(change.note, etag)
+        return kept or find_version(find_repository(vault.roots()[""], deadline_s=10), change.path, etag)
     return None
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Literal
 
-from mcp_memory.models import NoteId, NotePath, Problem
+from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
 from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE, PROPOSAL
@@ -57,12 +57,10 @@ class VaultFacts:
     memory: tuple[int, int] = (0, 0)
     """Lines of MEMORY.md: how many a session start has room for, and all."""
     inbox: int = 0
-    conflicts: int = 0
-    forks: int = 0
-    """How many of them are two notes that replaced the same one."""
-    circles: Sequence[NotePath] = ()
-    """Notes that replaced one another, so that there is no last one."""
     """How many candidates wait, if there are many."""
+    conflicts: Sequence[Conflict] = ()
+    circles: Sequence[NotePath] = ()
+    """Notes that count because they are the newest of a circle."""
     commits: CommitHealth | None = None
     open_objects: str | None = None
     """The folder of your git repository, if other users can read it although they can't read the notes."""
@@ -202,16 +200,14 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
     if facts.compaction:
         what = f"fresh notes are not filed: compaction keeps failing ({facts.compaction})"
         yield Finding("warning", what, "for details: mcp-memory compact; search still finds the notes")
-    if others := facts.conflicts - facts.forks:
-        what = f"{counted(others, 'contradiction')} between notes, undecided: agents are told the newer one"
+    if facts.conflicts:
+        forks = sum(conflict.why.startswith(FORK) for conflict in facts.conflicts)
+        some = f" ({forks} of notes that replaced the same one)" if forks else ""
+        number = counted(len(facts.conflicts), "contradiction")
+        what = f"{number} between notes{some}, undecided: agents are told the newer one"
         yield Finding("info", what, "mcp-memory conflicts")
-    if facts.forks:
-        what = f"{counted(facts.forks, 'pair')} of notes replaced the same one, as on two machines: both count"
-        yield Finding("warning", what, "mcp-memory conflicts")
-    if facts.circles:
-        named = f"{', '.join(facts.circles[:3])}{', …' if len(facts.circles) > 3 else ''}"
-        number = counted(len(facts.circles), "note")
-        what = f"{number} replaced one another in a circle, of which the newest counts: {named}"
+    for path in facts.circles:
+        what = f"{path} counts as the newest of notes that replaced one another in a circle"
         yield Finding("warning", what, "take superseded_by out of the head of the one that holds")
     if facts.inbox:
         what = f"{facts.inbox} candidates from transcripts wait in _inbox/"

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find_repository
-from mcp_memory.models import FORK, Filters, NoteRecord, NoteState, Problem
+from mcp_memory.models import NoteId, NoteState, Problem
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.succession.chains import circles
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine import Engine
@@ -48,6 +47,10 @@ def _facts(parts: EngineParts) -> VaultFacts:
         notes, fault = admin.tree(), []
     except IndexUnavailable as error:
         notes, fault = [], [Problem("index", error.message)]
+
+    def is_standing(note_id: NoteId) -> bool:
+        return any(note.state is not NoteState.DELETED for note in parts.index.note_by_id(note_id))
+
     model, wants_vectors = parts.model, parts.config.embedder.provider != "none"
     return VaultFacts(
         root=str(vault.roots().get("", "")),
@@ -74,9 +77,8 @@ def _facts(parts: EngineParts) -> VaultFacts:
         uncaptured=parts.capture_worker.problems,
         memory=parts.answerer.lines_shown_of_memory(),
         inbox=_long_inbox(parts),
-        conflicts=len(parts.conflicts.open_conflicts),
-        forks=sum(conflict.why.startswith(FORK) for conflict in parts.conflicts.open_conflicts),
-        circles=circles(_replaced(parts)),
+        conflicts=parts.conflicts.open_conflicts,
+        circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],
     )
 
 
@@ -105,14 +107,6 @@ def _long_inbox(parts: EngineParts) -> int:
     except IndexUnavailable:
         return 0  # which is a finding of its own
     return waiting if waiting >= parts.config.extraction.review_reminder else 0
-
-
-def _replaced(parts: EngineParts) -> list[NoteRecord]:
-    states = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})
-    try:
-        return [note for note in parts.index.notes(Filters(states=states), limit=100_000) if note.superseded_by]
-    except IndexUnavailable:
-        return []  # which is a finding of its own
 
 
 def _noticing(parts: EngineParts) -> str:

@@ -18,13 +18,9 @@ class TitledNote(NamedTuple):
     title: str
 
 
-EntryTitles = dict[NotePath, dict[str, str]]
-"""The titles of a file's entries by their hashes, of the files that were read."""
-
-
-def find_titled(parts: EngineParts, target: str, read: EntryTitles) -> TitledNote:
-    """The note with this id, forgotten or not, or the one that holds this entry. Reads each file once, since a long day
-    takes a tenth of a second: call it in a thread."""
+def find_titled(parts: EngineParts, target: str, read: dict[NotePath, dict[str, str]]) -> TitledNote:
+    """The note with this id, forgotten or not, or the one that holds this entry. Reads a file that is not among those
+    `read`, since a long day takes a tenth of a second: call it in a thread."""
     named = named_by(target)
     if not isinstance(named, tuple):
         found = parts.index.note_by_id(named)

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from mcp_memory.capture.readers.plain import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.engine import requests
-from mcp_memory.engine.note_titles import EntryTitles, find_titled
+from mcp_memory.engine.note_titles import find_titled
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
+from mcp_memory.models import NotePath
 from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import ANY_PROJECT, checked_query
@@ -103,7 +104,7 @@ async def why(engine: Engine, request: requests.WhyRequest) -> Payload:
     parts = engine.parts
 
     def read() -> list[Payload]:
-        found, titles = parts.briefing_log.given(request.session)[: request.limit], EntryTitles()
+        found, titles = parts.briefing_log.given(request.session)[: request.limit], dict[NotePath, dict[str, str]]()
         for passage in (passage for one in found for passage in one["passages"]):
             note, title = find_titled(parts, passage["id"], titles)
             passage |= {"path": note.path if note else passage["path"], "title": title}

@@ -10,9 +10,6 @@ from mcp_memory.git.file_changes import read_blobs
 from mcp_memory.git.repository import Repository
 from mcp_memory.models import Etag
 
-MOST_VERSIONS = 100
-"""Of a file, looked through for certain bytes."""
-
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
 
 _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
@@ -57,8 +54,8 @@ def list_commits(
 
 
 def find_version(repository: Repository, path: str, etag: Etag) -> bytes | None:
-    """The bytes with this etag among the latest that the file had in commits. Raises GitUnavailable."""
-    touches = (touch for step in list_commits(repository, [path], limit=MOST_VERSIONS) for touch in step.touched)
+    """The bytes with this etag among those of the latest 100 commits of the file. Raises GitUnavailable."""
+    touches = (touch for step in list_commits(repository, [path], limit=100) for touch in step.touched)
     found = read_blobs(repository.git, list(dict.fromkeys(oid for touch in touches for oid in (touch.new, touch.old))))
     return next((data for data in found.values() if hashlib.sha256(data).hexdigest() == etag), None)
 

@@ -91,9 +91,8 @@ class ConflictScan:
         """What a new statement contradicts, the latest first; none that these marks cover. Raises IndexUnavailable."""
         new = StatedClaim(NoteId(""), NotePath(""), claim, when or self._clock())
         near = list(self._nearest(claim, private, NEAREST_OF_NEW))
-        wanted = Filters(private=private)
         ends = (one for one in self._newest(near) if "#" not in one.id)  # a long log isn't read while a caller waits
-        near += [one for one in ends if (note := self._index.note(one.path)) and wanted.admits(note)]
+        near += [one for one in ends if (note := self._index.note(one.path)) and Filters(private=private).admits(note)]
         found = self._contradicted(new, near)
         ordered = sorted(found, key=lambda pair: self._date(pair[0]), reverse=True)
         return list({older.id: (older, why) for older, why in ordered}.values())
@@ -143,17 +142,18 @@ class ConflictScan:
         etags = {path: Etag(f"{etag} {DETECTOR}") for path, etag in self._writer.indexed_etags.items()}
         todo = [path for path, etag in etags.items() if compared.get(path) != etag]
         done = dict[NotePath, Etag | None].fromkeys(path for path in compared if path not in etags)
-        found, again = list[Conflict](), set[NotePath]()
+        found: list[Conflict] = []
         until = monotonic() + BATCH_S
         while todo and monotonic() < until:
             path = todo.pop()
             found += self._conflicts_of(path)
             done[path] = etags[path]
-            if path in compared and compared[path].split()[0] != etags[path].split()[0]:
-                again.update(self._depending(path))
-        for path in done:
-            again.update(self._depending(path) if path not in etags else ())
-        done = dict[NotePath, Etag | None].fromkeys(again & compared.keys() - done.keys()) | done
+        changed = (
+            path for path, etag in done.items() if compared.get(path, "").split()[:1] != (etag or "").split()[:1]
+        )
+        depending = {other for path in changed if path in compared for other in self._depending(path)}
+        again = depending & compared.keys() - done.keys()
+        done |= dict.fromkeys(again)
         if done:
             self._index.put_conflicts(done, found)
         known = self._index.conflicts()

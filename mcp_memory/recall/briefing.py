@@ -36,9 +36,6 @@ ANSWER_S = 0.15
 
 LOOK_S = 5.0
 
-NEWS_SHARE = 0.5
-"""The most of a session's start that is kept for what was stored without asking you."""
-
 FLUSH = """The context of this session is about to be compacted. Store now, with memory_append, whatever a later session
 would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
 numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
@@ -103,7 +100,7 @@ class Briefer:
             news = [note for note in news if not self.config.private_marks.cover(note)]
             budget = self.config.start_budget_tokens
             told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
-            recalled = await self.answerer.start(wanted, budget - min(told, int(NEWS_SHARE * budget)))
+            recalled = await self.answerer.start(wanted, max(budget - told, budget // 2))
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(budget)
             named: list[NoteId] = []

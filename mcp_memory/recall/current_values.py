@@ -8,7 +8,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.conflicts.change_words import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.models import Conflict, Filters, NotePath, Passage
+from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.excerpts import named
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.succession.entry_marks import admits
@@ -66,20 +66,20 @@ class CurrentValues:
     def _newest(self, conflict: Conflict, filters: Filters) -> list[Passage]:
         if filters.until and datetime.fromisoformat(conflict.newer_at) >= filters.until:  # a log's note has its day
             return []
-        told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, foreign=None)
-        passages = [one for one in self.index.passages(conflict.newer_path) if one.shown_id == conflict.newer]
-        found = [one for one in passages if admits(told, one)]
+        found = self._told(conflict.newer, conflict.newer_path, filters)
         telling = [one for one in found if conflict.after and conflict.after in one.chunk.text]
         return (telling or found)[:1]
 
     def _remark(self, conflict: Conflict, newer: Passage, filters: Filters) -> str:
         """Empty if the older one is not to be told: forgotten since, private, or muted."""
-        told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, until=None, foreign=None)
-        olders = (one for one in self.index.passages(conflict.older_path) if one.shown_id == conflict.older)
-        if not conflict.is_certain or not any(admits(told, older) for older in olders):
+        if not conflict.is_certain or not self._told(conflict.older, conflict.older_path, filters):
             return ""
         day = conflict.newer_at[:10]
         until = "" if day == UNDATED else f", until {day}"
         source = "the user" if newer.note.source == PERSON else newer.note.source
         by = f" by {source}" if source else ""
         return f"before: {named(conflict.before.rstrip('.'))}{until}{by}; not confirmed"
+
+    def _told(self, note_id: NoteId, path: NotePath, filters: Filters) -> list[Passage]:
+        told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, until=None, foreign=None)
+        return [one for one in self.index.passages(path) if one.shown_id == note_id and admits(told, one)]

@@ -44,23 +44,19 @@ class NearDuplicates:
 
     async def find(self, text: str, filters: Filters) -> list[Passage]:
         """Passages that say nearly the same, nearest first; none if the look-up fails or is late."""
-        head = text[:COMPARED_CHARS]
-        return await self._run(lambda: self._look(head, filters))
+        return await self._run(lambda: self._look(text[:COMPARED_CHARS], filters))
 
     async def contradicted_by(
         self, claim: Claim, when: datetime | None, private: PrivateMarks | None = None
     ) -> list[Contradicted]:
         """What the claim contradicts, the latest first, without private and muted notes; `when` it was made, if not
         now. Empty on failure."""
-
-        def look() -> list[Contradicted]:
-            found = self._conflicts.contradicted_by(claim, when, private)
-            return [
+        return await self._run(
+            lambda: [
                 Contradicted(old.id, " ".join(old.claim.text.split())[:SHOWN_CHARS], contradiction.why)
-                for old, contradiction in found
+                for old, contradiction in self._conflicts.contradicted_by(claim, when, private)
             ]
-
-        return await self._run(look)
+        )
 
     async def _run(self, look: Callable[[], list[T]]) -> list[T]:
         try:

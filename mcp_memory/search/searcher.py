@@ -53,7 +53,6 @@ MOST_ROUNDS = 4
 
 WARM_S = 120.0
 """Reading the words of a million passages for the first time takes 4 s."""
-
 WEAK = "weak: probably nothing that is stored answers this"
 
 SHORT_CHARS = 1000

@@ -203,7 +203,7 @@ async def test_an_edit_on_disk_is_undone_where_somebody_kept_the_text_and_else_s
         world.write(note.path, first)  # back to what we kept
         await engine.perform("reconcile", {})
         ((_, action, why),) = await undo(engine, (await changes(engine))[0]["id"])
-        assert not action and f"mcp-memory edit {note.id}" in why
+        assert not action and "edited by hand" in why and "backup" in why
         await repository(world)
         world.later(minutes=1)
         world.write(note.path, second)

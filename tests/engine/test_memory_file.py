@@ -202,7 +202,13 @@ def test_an_added_entry_is_one_entry_and_all_else_stays(
 
 
 CONTENT = [*LINES, "---", "***", "a: b", "===", "<!-- c", "-->", "    code", "  two", "~~~", "- [ ] todo"]
-BEFORE = ["", "# Memory\n", "## A\n\n- one\n", "## A\n* one\n\n## B\n\nother\n", "---\na: b\n---\n\n## A\n- x\n"]
+BEFORE = [
+    "",
+    "# Memory\n",
+    "## A\n\n- first\n",
+    "## A\n* first\n\n## B\n\nother\n",
+    "---\na: b\n---\n\n## A\n- known\n",
+]
 
 
 @given(st.lists(st.sampled_from(CONTENT), min_size=1, max_size=4), st.sampled_from(BEFORE))

@@ -97,10 +97,8 @@ def scalars(text: str) -> list[tuple[int, int]]:
 
 def comments(text: str) -> list[str]:
     """Those of valid YAML, in order."""
-    found: list[str] = []
-    for (_, start), (end, _) in pairwise([(0, 0), *scalars(text), (len(text), 0)]):
-        found += [match[0].strip() for match in _COMMENT.finditer(text, start, end)]
-    return found
+    gaps = pairwise([(0, 0), *scalars(text), (len(text), 0)])
+    return [match[0].strip() for (_, start), (end, _) in gaps for match in _COMMENT.finditer(text, start, end)]
 
 
 def write(value: Any, *, flow: bool = False) -> str:

@@ -159,19 +159,15 @@ class Chains:
         return [self.resolved(note) for note in reversed(order)]
 
     def _counts_again(self, record: NoteRecord) -> bool:
-        """Whether each standing note that replaced it, directly or through others, was replaced by it in turn, and is
-        older."""
+        """Whether no standing note replaced it, or only those of a circle in which it is the newest."""
         is_dated = "#" not in record.id  # an entry's hour is in its text
         if any(file is None or (is_dated and _age(file.record) > _age(record)) for file in self._standing(record)):
             return False  # nearly always, with one file read
         links = self._later_links(record)
         if links is None:
             return False
-        all_notes = {note.id: note for later in links.values() for note in later}
-        before = {record.id}
-        while more := {name for name, later in links.items() if name not in before and before & {n.id for n in later}}:
-            before |= more
-        return before == links.keys() and max(all_notes.values(), key=_age, default=record).id == record.id
+        newest = max((note for later in links.values() for note in later), key=_age, default=record)
+        return not links[record.id] or (all(links.values()) and newest.id == record.id)
 
     def _later_links(self, record: NoteRecord) -> dict[NoteId, list[NoteRecord]] | None:
         """What replaced it, and what replaced that, and so on; None if there is a name of which we can't know that its
@@ -242,14 +238,3 @@ def _successors(record: NoteRecord) -> list[NoteId]:
 
 def _age(record: NoteRecord) -> tuple[bool, float, NoteId]:
     return record.created is not None, record.created.timestamp() if record.created else 0, record.id
-
-
-def circles(notes: Sequence[NoteRecord]) -> list[NotePath]:
-    """Of these, the ones that replaced one another in a circle."""
-    links, paths = {note.id: {*note.superseded_by} for note in notes}, {note.id: note.path for note in notes}
-    left, ends = {*links}, {*links}
-    while ends:
-        replacing = set[NoteId]().union(*(links[name] for name in left))
-        ends = {name for name in left if not links[name] & left or name not in replacing}
-        left -= ends
-    return sorted(paths[name] for name in left)
