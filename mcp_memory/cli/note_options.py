@@ -20,12 +20,8 @@ session = click.option("--session", help="Only in this session.")
 
 
 def since(about: str) -> Callable[[F], F]:
-    return click.option(
-        "--since",
-        metavar="WHEN",
-        callback=past_date,
-        help=f"{about}: yesterday, last week, 2 days ago, 14:30, 2026-11-20.",
-    )
+    when = "yesterday, last week, 2 days ago, 14:30, 2026-11-20"
+    return click.option("--since", metavar="WHEN", callback=past_date, help=f"{about}: {when}.")
 
 
 def until(about: str) -> Callable[[F], F]:

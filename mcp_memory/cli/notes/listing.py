@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import date, datetime, time
 from typing import Any
 
@@ -99,9 +100,11 @@ def stats(cli: CommandContext) -> None:
     mcp-memory stats
     mcp-memory stats --json
     """
-    answer = cli.ask("stats")
-    index = cli.settings.state.index
-    cli.show(answer, _stats_lines(answer, sum(file.stat().st_size for file in index.rglob("*") if file.is_file())))
+    answer, index_bytes = cli.ask("stats"), 0
+    for file in cli.settings.state.index.rglob("*"):
+        with suppress(OSError):  # the daemon has replaced it
+            index_bytes += file.lstat().st_size
+    cli.show(answer, _stats_lines(answer, index_bytes))
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
