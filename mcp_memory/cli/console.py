@@ -107,8 +107,11 @@ def say(line: str = "") -> None:
 
 
 def say_all(lines: Iterable[str]) -> None:
+    """Print lines; on a terminal, long ones are broken between words, but for a command to copy and a whole text."""
     for line in lines:
-        print_status(line) if isinstance(line, Remark) else say(line)
+        is_whole = "\n" in line or line.startswith("  → ")
+        for part in [line] if is_whole else wrap(line) or [""]:
+            print_status(part) if isinstance(line, Remark) else say(type(line)(part))
 
 
 def print_status(line: str) -> None:
@@ -163,7 +166,8 @@ def wrap(text: str, indent: str = "") -> list[str]:
             continue
         import textwrap
 
-        further = indent + line[: len(line) - len(line.lstrip())]
+        _, quote, column = re.split(r"^(>?)(\s*(?:\S{1,12} {2,})?)", line)[:3]
+        further = indent + quote + " " * len(column)
         lines += textwrap.wrap(
             line, room, initial_indent=indent, subsequent_indent=further, break_long_words=False,
             break_on_hyphens=False,

@@ -84,6 +84,24 @@ def test_a_terminal_sees_the_hits_and_a_question_without_an_answer(infested: Pla
     assert "pass it as an argument" in on_a_terminal(infested, "append"), "it does not wait for a person to type"
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("search", "heron"), ("recall", "heron"), ("status",), ("doctor",), ("config", "show"), ("list",), ("recent",),
+     ("stats",), ("tree",), ("changes",), ("append", "The heron is back at the weir in spring, as it was before.")],
+    ids=" ".join,
+)  # fmt: skip
+def test_lines_fit_a_narrow_terminal_without_colours(infested: Place, command: tuple[str, ...]):
+    long = "The heron nests in the alder at the end of the pond and comes back every spring after the ice has gone."
+    infested.run("append", "-k", "log", long).ok()
+    infested.run("append", "-k", "fact", long).ok()
+    shown = on_a_terminal(infested, *command, COLUMNS="60", TERM="dumb", NO_COLOR="1")
+    assert "\x1b" not in shown
+    lines = [line for line in shown.replace("\r", "").splitlines() if not line.startswith("  → ")]
+    assert [line for line in lines if len(line) > 60 and " " in line.strip()] == []
+    whole = infested.run(*command).out.splitlines()
+    assert command[0] in {"append", "tree"} or max(map(len, whole)) > 60, "a pipe gets all of it"
+
+
 @pytest.mark.parametrize("command", [("search", "heron"), ("recall",), ("config", "default"), ("--help",)])
 def test_a_reader_that_has_seen_enough(infested: Place, command: tuple[str, ...]):
     """With little to print and with more than a pipe's buffer."""

@@ -103,7 +103,7 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
     if wanted["ids"] or wanted["path"]:
         del wanted["project"]  # a note that you name is yours to read in any project
     answer = cli.ask("recall", query=" ".join(query) or None, **wanted)
-    cli.show(answer, [recall_to_commands(answer["text"])])
+    cli.show(answer, recall_to_commands(answer["text"]).split("\n"))
 
 
 @click.command(cls=TextCommand)
