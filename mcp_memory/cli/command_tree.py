@@ -1,7 +1,5 @@
 """Finds a command by its name, runs it, and turns errors into messages and exit codes."""
 
-from __future__ import annotations
-
 import os
 import re
 import sys

@@ -1,7 +1,5 @@
 """Options that choose notes, the same in each command: kind, tag, project, client, dates and number."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar

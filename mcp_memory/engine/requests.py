@@ -5,8 +5,6 @@ The text in a field's annotation is what agents read about it; the server fills 
 without one isn't offered to agents, and one marked `INTERNAL` isn't accepted from other processes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal

@@ -1,7 +1,5 @@
 """Turns answers into plain JSON values, the same for every caller; models read no hidden characters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime

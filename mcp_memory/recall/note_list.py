@@ -1,7 +1,5 @@
 """Lists notes and log entries, the newest first, and counts them. Reads the index: call it in a thread."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """Serves the daemon's own HTTP interface: `/health` for anyone, `/api/<operation>` for our own programs,
 `/hook/<event>` for hooks."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Awaitable, Callable

@@ -1,7 +1,5 @@
 """Commands that change one note: edit, open, archive."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import sys

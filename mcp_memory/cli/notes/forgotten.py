@@ -1,7 +1,5 @@
 """Commands that take notes out of answers and bring them back: forget, restore, erase."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any

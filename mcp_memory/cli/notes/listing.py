@@ -1,7 +1,5 @@
 """Commands that show what is stored without a question: list, recent, today, stats."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, time

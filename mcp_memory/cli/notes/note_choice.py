@@ -1,7 +1,5 @@
 """Finds the note that you mean by a few words, and asks where several fit."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The demo command: example notes in a folder of their own, questions about them, and nothing left at the end."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

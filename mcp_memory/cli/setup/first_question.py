@@ -1,7 +1,5 @@
 """Makes a question from the notes that are there, and asks memory."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import partial
 from typing import Any

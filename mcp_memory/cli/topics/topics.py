@@ -1,7 +1,5 @@
 """Commands for topics, the folders that notes are filed under: tree, show, compact."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -6,8 +6,6 @@ basic-memory projects: notes with a `permalink`, observations `- [category] text
 `- type [[Target]]`, which stay in the text; tags and types also become properties.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
