@@ -202,13 +202,17 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding("warning", what, "for details: mcp-memory compact; search still finds the notes")
     if facts.conflicts:
         forks = sum(conflict.why.startswith(FORK) for conflict in facts.conflicts)
-        some = f" ({forks} of notes that replaced the same one)" if forks else ""
+        some = f" ({forks} of notes that replaced the same one: both count)" if forks else ""
         number = counted(len(facts.conflicts), "contradiction")
         what = f"{number} between notes{some}, undecided: agents are told the newer one"
         yield Finding("info", what, "mcp-memory conflicts")
     for path in facts.circles:
         what = f"{path} counts as the newest of notes that replaced one another in a circle"
-        yield Finding("warning", what, "take superseded_by out of the head of the one that holds")
+        yield Finding(
+            "warning",
+            what,
+            f"take status and superseded_by out of the head of the one that holds: mcp-memory edit {shlex.quote(path)}",
+        )
     if facts.inbox:
         what = f"{facts.inbox} candidates from transcripts wait in _inbox/"
         yield Finding("info", what, "mcp-memory review, or: mcp-memory review --accept-all-above 0.8")

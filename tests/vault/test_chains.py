@@ -196,7 +196,7 @@ async def test_two_that_replaced_one_note_on_two_machines_are_a_conflict_until_o
         await engine.parts.admin.reconcile()
         (item,) = (await engine.perform("conflicts", {}))["conflicts"]
         assert (item["older"]["id"], item["newer"]["id"], item["why"]) == ("RED", "GREEN", 'both replace "Colours"')
-        assert any("(1 of notes that replaced the same one)" in finding.what for finding in examine(engine))
+        assert any("(1 of notes that replaced the same one: both count)" in finding.what for finding in examine(engine))
         hits = (await engine.search("red owner")).hits
         assert hits[0].contradicted_by == "GREEN"
         await engine.parts.admin.adopt()
