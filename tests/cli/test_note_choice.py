@@ -57,7 +57,13 @@ def test_on_a_terminal_you_choose_by_number(served: Place, ids: dict[str, str]):
     ran = answered(served, ["forget", "buoy"], ["7\n", "2\n"])
     assert ran.code == 0
     assert f"restore {rows[1].split()[-1]}" in ran.out
+    for note in (ids["red"], ids["green"]):
+        served.run("forget", note)  # one is forgotten already
+    ran = answered(served, ["restore", "buoy"], ["1\n"], COLUMNS="60")
+    assert "2 notes have the words 'buoy'" in ran.out
+    assert "restored  notes/fact/the-" in ran.out
+    assert [line for line in ran.out.splitlines() if len(line) > 60 and "): " not in line] == []
+    served.run("restore", "buoy").ok()
     ran = answered(served, ["show", "lighthouse buoy"], ["1\n"])
     assert ran.code == 0
     assert "no note has the words 'lighthouse buoy'; the nearest are:" in ran.out
-    served.run("restore", rows[1].split()[-1]).ok()

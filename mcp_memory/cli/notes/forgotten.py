@@ -56,7 +56,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
     NOTE is an id, a path, or words of its title; where several have them, you are asked which.
 
     \b
-    mcp-memory restore notes/fact/old-port.md
+    mcp-memory restore old port
     mcp-memory restore --client claude-code --since 2026-11-21T14:30 --dry-run
     """
     several = any(filters.values())
@@ -67,9 +67,8 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
             cli, " ".join(note), lambda target: cli.ask("restore", target=target, source=PERSON, personal=True),
             lambda: cli.ask("forgotten")["forgotten"],
         )  # fmt: skip
-        cli.show(
-            answer, [f"restored  {answer['path']}", *chain_lines("but it was replaced by", answer.get("holds_now"))]
-        )
+        later = chain_lines("but it was replaced by", answer.get("holds_now"))
+        cli.show(answer, [fit("restored", answer["path"]), *later])
         return
     if dry_run or not yes:
         if not dry_run:

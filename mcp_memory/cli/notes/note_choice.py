@@ -58,7 +58,8 @@ def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ("act
 def offer(notes: Sequence[Note]) -> None:
     """Print notes with a number before each, on standard error."""
     for number, note in enumerate(notes, 1):
-        print_status(fit(f"  {number}", f"{note['title']}  ({note['path']})", short_id(note["id"])))
+        ending = short_id(note["id"]).removesuffix(note["path"])
+        print_status(fit(f"  {number}", f"{note['title']}  ({note['path']})", ending))
 
 
 def _choose(cli: CommandContext, words: str, notes: Sequence[Note]) -> str:
