@@ -1,7 +1,5 @@
 """Commands that find, read and store notes: search, recall, append, log."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
