@@ -177,7 +177,7 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
     automatic = (
         ("agents get what fits, at a session's start and with each prompt", "hooks", "enabled", settings.hooks.enabled),
         ("sessions are recorded, on this machine", "capture", "enabled", settings.capture.enabled),
-        ('what you state outright ("we use uv") is stored', "extraction", "automatic", settings.extraction.automatic),
+        ('what you state outright ("always use uv") is stored', "extraction", "automatic", settings.extraction.automatic),
         ("new notes are filed under topics", "topics", "automatic", settings.topics.automatic),
     )
     for_whom = f", for {' and '.join(connected)}" if connected else ""
