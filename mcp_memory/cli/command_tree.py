@@ -174,10 +174,13 @@ def run() -> int:
         with commands.make_context("mcp-memory", sys.argv[1:]) as context:
             commands.invoke(context)
         sys.stdout.flush()
-    except (click.exceptions.Abort, KeyboardInterrupt):
+    except (click.exceptions.Abort, KeyboardInterrupt, EOFError):  # Ctrl-D where one key is asked for
         return 130
     except click.exceptions.Exit as done:
         return done.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
     except click.ClickException as error:
         context, message = getattr(error, "ctx", None), _without_texts(error.format_message())
         if "--json" in sys.argv:

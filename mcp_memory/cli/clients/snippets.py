@@ -100,8 +100,9 @@ def vault_option(settings: Settings) -> str | None:
 
 
 def typed_command(settings: Settings, command: str = "start") -> str:
-    """What you type to run a command for this vault."""
-    return f"mcp-memory {command}{_options(settings)}"
+    """What you type to run a command for this vault: with the program's path, if you had to type it before."""
+    typed = sys.argv[0] if Path(sys.argv[0]).name == "mcp-memory" and not shutil.which("mcp-memory") else "mcp-memory"
+    return f"{_word(typed)} {command}{_options(settings)}"
 
 
 def command_path(*, shared: bool = False) -> str:

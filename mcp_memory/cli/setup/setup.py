@@ -112,11 +112,13 @@ def _capture(dialogue: Dialogue, settings: Settings) -> None:
     cli, began = dialogue.cli, datetime.now().astimezone().isoformat()
     reports = capture_files(cli, unread, dry_run=False)
     changes = cli.ask("changes", since=began, limit=20_000)["changes"]
-    stored = sum(change["kind"] == "stored" and change["session"] is not None for change in changes)
-    messages, waiting = sum(each["messages"] for each in reports), len(cli.ask("inbox")["waiting"])
+    made = [change for change in changes if change["kind"] == "stored" and change["session"] is not None]
+    stored = sum(not change["path"].startswith(f"{INBOX}/") for change in made)
+    waiting = sum(not item["active"] for item in cli.ask("inbox")["waiting"])
+    messages = sum(each["messages"] for each in reports)
     report |= {"messages": messages, "stored": stored, "waiting": waiting}
     dialogue.say(
-        f"read: {counted(messages, 'message')}; {counted(stored, 'note')} stored (mcp-memory changes), "
+        f"read: {counted(messages, 'message')}; {counted(stored, 'note')} stored (mcp-memory changes --all-projects), "
         f"{counted(waiting, 'statement')} waiting (mcp-memory review)"
     )
     for each in (each for each in reports if "error" in each):
@@ -186,5 +188,5 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
         dialogue.report.setdefault("automatic", []).append({"what": what, "setting": f"{section}.{key}", "on": is_on})
         dialogue.say(f"- {what}; {'off' if is_on else 'is off'}: {key} = false under [{section}]")
     file = short_path(settings.file or Path(config_file(settings.environ)))
-    dialogue.say(f"The settings are in {file}; to disconnect a client: mcp-memory uninstall CLIENT", indent=0)
+    dialogue.say(f"Settings go into {file} (mcp-memory config default explains each); to disconnect a client: mcp-memory uninstall CLIENT", indent=0)
     dialogue.say("Try it: tell an agent something to remember, and ask another one for it.", indent=0)
