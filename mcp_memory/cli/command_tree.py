@@ -174,7 +174,7 @@ def run() -> int:
         with commands.make_context("mcp-memory", sys.argv[1:]) as context:
             commands.invoke(context)
         sys.stdout.flush()
-    except (click.exceptions.Abort, KeyboardInterrupt, EOFError):  # Ctrl-D where one key is asked for
+    except (click.exceptions.Abort, KeyboardInterrupt):
         return 130
     except click.exceptions.Exit as done:
         return done.exit_code

@@ -114,6 +114,21 @@ def say_all(lines: Iterable[str]) -> None:
             print_status(part) if isinstance(line, Remark) else say(type(line)(part))
 
 
+def read_key(prompt: str) -> str:
+    """The key that was pressed after the last line of the prompt, in small letters; Ctrl-D is q."""
+    import click
+
+    *lines, last = wrap(prompt)
+    say_all(lines)
+    click.echo(f"{last}  ", nl=False)
+    try:
+        key = click.getchar().lower()
+    except EOFError:
+        key = "q"
+    say(key if key.isprintable() else "")
+    return key
+
+
 def print_status(line: str) -> None:
     """Print progress or a remark to standard error."""
     print(visible(line), file=sys.stderr, flush=True)

@@ -54,6 +54,17 @@ def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
         codex.call("undo", {"since": "2026-11-01", "sure": True})
 
 
+def test_the_last_change_needs_no_name(served: Place):
+    kept = served.run("append", "--json", "-k", "fact", "The ferry holds 40 cars.").ok().json["id"]
+    gone = served.run("append", "--json", "-k", "fact", "The pier is 90 metres long.").ok().json["id"]
+    served.run("forget", gone).ok()
+    assert served.run("undo").code == 5, "nobody could confirm it"
+    for listed in ([gone, kept], [kept], []):
+        served.run("undo", "--yes").ok()
+        notes = [note["id"] for note in served.run("list", "--json").ok().json["notes"]]
+        assert [note for note in notes if note in {kept, gone}] == listed
+
+
 def test_what_cannot_be_undone_stays_and_ends_with_1(served: Place):
     note = served.run("append", "--json", "-k", "fact", "The buoy is red.").ok().json
     served.run("edit", note["id"], stdin=b"The buoy is green.").ok()
@@ -63,4 +74,3 @@ def test_what_cannot_be_undone_stays_and_ends_with_1(served: Place):
     assert refused.code == 1
     assert "changed since" in refused.out
     assert served.run("undo", "ffffffff", "--yes").code == 4
-    assert served.run("undo").code == 2

@@ -13,7 +13,7 @@ from mcp_memory.settings.settings import Settings
 from tests.capture.written import lately, line
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
-from tests.support.terminal import typed
+from tests.support.terminal import INTERRUPT, typed
 
 TALK = [
     {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-22T09:30:00Z"},
@@ -87,6 +87,7 @@ def test_keys_on_a_terminal(place: Place):
     editor.chmod(0o755)
     with place.started():
         place.run("extract", "talk.jsonl").ok()
+        assert "Traceback" not in typed(place, "review", [INTERRUPT])
         # An unknown key asks again; the decision is dropped, the fact edited, the preference taken back.
         shown = typed(place, "review", "xded", EDITOR=str(editor))
         for words in ("score 0.50", "stored", "dropped", "accepted", "undone", "0 candidates left"):

@@ -54,7 +54,7 @@ def test_yes_does_it_all_once(place: Place, home: Path):
         "Codex: connected\n",
         "OpenClaw: not found (looked for openclaw on your PATH and ~/.openclaw)",
         "1 session, 1 to read",
-        "read: 1 message; 1 note stored (mcp-memory changes)",
+        "read: 1 message; 1 note stored (mcp-memory changes --all-projects)",
         "imported: 1 new",
         "\n  > What did we say about ",
         "off: enabled = false under [hooks]",

@@ -11,6 +11,7 @@ from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, Remark, fit, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.errors import NotFound
 from mcp_memory.text.pluralize import counted
 
 NOT_DONE = 5
@@ -60,16 +61,20 @@ def changes(cli: CommandContext, **wanted: Any) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
-    """Take a change back, the last one of a note (id or path), or all of a session, a client or a time.
+    """Take the last change back, or the one that you name, the last one of a note (id or path), or all of a session, a
+    client or a time.
 
     What will happen is shown first. A note that was changed again since stays as it is, and so does what you did by
     hand if nobody has the earlier text. An undo is a change, too, and can be undone. The exit code is 1 if anything had
     to stay, and 5 if nothing was done because nobody could answer.
 
     \b
+    mcp-memory undo
     mcp-memory undo 3f2a91c0
     mcp-memory undo --session 4be1 --yes
     """
+    if not any(wanted.values()):
+        wanted["target"] = _last_change(cli)
     if not yes:
         planned = cli.ask("undo", **wanted)
         can_ask = sys.stdin.isatty() and not cli.as_json
@@ -88,6 +93,14 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
     cli.show(answer, [f"{done} undone", *(f"not undone: {_named(step)}: {step['why']}" for step in left)])
     if left:
         click.get_current_context().exit(1)
+
+
+def _last_change(cli: CommandContext) -> str:
+    """The latest that stands: undoing twice takes two changes back. Raises NotFound."""
+    for change in cli.ask("changes", limit=1000)["changes"]:
+        if not (change["undone"] or change["undoes"]):
+            return change["id"]
+    raise NotFound("no change is left to undo", hint="mcp-memory changes lists what happened")
 
 
 def _lines(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, fail, fit, say, say_all, short_id, wrap
+from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted
@@ -70,9 +70,7 @@ def _decide_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
 
 def _key() -> str:
     while True:
-        click.echo(f"{KEYS}  ", nl=False)
-        key = click.getchar().lower()
-        say(key if key.isprintable() else "")
+        key = read_key(KEYS)
         if key in QUIT or key in {"n", "o", "b", "s"}:
             return key
 

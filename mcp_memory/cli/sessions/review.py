@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, fail, fit, say, say_all, short_id, wrap
+from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.notes.note_choice import NEAREST, notes_found, offer
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
@@ -125,7 +125,7 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
     plain |= {"r": {"verb": "accept", "supersede": True}} if item["contradicts"] else {}
     changes: dict[str, Any] = {}
     while True:
-        key = _key(keys)
+        key = read_key(keys)
         if key in QUIT or key in {"s", "b"}:
             return {"s": "skip", "b": "back"}.get(key, "quit")
         wanted = plain.get(key, {})
@@ -154,16 +154,6 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
             changes.pop("kind", None)
 
 
-def _key(keys: str) -> str:
-    """The key that was pressed."""
-    *lines, last = wrap(keys)
-    say_all(lines)
-    click.echo(f"{last}  ", nl=False)
-    key = click.getchar().lower()
-    say(key if key.isprintable() else "")
-    return key
-
-
 def _edited(text: str) -> dict[str, Any]:
     """Nothing, unless you saved another text."""
     try:
@@ -184,7 +174,7 @@ def _other_note(cli: CommandContext, item: Mapping[str, Any]) -> dict[str, Any]:
     which = f"1 to {len(near)}, " if near else ""
     into = click.prompt(f"which note ({which}an id or path; empty: none)", default="", show_default=False).strip()
     into = near[int(into) - 1]["id"] if into.isdecimal() and 0 < int(into) <= len(near) else into
-    key = _key("[m]erge into it, [r]eplace it, or [q]uit") if into else ""
+    key = read_key("[m]erge into it, [r]eplace it, or [q]uit") if into else ""
     return {"m": {"verb": "merge", "into": into}, "r": {"verb": "accept", "supersede": True, "into": into}}.get(key, {})
 
 

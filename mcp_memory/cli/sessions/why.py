@@ -7,11 +7,13 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, fit, say, say_all, short_id
+from mcp_memory.cli.console import Heading, fit, read_key, say_all, short_id
 from mcp_memory.cli.options import CommandContext, command_options
 
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
 """One for each note, without q."""
+_NOTHING = "nothing was given: mcp-memory hooks report says how often, and what failed"
+_NOTHING_IN_IT = "no session of this name was given anything: mcp-memory why all lists the latest"
 
 
 @click.command()
@@ -30,11 +32,10 @@ def why(cli: CommandContext, session: str, limit: int) -> None:
     """
     given = cli.ask("why", session=session, limit=limit)["given"]
     keys = _keys(given) if sys.stdin.isatty() and sys.stdout.isatty() else {}
-    cli.show({"given": given}, _lines(given, keys))
+    lines = list(_lines(given, keys)) or [_NOTHING if session in {"all", "last"} else _NOTHING_IN_IT]
+    cli.show({"given": given}, lines)
     while keys and not cli.as_json:
-        click.echo("mute one by its key, [q]uit  ", nl=False)
-        key = click.getchar().lower()
-        say(key if key.isprintable() else "")
+        key = read_key("mute one by its key, [q]uit")
         chosen = next((note for note, known in keys.items() if known == key), None)
         if chosen is None:
             return
@@ -67,7 +68,7 @@ def _muted(answer: Mapping[str, Any]) -> Iterator[str]:
 
 def _keys(given: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str | None], str]:
     """A key for each note and project."""
-    notes = dict.fromkeys((passage["id"], one["project"]) for one in given for passage in one["passages"])
+    notes = dict.fromkeys((passage["id"], one.get("project")) for one in given for passage in one["passages"])
     return dict(zip(notes, KEYS, strict=False))
 
 
@@ -76,7 +77,7 @@ def _lines(given: Sequence[Mapping[str, Any]], keys: Mapping[tuple[str, str | No
         sure = "" if one.get("confidence") is None else f"  confidence {one['confidence']:.2f}"
         yield Heading(f"{one['at'][:16].replace('T', ' ')}  {one['event']}  {one['session']}{sure}")
         for passage in one["passages"]:
-            key = keys.get((passage["id"], one["project"]))
+            key = keys.get((passage["id"], one.get("project")))
             name = f"{passage['title'] or '(forgotten, or gone)'}  ({passage['path']}:{passage['line']})"
             yield fit(f"[{key}]" if key else "", name, short_id(passage["id"]), indent="  ")
             figures = [f"{name} {passage[name]:.2f}" for name in ("relevance", "score") if name in passage]
@@ -84,5 +85,3 @@ def _lines(given: Sequence[Mapping[str, Any]], keys: Mapping[tuple[str, str | No
                 figures.append(f"for: {words}")
             if figures:
                 yield f"      {'  '.join(figures)}"
-    if not given:
-        yield "nothing was given: mcp-memory hooks report says how often, and what failed"

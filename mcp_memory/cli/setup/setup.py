@@ -31,6 +31,7 @@ from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
 from mcp_memory.transfer.detect import detect_source
+from mcp_memory.vault.note_file import INBOX
 
 BYTES_A_SECOND = 1_000_000
 """How fast sessions are captured and searched for statements: 0.7 MB with both cores of a small machine busy."""
@@ -179,7 +180,12 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
     automatic = (
         ("agents get what fits, at a session's start and with each prompt", "hooks", "enabled", settings.hooks.enabled),
         ("sessions are recorded, on this machine", "capture", "enabled", settings.capture.enabled),
-        ('what you state outright ("always use uv") is stored', "extraction", "automatic", settings.extraction.automatic),
+        (
+            'what you state outright ("always use uv") is stored',
+            "extraction",
+            "automatic",
+            settings.extraction.automatic,
+        ),
         ("new notes are filed under topics", "topics", "automatic", settings.topics.automatic),
     )
     for_whom = f", for {' and '.join(connected)}" if connected else ""
@@ -188,5 +194,6 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
         dialogue.report.setdefault("automatic", []).append({"what": what, "setting": f"{section}.{key}", "on": is_on})
         dialogue.say(f"- {what}; {'off' if is_on else 'is off'}: {key} = false under [{section}]")
     file = short_path(settings.file or Path(config_file(settings.environ)))
-    dialogue.say(f"Settings go into {file} (mcp-memory config default explains each); to disconnect a client: mcp-memory uninstall CLIENT", indent=0)
+    dialogue.say(f"Settings go into {file}: mcp-memory config default explains each", indent=0)
+    dialogue.say("To disconnect a client: mcp-memory uninstall CLIENT", indent=0)
     dialogue.say("Try it: tell an agent something to remember, and ask another one for it.", indent=0)
