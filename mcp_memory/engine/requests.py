@@ -76,7 +76,8 @@ class AppendRequest:
     tags: Annotated[Sequence[str] | None, "A few plain words, each on one line."] = None
     project: Annotated[
         str | None,
-        "Its project; '*' = none. Default: yours. In a log entry's heading: ## 10:30 Title (project: x; tags: a, b).",
+        "Its project; '*' = none. Default: your client's, if it names one. In a log entry's heading: "
+        "## 10:30 Title (project: x; tags: a, b).",
     ] = None
     supersedes: Annotated[str | None, "Id of the note or entry that this one replaces."] = None
     session: Session = None
