@@ -36,18 +36,16 @@ def test_no_daemon_where_none_has_ever_been(place: Place):
 
 def test_the_bundle_of_an_app_makes_the_vault(place: Place):
     """Nobody has a terminal open who installs a bundle: `--create` is `mcp-memory start`."""
-    folder = place.root / "notes"
     program = (sys.executable, str(CHECKOUT / "configs/mcpb/server.py"))
-    chosen = Place(place.root, place.models, {"MCP_MEMORY_VAULT": str(folder)})
     try:
-        with shim(place, "--vault", str(folder), client="desktop", program=program) as client:
+        with shim(place, "--vault", str(place.vault), client="desktop", program=program) as client:
             assert "result" in client.ask("initialize", HELLO)
             stored = client.tool("memory_append", {"content": "The bundle works.", "kind": "fact"}, number=2)["result"]
             assert client.end() == 0
-        note = folder / stored["structuredContent"]["path"]
+        note = place.vault / stored["structuredContent"]["path"]
         assert "source: desktop" in note.read_text(encoding="utf-8")
     finally:
-        end(chosen)
+        end(place)
 
 
 def test_the_daemon_that_it_starts_outlives_its_whole_family(place: Place):
