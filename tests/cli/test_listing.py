@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Iterator
 
 import pytest
 
@@ -14,40 +15,47 @@ from tests.support.terminal import typed
 DECISION = "We use SQLite for the orders of the shop in the old harbor, because it is one file and needs no server."
 
 
-def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(served: Place):
-    note = served.run("append", "--json", "-k", "decision", "-p", "harbor", DECISION).ok().json
-    served.run("append", "-k", "log", "-p", "harbor", "Moved the shop\nIt took an hour.").ok()
-    listed = served.run("list", "-n", "2").ok().out.splitlines()
+@pytest.fixture
+def alone(place: Place) -> Iterator[Place]:
+    """A vault where no other test stores what is newer."""
+    with place.started():
+        yield place
+
+
+def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(alone: Place):
+    note = alone.run("append", "--json", "-k", "decision", "-p", "harbor", DECISION).ok().json
+    alone.run("append", "-k", "log", "-p", "harbor", "Moved the shop\nIt took an hour.").ok()
+    listed = alone.run("list", "-n", "2").ok().out.splitlines()
     (first,), (entry,) = ([line for line in listed if kind in line.split()[2]] for kind in ("decision", "log"))
     assert first.split()[2:5] == ["decision", "We", "use"]
     assert first.split()[-2:] == ["harbor", note["id"][-6:]]
     assert "Moved the shop" in entry
-    assert DECISION in served.run("show", first.split()[-1]).ok().out
-    assert "It took an hour." in served.run("show", entry.split()[-1]).ok().out
+    assert DECISION in alone.run("show", first.split()[-1]).ok().out
+    assert "It took an hour." in alone.run("show", entry.split()[-1]).ok().out
     for width in (60, 100):
-        lines = served.run("list", COLUMNS=str(width)).ok().out.splitlines()
+        lines = alone.run("list", COLUMNS=str(width)).ok().out.splitlines()
         assert max(map(len, lines)) <= width
         assert any(line.endswith(note["id"][-6:]) for line in lines)
-    assert served.run("list", "-n", "1").ok().err.startswith("there are more: -n ")
-    recent = served.run("recent", "-n", "1", "-k", "log").ok().out.splitlines()
+    assert alone.run("list", "-n", "1").ok().err.startswith("there are more: -n ")
+    recent = alone.run("recent", "-n", "1", "-k", "log").ok().out.splitlines()
     assert recent[:2] == ["Moved the shop", "  It took an hour."]
     assert recent[2].endswith(f" · {entry.split()[-1]}")
 
-    served.run("edit", note["id"], stdin=b"We use Postgres.").ok()
-    gone = served.run("append", "--json", "-k", "decision", "Not for long").ok().json["id"]
-    served.run("forget", gone[-6:], "--reason", "a test").ok()
-    happened = served.run("today").ok().out
+    alone.run("edit", note["id"], stdin=b"We use Postgres.").ok()
+    gone = alone.run("append", "--json", "-k", "decision", "Not for long").ok().json["id"]
+    alone.run("forget", gone[-6:], "--reason", "a test").ok()
+    happened = alone.run("today").ok().out
     assert " edited      We use Postgres." in happened
     assert " forgotten   Not for long" in happened
-    assert gone[-6:] not in served.run("list").ok().out
-    assert "Not for long: a test" in served.run("list", "--deleted", "-k", "decision").ok().out
-    assert served.run("list", "--deleted", "-k", "fix", "--json").ok().json["forgotten"] == []
-    assert served.run("list", "--deleted", "--until", "yesterday", "--json").ok().json["forgotten"] == []
+    assert gone[-6:] not in alone.run("list").ok().out
+    assert "Not for long: a test" in alone.run("list", "--deleted", "-k", "decision").ok().out
+    assert alone.run("list", "--deleted", "-k", "fix", "--json").ok().json["forgotten"] == []
+    assert alone.run("list", "--deleted", "--until", "yesterday", "--json").ok().json["forgotten"] == []
 
-    assert served.run("stats", "--json").ok().json["by_project"]["harbor"] == 2
-    shown = served.run("stats").ok().out
+    assert alone.run("stats", "--json").ok().json["by_project"]["harbor"] == 2
+    shown = alone.run("stats").ok().out
     assert "by kind\n" in shown and "besides: " in shown and "\nindex: " in shown
-    assert served.run("list", "--deleted", "--archived").code == 2
+    assert alone.run("list", "--deleted", "--archived").code == 2
 
 
 def test_lists_are_for_the_person_alone(served: Place):
