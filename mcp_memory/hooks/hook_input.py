@@ -22,6 +22,9 @@ MOST_PROMPT_CHARS = 32_000
 
 MOST_NAME_CHARS = 500
 
+MOST_TOOL_CHARS = 32_000
+"""Of each text in a tool's input and of its output, in an input that is shortened."""
+
 _IN_CLAUDE, _IN_SHELL, _ATTENDED = "CLAUDECODE", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ATTENDED"
 _THREAD = "CODEX_THREAD_ID"
 
@@ -31,7 +34,9 @@ MARKS = {name: f"mcp-memory-{name.lower().replace('_', '-')}" for name in (_IN_C
 
 class HookInput:
     """Fields are empty if the client sends none, or not as text. `cwd`: the folder that the agent works in;
-    `transcript`: the file in which its client records the session."""
+    `transcript`: the file in which its client records the session. `tool`, `tool_input` and `tool_output` (what it
+    returned, or its error): of the tool that the agent is about to call or has called. `agent_id` and `agent_type`: of
+    the sub-agent that it concerns. `is_shortened`: some text in it was cut."""
 
     def __init__(self, data: bytes) -> None:
         """Raises Unusable for anything but a JSON object; unknown keys are ignored."""
@@ -46,10 +51,24 @@ class HookInput:
         self.cwd = texts.get("cwd", "")
         self.prompt = texts.get("prompt", "")[:MOST_PROMPT_CHARS]
         self.transcript = texts.get("transcript_path", "")
+        self.tool = texts.get("tool_name", "")[:MOST_NAME_CHARS]
+        given = table.get("tool_input")
+        self.tool_input: dict[str, Any] = given if isinstance(given, dict) else {}
+        returned = table.get("error") or table.get("tool_response") or ""
+        self.tool_output = returned if isinstance(returned, str) else json.dumps(returned, ensure_ascii=False)
+        self.agent_id = texts.get("agent_id", "")[:MOST_NAME_CHARS]
+        self.agent_type = texts.get("agent_type", "")[:MOST_NAME_CHARS]
+        self.is_shortened = table.get("mcp_memory_shortened") is True
 
     def shortened(self) -> bytes:
         """The same as JSON, without what nobody needs."""
-        table = {"session_id": self.session, "cwd": self.cwd, "prompt": self.prompt, "transcript_path": self.transcript}
+        tool_input = {key: value for key, value in self.tool_input.items() if isinstance(value, str)}
+        table = {
+            "session_id": self.session, "cwd": self.cwd, "prompt": self.prompt, "transcript_path": self.transcript,
+            "tool_name": self.tool, "tool_response": self.tool_output[:MOST_TOOL_CHARS],
+            "tool_input": {key: value[:MOST_TOOL_CHARS] for key, value in tool_input.items()},
+            "agent_id": self.agent_id, "agent_type": self.agent_type, "mcp_memory_shortened": True,
+        }  # fmt: skip
         return json.dumps(table).encode("ascii")
 
 

@@ -18,6 +18,7 @@ from mcp_memory.integrations.config_entries import (
     ConfigEntry,
     EntryIdentity,
     HookEntries,
+    HookEvent,
     HookTrust,
     PermissionRule,
     ServerEntry,
@@ -46,14 +47,15 @@ CONNECTABLE: tuple[tuple[str, Scope], ...] = (
 )
 """Where an entry of our server may be."""
 
-HOOK_EVENTS = {
-    "session-start": "SessionStart",
-    "prompt": "UserPromptSubmit",
-    "pre-compact": "PreCompact",
-    "stop": "Stop",
-    "session-end": "SessionEnd",
+_COMMON_EVENTS = {
+    "SessionStart": HookEvent("session-start"),
+    "UserPromptSubmit": HookEvent("prompt"),
+    "PreCompact": HookEvent("pre-compact"),
+    "Stop": HookEvent("stop"),
+    "SessionEnd": HookEvent("session-end"),
 }
-"""Events of `mcp-memory hook` → their names in Claude Code and Codex."""
+HOOK_EVENTS: Mapping[str, Mapping[str, HookEvent]] = {"claude-code": _COMMON_EVENTS, "codex": _COMMON_EVENTS}
+"""Client → its name of an event → ours. Several of a client's may be one of ours."""
 
 HOOK_TIMEOUT_S = 3
 """When a client stops waiting for a hook; ours end themselves after half a second. Codex allows its SessionEnd no more,
@@ -78,7 +80,7 @@ class ClientPaths:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionDetails:
-    """`entry` is the server's; `hooks` are our commands by the events of `HOOK_EVENTS`; `vault` is None for the default
+    """`entry` is the server's; `hooks`: the client's name of an event → our command; `vault` is None for the default
     one. `variable`, `token` and `plugin` (its folder and command) are for OpenClaw, which has no headers helper."""
 
     name: str
@@ -224,8 +226,9 @@ def _generic(scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: b
 
 
 def hook_entries(client: str, hooks: Mapping[str, str], vault: str | None) -> HookEntries:
-    """`hooks` are our commands by the events of `HOOK_EVENTS`."""
-    return HookEntries({HOOK_EVENTS[event]: line for event, line in hooks.items()}, client, vault, HOOK_TIMEOUT_S)
+    """`hooks`: the client's name of an event → our command."""
+    matchers = {name: event.matcher for name, event in HOOK_EVENTS[client].items() if event.matcher}
+    return HookEntries(hooks, matchers, client, vault, HOOK_TIMEOUT_S)
 
 
 def _permission(config: Path, server: ServerEntry) -> tuple[PermissionRule, ...]:

@@ -153,12 +153,23 @@ class ServerEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class HookEvent:
+    """`name`: of an event of `mcp-memory hook`. `matcher`: for which tools (or other kinds of the event) the client
+    runs the command, a regular expression; empty for all."""
+
+    name: str
+    matcher: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class HookEntries:
     """Commands that a client runs on its events, in the form that Claude Code and Codex share:
-    `{"hooks": {EVENT: [{"hooks": [{"type": "command", "command": …}]}]}}`."""
+    `{"hooks": {EVENT: [{"matcher": …, "hooks": [{"type": "command", "command": …}]}]}}`."""
 
     commands: Mapping[str, str]
     """The client's name of an event → our command."""
+    matchers: Mapping[str, str]
+    """The client's name of an event → its matcher, for those that have one."""
     client: str
     vault: str | None
     timeout_s: int
@@ -169,7 +180,8 @@ class HookEntries:
             found = self._ours(text, event)
             if not found:
                 handler = {"type": "command", "command": command, "timeout": self.timeout_s}
-                text = jsonc.append(text, ("hooks", event), {"hooks": [handler]})
+                matcher = {"matcher": self.matchers[event]} if event in self.matchers else {}
+                text = jsonc.append(text, ("hooks", event), {**matcher, "hooks": [handler]})
                 continue
             group, number = found[0]
             if _groups(text, event)[group]["hooks"][number].get("command") != command:

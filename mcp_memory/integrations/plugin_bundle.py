@@ -28,7 +28,7 @@ ABOUT_SKILL = (
 
 @dataclass(frozen=True, slots=True)
 class BundleValues:
-    """What differs between machines. `servers` and `hooks` are by client, hooks then by the events of `HOOK_EVENTS`;
+    """What differs between machines. `servers` and `hooks` are by client, hooks then by its names of events;
     `hook` is OpenClaw's command, with EVENT for the event."""
 
     version: str

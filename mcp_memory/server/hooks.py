@@ -13,8 +13,9 @@ from starlette.responses import Response
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
+from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import FACTS, START, WITHIN_MS
-from mcp_memory.hooks.hook_input import MARKS
+from mcp_memory.hooks.hook_input import MARKS, HookInput
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.runtime.paths import project_of
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, ThreadPool, in_thread
@@ -58,8 +59,9 @@ class HookEndpoint:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
         self.engine.wake_model()  # a prompt that finds it unloaded gets less
-        work = self.engine.perform
-        return await answer(work, self.find_project, event, client, data, within_ms, environ, self._owes_start)
+        engine, given = self.engine, HookInput(data)
+        call = HookCall(event, client, given, within_ms, environ, engine.perform, self.find_project, self._owes_start)
+        return await answer(call)
 
     async def find_project(self, folder: str, deadline_s: float) -> str | None:
         """The folder may be on a disk that hangs, which must not take threads from other work."""

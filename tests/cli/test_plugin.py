@@ -46,7 +46,7 @@ def test_they_say_what_install_says() -> None:
     for client in ("claude-code", "codex"):
         hooks = _json(f"{client}/hooks.json")["hooks"]
         assert {name: group["hooks"][0]["command"] for name, (group,) in hooks.items()} == {
-            name: f"mcp-memory hook {event} --client {client}" for event, name in HOOK_EVENTS.items()
+            name: f"mcp-memory hook {event.name} --client {client}" for name, event in HOOK_EVENTS[client].items()
         }
     default = _json("openclaw.plugin.json")["configSchema"]["properties"]["command"]["default"]
     assert default == "mcp-memory hook EVENT --client openclaw"

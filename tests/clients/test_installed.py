@@ -124,7 +124,7 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     assert "confidence" in talk.receipt(0)
     assert "slow and honest" in first_request(openai, "/responses"), "the hooks run though nobody was asked by Codex"
     codex = doctored(served, "codex")
-    assert {*codex["hooks"].values()} == {"trusted"} and len(codex["hooks"]) == len(HOOK_EVENTS)
+    assert {*codex["hooks"].values()} == {"trusted"} and len(codex["hooks"]) == len(HOOK_EVENTS["codex"])
     assert "Store at once what a later session" in openai.raw_log, "the instructions are in front of the model"
     (shown,) = json.loads(run("codex", "mcp", "list", "--json", environ=environ, cwd=home).succeeded().out)
     assert (shown["tool_timeout_sec"], shown["startup_timeout_sec"]) == (60, 45)

@@ -50,7 +50,7 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
     assert claude["wired"][0]["reachable"] is None and claude["tools"] == {"plugin_mcp-memory_memory": "no rule"}
     (rule,) = claude["todo"]
     assert "mcp__plugin_mcp-memory_memory__memory_*" in rule, "a plugin cannot bring its own permission"
-    assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in HOOK_EVENTS.values()}
+    assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in HOOK_EVENTS["claude-code"]}
     agent = patient(
         Agent(served, anthropic, ("claude", "--allowedTools", "mcp__plugin_mcp-memory_memory__*", "-p"), environ)
     )
@@ -79,7 +79,7 @@ def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
         run("codex", "plugin", *arguments, environ=environ, cwd=served.home).succeeded()
     seen = doctored(served, "codex")
     assert [(wired["how"], wired["reachable"]) for wired in seen["wired"]] == [("plugin", None)]
-    assert seen["hooks"] == {f"{name} (plugin)": "untrusted" for name in HOOK_EVENTS.values()}, "Codex itself says so"
+    assert seen["hooks"] == {f"{name} (plugin)": "untrusted" for name in HOOK_EVENTS["codex"]}, "Codex itself says so"
     assert len(seen["todo"]) == 1 and "does not trust our hooks yet" in seen["todo"][0]
     command = ("codex", "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust")
     talk = patient(Agent(served, openai, command, environ)).ask(

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mcp_memory.hooks.hook_answer import COMPACTION
+from mcp_memory.hooks.transcript_answers import COMPACTION
 from tests.daemon.place import Place
 from tests.hooks.client import Session, log_of
 from tests.support.slow_modules import SLOW

@@ -16,8 +16,8 @@ import pytest
 from mcp_memory.client.connection import Address
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import DeadlineExceeded
-from mcp_memory.hooks.hook_answer import COMPACTION
 from mcp_memory.hooks.hook_command import FACTS, WITHIN_MS
+from mcp_memory.hooks.transcript_answers import COMPACTION
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.settings.settings import HooksConfig

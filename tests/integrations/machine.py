@@ -38,7 +38,10 @@ def wire(
         name=name or name_of_vault,
         entry=json.loads(text.replace(f"--client {client}", f"--client {client}{option}")),
         instructions="Search first.\nStore at once.\n",
-        hooks={event: f"/opt/mcp-memory hook {event} --client {client}{option}" for event in HOOK_EVENTS},
+        hooks={
+            name: f"/opt/mcp-memory hook {event.name} --client {client}{option}"
+            for name, event in HOOK_EVENTS.get(client, {}).items()
+        },
         vault=vault,
         variable=variable,
         token="sekret",

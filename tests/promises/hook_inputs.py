@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.hooks.deadline import Deadline
-from mcp_memory.hooks.hook_answer import COMPACTION, EVENTS, NAMES, TAKES_COMPACTION
+from mcp_memory.hooks.hook_answer import EVENTS
 from mcp_memory.hooks.hook_command import hook
+from mcp_memory.hooks.transcript_answers import COMPACTION, TAKES_COMPACTION
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import RUN_S, Place
+from tests.hooks.client import EVENT_NAMES
 
 CLIENTS = ("claude-code", "codex", "openclaw")
 STORED = "The heron of Rya nests on the old crane."
@@ -60,7 +62,7 @@ def fault_in(call: Call, out: bytes) -> str | None:
         said = json.loads(out.decode("ascii"))["hookSpecificOutput"]
     except (ValueError, KeyError, TypeError) as error:
         return f"{client} cannot read it: {error!r}"
-    if set(said) != {"hookEventName", "additionalContext"} or said["hookEventName"] != NAMES.get(event):
+    if set(said) != {"hookEventName", "additionalContext"} or said["hookEventName"] != EVENT_NAMES.get(event):
         return f"not what {client} takes at {event}"
     return None if isinstance(said["additionalContext"], str) and said["additionalContext"] else "nothing in it"
 

@@ -64,8 +64,8 @@ def hooks_of_plugin(client: str, key: str, paths: ClientPaths) -> dict[str, str]
         with suppress(Refused):
             listed = _listed(str(paths.project or paths.home), os.environ)
             states = {_client_name(hook["eventName"]): _trust(hook) for hook in listed if hook.get("pluginId") == key}
-        return states or dict.fromkeys(HOOK_EVENTS.values(), WIRED)
-    return dict.fromkeys(HOOK_EVENTS.values(), OFF if ClaudeSettings.read(paths).hooks_off() else TRUSTED)
+        return states or dict.fromkeys(HOOK_EVENTS["codex"], WIRED)
+    return dict.fromkeys(HOOK_EVENTS["claude-code"], OFF if ClaudeSettings.read(paths).hooks_off() else TRUSTED)
 
 
 def hashes_of(file: Path, content: bytes) -> dict[str, str]:

@@ -63,8 +63,9 @@ def stdio_entry(settings: Settings, client: str = "NAME") -> dict[str, Any]:
 
 
 def hook_commands(client: str, settings: Settings | None, *, shared: bool = False) -> dict[str, str]:
-    """The name of an event among `HOOK_EVENTS` → our command for it, as in `hook_line`."""
-    return {event: hook_line(event, client, settings, shared=shared) for event in HOOK_EVENTS}
+    """The client's name of an event → our command for it, as in `hook_line`; empty for a client without hooks."""
+    events = HOOK_EVENTS.get(client, {})
+    return {name: hook_line(event.name, client, settings, shared=shared) for name, event in events.items()}
 
 
 def hook_line(event: str, client: str, settings: Settings | None, *, shared: bool = False) -> str:

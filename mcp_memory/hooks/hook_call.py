@@ -1,0 +1,61 @@
+"""One call of a hook, as its handlers see it, and the forms of their answers."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcp_memory.errors import Unusable
+from mcp_memory.hooks.hook_input import HookInput, is_nested
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S
+
+Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
+"""Performs an operation of the engine, by its name, with its arguments."""
+
+ProjectOf = Callable[[str, float], Awaitable[str | None]]
+"""Finds the project of a folder, within so many seconds."""
+
+OwesStart = Callable[[str, str], Awaitable[bool]]
+"""Whether this session of a client still lacks what it should have got at its start."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """`environ`: the variables that the hook carries, see `hook_input.MARKS`. `facts` are for the log."""
+
+    event: str
+    client: str
+    given: HookInput
+    within_ms: int
+    environ: Mapping[str, str]
+    perform: Perform
+    project_of: ProjectOf
+    owes_start: OwesStart
+    facts: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def session(self) -> str:
+        """Raises Unusable without one."""
+        if not self.given.session:
+            raise Unusable("the input names no session")
+        return f"{self.client}/{self.given.session}"
+
+    def transcript(self) -> dict[str, Any]:
+        """What the engine needs to follow the session. It decides later what happens to the transcript."""
+        return {
+            "session": f"{self.client}/{self.given.session}",
+            "transcript": self.given.transcript or None,
+            "delegated": is_nested(self.client, self.given.session, self.environ),
+        }
+
+    async def project(self) -> str | None:
+        return await self.project_of(self.given.cwd, min(self.within_ms / 1000, LOOK_DEADLINE_S))
+
+
+def context(name: str, text: str) -> bytes:
+    """The answer that puts text before the agent. `name`: of the event, in Claude Code and Codex."""
+    return specific_output(name, {"additionalContext": text})
+
+
+def specific_output(name: str, fields: Mapping[str, Any]) -> bytes:
+    return json.dumps({"hookSpecificOutput": {"hookEventName": name, **fields}}).encode("ascii")
