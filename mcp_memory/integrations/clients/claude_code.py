@@ -1,0 +1,63 @@
+"""Claude Code: over HTTP with a headers helper, with hooks, a permission rule and `CLAUDE.md`."""
+
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.config_entries import ConfigEntry, EntryIdentity, HookEvent, PermissionRule, ServerEntry
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.marked_block import InstructionBlock
+
+
+class ClaudeCode(Client):
+    """`~/.claude.json` or `.mcp.json`, and the settings beside."""
+
+    name: ClassVar = "claude-code"
+    title: ClassVar = "Claude Code"
+    program: ClassVar = "claude"
+    scopes: ClassVar = ("user", "project")
+    hooks: ClassVar = {
+        "SessionStart": HookEvent("session-start"),
+        "UserPromptSubmit": HookEvent("prompt"),
+        "PreCompact": HookEvent("pre-compact"),
+        "Stop": HookEvent("stop"),
+        "SessionEnd": HookEvent("session-end"),
+    }
+
+    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
+        if scope == "project":
+            return where.project / ".mcp.json" if where.project else None
+        return where.folder("CLAUDE_CONFIG_DIR", "") / ".claude.json"
+
+    def folder(self, where: ClientPaths) -> Path:
+        return where.folder("CLAUDE_CONFIG_DIR", ".claude")
+
+    def memory_folder(self, where: ClientPaths) -> Path | None:
+        folder = self.folder(where) / "projects"
+        return folder if any(folder.glob("*/memory/*.md")) else None
+
+    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
+        config = self._config(scope, where)
+        root = where.project if scope == "project" else None
+        folder = root / ".claude" if root else self.folder(where)
+        identity = EntryIdentity(self.name, wire.vault)
+        server = ServerEntry("json", ("mcpServers",), wire.name, wire.entry, identity, wire.chosen)
+        more: tuple[ConfigEntry, ...] = (self.hook_entries(wire.hooks, wire.vault),) if hooks else ()
+        return [
+            ConfigTarget(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
+            ConfigTarget(folder / "settings.json", (*more, *_permission(config, server))),
+            ConfigTarget((root or folder) / "CLAUDE.md", (InstructionBlock(wire.instructions),)),
+        ]
+
+
+def _permission(config: Path, server: ServerEntry) -> tuple[PermissionRule, ...]:
+    """The rule for the name that our entry has there, or will have."""
+    with suppress(McpMemoryError):  # reported when the entry is planned
+        text = config_files.read_text(config)
+        name = server.name_in(text)
+        if not server.is_taken(text):
+            return (PermissionRule(name, tuple(other for other in server.names(text) if other != name)),)
+    return ()

@@ -1,0 +1,89 @@
+"""What every client says about itself: its program, its configuration files, and what goes into each."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from mcp_memory.errors import Refused
+from mcp_memory.integrations.config_entries import HookEntries, HookEvent
+from mcp_memory.integrations.config_plan import ConfigTarget
+
+Scope = Literal["user", "project"]
+
+HOOK_TIMEOUT_S = 3
+"""When a client stops waiting for a hook; ours end themselves after half a second. Codex allows its SessionEnd no more,
+and warns at every start if a file asks for more."""
+
+MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPaths:
+    """Where clients look for their files. `managed`: an organization's folder for Claude Code."""
+
+    home: Path
+    environ: Mapping[str, str]
+    project: Path | None = None
+    managed: Path = MANAGED
+
+    def folder(self, variable: str, default: str) -> Path:
+        chosen = self.environ.get(variable)
+        return Path(chosen).expanduser() if chosen else self.home / default
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionDetails:
+    """`entry` is the server's; `hooks`: the client's name of an event → our command; `vault` is None for the default
+    one. `variable`, `token` and `plugin` (its folder and command) are for OpenClaw, which has no headers helper."""
+
+    name: str
+    entry: Mapping[str, Any]
+    instructions: str
+    hooks: Mapping[str, str]
+    vault: str | None
+    variable: str
+    token: str
+    plugin: tuple[str, str]
+    chosen: bool = False
+
+
+class Client:
+    """A client, described by a subclass. `program`: its name on the PATH, empty for none; `scopes`: where an entry of
+    our server may be; `hooks`: its name of an event → ours (several may be one of ours), empty for a client without
+    hooks of this form."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    program: ClassVar[str] = ""
+    scopes: ClassVar[tuple[Scope, ...]] = ("user",)
+    hooks: ClassVar[Mapping[str, HookEvent]] = {}
+    hook_timeout: ClassVar[int] = HOOK_TIMEOUT_S
+
+    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
+        """Returns the files and what goes into them. Raises Refused for a scope that the client doesn't have."""
+        raise NotImplementedError
+
+    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
+        """Returns the file that holds the server's entry; None if there is none in this scope."""
+        raise NotImplementedError
+
+    def folder(self, where: ClientPaths) -> Path:
+        """Returns the folder in which the client keeps its files, whether it is there or not."""
+        raise NotImplementedError
+
+    def memory_folder(self, where: ClientPaths) -> Path | None:  # noqa: ARG002 -- most have none
+        """Returns the folder with what the client itself remembers, which `import` can read; None if there is none."""
+        return None
+
+    def hook_entries(self, commands: Mapping[str, str], vault: str | None) -> HookEntries:
+        """`commands`: the client's name of an event → our command."""
+        matchers = {name: event.matcher for name, event in self.hooks.items() if event.matcher}
+        return HookEntries(commands, matchers, self.name, vault, self.hook_timeout)
+
+    def _config(self, scope: Scope, where: ClientPaths) -> Path:
+        """Raises Refused for a scope that the client doesn't have."""
+        if (file := self.config_file(scope, where)) is None:
+            raise Refused(f"{self.title} has no configuration for a project", hint="--scope user")
+        return file

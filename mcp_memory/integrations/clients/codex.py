@@ -1,0 +1,62 @@
+"""Codex: over HTTP with a headers helper, with hooks that it has to trust, and `AGENTS.md`."""
+
+import re
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.config_entries import EntryIdentity, HookEntries, HookEvent, HookTrust, ServerEntry
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.marked_block import InstructionBlock
+
+
+class Codex(Client):
+    """`~/.codex` or `.codex`: `config.toml` and `hooks.json`."""
+
+    name: ClassVar = "codex"
+    title: ClassVar = "Codex"
+    program: ClassVar = "codex"
+    scopes: ClassVar = ("user", "project")
+    hooks: ClassVar = {
+        "SessionStart": HookEvent("session-start"),
+        "UserPromptSubmit": HookEvent("prompt"),
+        "PreCompact": HookEvent("pre-compact"),
+        "Stop": HookEvent("stop"),
+        "SessionEnd": HookEvent("session-end"),
+    }
+
+    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
+        if scope == "project":
+            return where.project / ".codex" / "config.toml" if where.project else None
+        return self.folder(where) / "config.toml"
+
+    def folder(self, where: ClientPaths) -> Path:
+        return where.folder("CODEX_HOME", ".codex")
+
+    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
+        config = self._config(scope, where)
+        identity = EntryIdentity(self.name, wire.vault)
+        server = ServerEntry("toml", ("mcp_servers",), wire.name, wire.entry, identity, wire.chosen)
+        folder = where.project if scope == "project" and where.project else config.parent
+        instructions = ConfigTarget(folder / "AGENTS.md", (InstructionBlock(wire.instructions),))
+        if not hooks:
+            return [ConfigTarget(config, (server,)), instructions]
+        file, ours = config.parent / "hooks.json", self.hook_entries(wire.hooks, wire.vault)
+        return [
+            ConfigTarget(config, (server, HookTrust(_trust_keys(file, ours)))),
+            ConfigTarget(file, (ours,)),
+            instructions,
+        ]
+
+
+def _trust_keys(file: Path, hooks: HookEntries) -> tuple[str, ...]:
+    """Codex's keys for our handlers in that file: the file, the event in snake case, and their numbers."""
+    with suppress(McpMemoryError):  # reported when the hooks are planned
+        return tuple(
+            f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:{group}:{number}"
+            for event, group, number in hooks.places(config_files.read_text(file))
+        )
+    return ()

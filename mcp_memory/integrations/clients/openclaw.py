@@ -1,0 +1,55 @@
+"""OpenClaw: over HTTP with a token in its environment file, with our plugin, and the workspace's `AGENTS.md`."""
+
+from pathlib import Path
+from typing import ClassVar
+
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.config_entries import EntryIdentity, ServerEntry
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.envfile import EnvVariable
+from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.text.parsed_values import value_at
+
+
+class OpenClaw(Client):
+    """`~/.openclaw`, or that of a profile: `openclaw.json` and `.env`."""
+
+    name: ClassVar = "openclaw"
+    title: ClassVar = "OpenClaw"
+    program: ClassVar = "openclaw"
+
+    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
+        if scope == "project":
+            return None
+        return where.folder("OPENCLAW_CONFIG_PATH", str(self.folder(where) / "openclaw.json"))
+
+    def folder(self, where: ClientPaths) -> Path:
+        profile = where.environ.get("OPENCLAW_PROFILE", "")
+        name = f".openclaw-{profile}" if profile and profile != "default" else ".openclaw"
+        return where.folder("OPENCLAW_STATE_DIR", str(where.folder("OPENCLAW_HOME", "") / name))
+
+    def memory_folder(self, where: ClientPaths) -> Path | None:
+        folder = self._workspace(where)
+        return folder if (folder / "MEMORY.md").exists() or (folder / "memory").is_dir() else None
+
+    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
+        config = self._config(scope, where)
+        identity = EntryIdentity(self.name, wire.vault, wire.variable)
+        server = ServerEntry("json", ("mcp", "servers"), wire.name, wire.entry, identity, wire.chosen)
+        token = EnvVariable(wire.variable, wire.token)
+        instructions = InstructionBlock(wire.instructions)
+        return [
+            ConfigTarget(self.folder(where) / ".env", (token,), private=True),
+            ConfigTarget(config, (server, OpenClawPlugin(*wire.plugin, wire.vault)) if hooks else (server,)),
+            ConfigTarget(self._workspace(where) / "AGENTS.md", (instructions,), only_existing=True),
+        ]
+
+    def _workspace(self, where: ClientPaths) -> Path:
+        """The folder of the agent's own files, as configured."""
+        config = config_files.read_table(self._config("user", where))
+        found = value_at(config, "agents", "defaults", "workspace")
+        if isinstance(found, str) and found:
+            return where.home / found[2:] if found.startswith("~/") else Path(found)
+        return where.folder("OPENCLAW_WORKSPACE_DIR", str(self.folder(where) / "workspace"))
