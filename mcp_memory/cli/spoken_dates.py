@@ -15,6 +15,11 @@ _AMBIGUOUS = re.compile(r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)
 _COUNTED = re.compile(r"[0-9]\s*[a-zäöü]|\b(?:an?|one|ein\w*)\b", re.IGNORECASE)
 """`2 weeks ago` is counted from today; `last week` begins on its Monday."""
 _PREPOSITION = re.compile(r"(?:since|from|until|by|on|seit|ab|bis|am|zum|dem)\s+", re.IGNORECASE)
+_WHICH = re.compile(
+    r"(?:am\s+)?(?:(?P<past>letzte|vorige|vergangene)|(?P<future>nächste|kommende)|diese)[nmrs]?\s+(?=\w+(?:tag|abend|woch)$)",
+    re.IGNORECASE,
+)
+"""Of a day of the week in German, `letzten Freitag`: dateparser reads these words before weeks and months alone."""
 _EXAMPLES = {"past": "yesterday, last week, 2 days ago, Friday", "future": "tomorrow, Friday, in 2 weeks, next month"}
 
 
@@ -44,6 +49,8 @@ def _in_words(text: str, leans: str) -> str | None:
         return None
     from dateparser.date import DateDataParser
 
+    if which := _WHICH.match(text):
+        text, leans = text[which.end() :], which.lastgroup or leans
     order = {"DATE_ORDER": "DMY"} if "." in text else {}
     settings = {"PREFER_DATES_FROM": leans, "RETURN_TIME_AS_PERIOD": True, **order}
     try:

@@ -1,6 +1,7 @@
 """Lists contradictions that nobody has decided, and writes a decision into the notes' own files."""
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from mcp_memory.client.credentials import PERSON
@@ -37,36 +38,38 @@ class ConflictReview:
         return await in_thread(self._read, deadline_s=LOOK_S, what="reading notes")
 
     async def decide(self, verb: str, target: str, other: str | None = None) -> list[dict[str, Any]]:
-        """Settle the open conflicts of a note or entry, or the one with `other`. `verb`: keep it, or both.
+        """Settle the open conflicts of a note or entry, or the one with `other`. `verb`: keep it, or both. What one
+        that gave way had contradicted may contradict the kept one, too, and gives way then.
 
         Raises NotFound if there is none, InvalidInput, and what a change of a note raises."""
         if verb not in (KEEP, BOTH):
             raise InvalidInput(f"unknown verb {verb[:40]!r}", hint=f"{KEEP} or {BOTH}")
         await self._conflicts.scan()
-        kept, pairs = await in_thread(lambda: self._pairs(target, other), deadline_s=LOOK_S, what="reading notes")
-        with acting(_PERSON):
-            for one in pairs:
-                file = await in_thread(
-                    lambda one=one: self._retire(one, kept) if verb == KEEP else self._hold_both(one),
-                    deadline_s=WRITE_S,
-                    what="changing the note",
-                )
-                await self._writer.index_note(file)
-        await self._conflicts.scan()
-        return [{"verb": verb, **asdict(one)} for one in pairs]
-
-    # -- in threads --------------------------------------------------------------------------------------------
-
-    def _pairs(self, target: str, other: str | None) -> tuple[NoteId, list[Conflict]]:
-        kept, partner = self._id(target), other and self._id(other)
-        pairs = [
-            one
-            for one in self._conflicts.open_conflicts
-            if kept in (one.older, one.newer) and partner in (None, one.older, one.newer)
-        ]
+        look = partial(in_thread, deadline_s=LOOK_S, what="reading notes")
+        kept, partner = await look(lambda: self._id(target)), other and await look(lambda: self._id(other))
+        pairs = self._pairs(kept, partner)
         if not pairs:
             raise NotFound(f"no open conflict of {target[:100]}", hint="mcp-memory conflicts lists them")
-        return kept, pairs
+        decided = list[Conflict]()
+        while pairs:
+            with acting(_PERSON):
+                for one in pairs:
+                    file = await in_thread(
+                        lambda one=one: self._retire(one, kept) if verb == KEEP else self._hold_both(one),
+                        deadline_s=WRITE_S,
+                        what="changing the note",
+                    )
+                    await self._writer.index_note(file)
+            await self._conflicts.scan()
+            decided += pairs
+            pairs = [] if other or verb == BOTH else [one for one in self._pairs(kept) if one not in decided]
+        return [{"verb": verb, **asdict(one)} for one in decided]
+
+    def _pairs(self, kept: NoteId, partner: str | None = None) -> list[Conflict]:
+        found = (one for one in self._conflicts.open_conflicts if kept in (one.older, one.newer))
+        return [one for one in found if partner in (None, one.older, one.newer)]
+
+    # -- in threads --------------------------------------------------------------------------------------------
 
     def _id(self, target: str) -> NoteId:
         named = named_by(target)

@@ -224,7 +224,7 @@ class Index(ABC):
 
     @abstractmethod
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
-        """Notes that match, newest date first, then by path."""
+        """Notes that match, newest date first; of one second by id, which tells when we stored it, the latest first."""
 
     @abstractmethod
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
@@ -262,7 +262,8 @@ class Index(ABC):
 
     @abstractmethod
     def put_conflicts(self, compared: Mapping[NotePath, Etag | None], found: Sequence[Conflict]) -> None:
-        """Replace all conflicts of these notes, on either side, by those found; None for a note that is gone."""
+        """Replace all conflicts of these notes, on either side, by those found; None for a note that is gone, an empty
+        etag for one that keeps its own until it is compared again."""
 
     @abstractmethod
     def watermark(self) -> Watermark: ...

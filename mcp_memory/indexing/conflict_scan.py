@@ -153,7 +153,7 @@ class ConflictScan:
         )
         depending = {other for path in changed if path in compared for other in self._depending(path)}
         again = depending & compared.keys() - done.keys()
-        done |= dict.fromkeys(again)
+        done |= dict.fromkeys(again, Etag(""))  # until then they keep theirs, of which others may find no more
         if done:
             self._index.put_conflicts(done, found)
         known = self._index.conflicts()

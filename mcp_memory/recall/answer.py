@@ -11,7 +11,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
 from mcp_memory.recall.chain_remarks import remarks_on, successor_of
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
-from mcp_memory.recall.context_budget import CUT, BudgetedText, TextFrame, choose, fit, render, size, with_notice
+from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
@@ -117,13 +117,13 @@ class RecallAnswerer:
             ranked = await self.searcher.rank(query, filters=filters, limit=most)
             chosen = for_question(ranked.passages, phase)
         relevant = [chunk.passage for chunk in chosen]
-        notices = [*remarks, *([f"Note: {ranked.degraded}."] if ranked.degraded else [])]
+        notices = [*remarks, *([f"{NOTE}{ranked.degraded}."] if ranked.degraded else [])]
         if is_prompt and not relevant:
             frame = self._frame("memory", budget_tokens, notices)
             return RecalledText(frame, BudgetedText(()), (), ranked.degraded)
         relevant = await self.current.replace_older(relevant, filters, query)
         note = await self.searcher.remark(ranked, filters)
-        notices += [f"Note: {note}."] if note else []
+        notices += [f"{NOTE}{note}."] if note else []
         frame = self._frame("memory", budget_tokens, notices)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)

@@ -28,6 +28,10 @@ def test_words_that_one_note_has_stand_for_it(served: Place, ids: dict[str, str]
     assert served.run("archive", "--undo", "red", "buoy", "--json").ok().json["status"] == "active"
     edited = served.run("edit", "red", "buoy", "--json", stdin=b"The red buoy lies off the long pier.").ok().json
     assert (edited["id"], edited["outcome"]) == (ids["red"], "updated")
+    assert served.run("mute", "red", "buoy", "--json").ok().json["id"] == ids["red"]
+    assert served.run("mute", "--undo", "red buoy", "--json").ok().json["muted"] == []
+    assert "this is deleted for good" in answered(served, ["erase", "red", "buoy"], ["n\n"]).out
+    assert served.run("erase", "--yes", "red", "buoy").code == 4, "without a look, only what is named exactly"
     assert served.run("forget", "painted bollard", "--json").ok().json["id"] == ids["entry"]
 
 

@@ -37,7 +37,10 @@ def coming(text: str) -> str | None:
         (("this week",), MONDAY),
         (("a week ago", "7d", "1w"), TODAY - timedelta(days=7)),
         (("this month",), TODAY.replace(day=1)),
-        (("Friday", "on friday", "am Freitag"), FRIDAY if FRIDAY < TODAY else FRIDAY - timedelta(days=7)),
+        (
+            ("Friday", "on friday", "am Freitag", "letzten Freitag", "am vergangenen Freitag"),
+            FRIDAY if FRIDAY < TODAY else FRIDAY - timedelta(days=7),
+        ),
         (("3.11.2025", "3 November 2025", "Nov 3, 2025"), date(2025, 11, 3)),
     ],
 )
@@ -51,7 +54,10 @@ def test_what_is_over(texts: tuple[str, ...], day: date):
         (("tomorrow", "morgen"), TODAY + timedelta(days=1)),
         (("in 2 weeks", "2w", "in 14 Tagen"), TODAY + timedelta(days=14)),
         (("next week",), MONDAY + timedelta(days=7)),
-        (("Friday", "bis Freitag", "by Friday"), FRIDAY if FRIDAY > TODAY else FRIDAY + timedelta(days=7)),
+        (
+            ("Friday", "bis Freitag", "by Friday", "nächsten Freitag", "bis kommenden Freitag"),
+            FRIDAY if FRIDAY > TODAY else FRIDAY + timedelta(days=7),
+        ),
     ],
 )
 def test_what_is_to_come(texts: tuple[str, ...], day: date):

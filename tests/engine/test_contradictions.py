@@ -101,9 +101,23 @@ async def test_of_very_many_values_the_newest_is_named_and_none_counts_unmarked_
         new = await engine.append("The billing gateway listens on port 9999 now.", kind="fact")
         assert new.contradicts[0].id == "N39"
         await engine.perform("reconcile", {})
-        await engine.perform("decide", {"verb": "keep", "target": new.id})
+        await engine.perform("decide", {"verb": "keep", "target": new.id, "other": "N39"})
         left = [note for note in await engine.notes() if note.id not in {new.id, "path:README.md"}]
-        assert len(left) > 20 and all(engine.parts.conflicts.concerns(note.id) for note in left)
+        assert len(left) == 39 and [note.id for note in left if not engine.parts.conflicts.concerns(note.id)] == []
+        await engine.perform("decide", {"verb": "keep", "target": new.id})
+        assert {note.id for note in await engine.notes()} <= {new.id, "path:README.md"}, "each gives way to it"
+        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+
+
+async def test_a_value_that_is_kept_leaves_other_subjects_of_its_rivals_alone(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("The billing gateway is operated by Ada from the Berlin office.", kind="fact")
+        for port in (8087, 8090, 9999):
+            world.later(hours=1)
+            last = await engine.append(f"The billing gateway listens on port {port} now.", kind="fact")
+        await engine.perform("decide", {"verb": "keep", "target": last.id})
+        assert {first.id, last.id} <= {note.id for note in await engine.notes()}
+        assert sum("8087" in note.title or "8090" in note.title for note in await engine.notes()) == 0
 
 
 async def test_what_counts_again_contradicts_again(world: World) -> None:

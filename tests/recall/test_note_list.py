@@ -18,6 +18,13 @@ async def titles(engine: Engine, **wanted: Any) -> Sequence[str]:
     return [note["title"] for note in (await engine.perform("list", wanted))["notes"]]
 
 
+async def test_notes_of_one_second_are_in_the_order_in_which_they_were_stored(world: World) -> None:
+    async with world.engine() as engine:
+        stored = [(await engine.append(f"{word} of the shop", kind="fact")).id for word in ("Zinc", "Awning", "Mast")]
+        listed = [note["id"] for note in (await engine.perform("list", {}))["notes"]]
+        assert [one for one in listed if one in stored] == stored[::-1]
+
+
 async def test_notes_and_entries_the_newest_first_whatever_the_limit(world: World) -> None:
     async with world.engine() as engine:
         for number in range(40):  # notes and entries by turns, a few days' worth

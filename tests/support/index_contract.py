@@ -366,7 +366,7 @@ class IndexContract:
                 make_upsert("b.md", ["x"], id="X", updated=day, **same),
                 make_upsert("a.md", ["x"], id="X", created=day + timedelta(days=1), **same),
                 make_upsert("c.md", ["x"], content_hash="c", kind="fact"),
-                make_upsert("d.md", ["x"], state=NoteState.ARCHIVED, updated=day, **same),
+                make_upsert("d.md", ["x"], id="Y", state=NoteState.ARCHIVED, updated=day, **same),
             ],
         )
         assert [record.path for record in index.note_by_id(NoteId("X"))] == ["a.md", "b.md"]
@@ -377,7 +377,7 @@ class IndexContract:
         for value in ("c'", "c%", "a.md\0", "\ud800"):
             assert index.find_notes("path", value) == index.find_notes("id", value) == []
             assert index.find_notes("content_hash", value) == []
-        assert [record.path for record in index.notes(EVERY_STATE)] == ["a.md", "b.md", "d.md", "c.md"]
+        assert [record.path for record in index.notes(EVERY_STATE)] == ["a.md", "d.md", "b.md", "c.md"]
         assert [record.path for record in index.notes(EVERY_STATE, limit=1)] == ["a.md"]
         assert [record.path for record in index.scan(generation.number, NotePath("a.md"), 2)] == ["b.md", "c.md"]
 
@@ -660,3 +660,5 @@ class IndexContract:
         assert index.conflicts() == [one] and index.compared() == {a: "e1", b: "e2"}
         index.put_conflicts({b: Etag("e4")}, [one, one])
         assert index.conflicts() == [one] and index.compared() == {a: "e1", b: "e4"}
+        index.put_conflicts({b: Etag("")}, [])
+        assert index.conflicts() == [one] and index.compared() == {a: "e1"}, "until it is compared again"

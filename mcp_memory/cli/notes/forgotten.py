@@ -87,18 +87,23 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
 
 
 @click.command()
-@click.argument("note")
-@click.option("--yes", is_flag=True, help="Don't ask.")
+@note_words
+@click.option("--yes", is_flag=True, help="Don't ask. Then NOTE is an id or a path.")
 @command_options
 def erase(cli: CommandContext, note: str, yes: bool) -> None:
-    """Delete a note or log entry (id or path) and everything mcp-memory kept of it. This can't be undone.
+    """Delete a note or log entry (id, path or a few words of it) and everything mcp-memory kept of it. This can't be
+    undone.
 
     \b
     mcp-memory erase notes/fact/old-port.md
+    mcp-memory erase old port
     """
     if not yes:
         cli.refuse_questions()
-        planned = cli.ask("erase", target=note)
+        note, planned = with_note(
+            cli, note, lambda target: (target, cli.ask("erase", target=target)),
+            lambda: notes_found(cli, note, ("active", "superseded", "archived")),
+        )  # fmt: skip
         say_all(["this is deleted for good:", *(f"  {line}" for line in planned["erased"])])
         click.confirm("erase it?", abort=True)
     answer = cli.ask("erase", target=note, sure=True)

@@ -20,10 +20,11 @@ from mcp_memory.cli.console import (
     tools_to_commands,
     wrap,
 )
+from mcp_memory.cli.notes.note_choice import notes_found, with_note
 from mcp_memory.cli.options import CommandContext, TextCommand, command_options
 from mcp_memory.cli.spoken_dates import coming_date
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.errors import InvalidInput
+from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.text.escape_invisible import QUOTED, visible
 from mcp_memory.text.pluralize import counted
 
@@ -155,21 +156,30 @@ def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
 
 
 @click.command()
-@click.argument("note", required=False)
+@click.argument("words", metavar="[NOTE]", nargs=-1)
 @click.option("--at", metavar="COMMIT", help="Print the note as it was in this commit.")
 @note_options.limit(20, 5000, "How many commits.")
 @command_options
-def log(cli: CommandContext, note: str | None, at: str | None, limit: int) -> None:
-    """Show the history of the vault, or of one note (id or path) wherever it was moved, from its git repository.
+def log(cli: CommandContext, words: tuple[str, ...], at: str | None, limit: int) -> None:
+    """Show the history of the vault, or of one note (id, path or a few words of it) wherever it was moved, from its git
+    repository.
 
     \b
     mcp-memory log                                        the latest commits
     mcp-memory log 01M7Z3HPR77M1K414E2NKABTV4             when the note came, moved and changed, and by whom
     mcp-memory log notes/fact/port.md --at 3f2c1d0        the note as it was then
     """
-    if at is not None and note is None:
+    note = " ".join(words)
+    if at is not None and not note:
         raise InvalidInput("--at without a note", hint="name one: mcp-memory log NOTE --at COMMIT")
-    answer = cli.ask("log", target=note, at=at, limit=limit)
+
+    def read(target: str | None) -> dict[str, Any]:
+        found = cli.ask("log", target=target, at=at, limit=limit)
+        if len(words) > 1 and not (at or found["log"]):
+            raise NotFound(f"no commit holds {note}")
+        return found
+
+    answer = with_note(cli, note, read, lambda: notes_found(cli, note)) if note else read(None)
     if at is not None:
         cli.show(answer, [answer["text"].rstrip("\n")])
         return

@@ -8,6 +8,7 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, fit, read_key, say_all, short_id
+from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
@@ -43,18 +44,22 @@ def why(cli: CommandContext, session: str, limit: int) -> None:
 
 
 @click.command()
-@click.argument("note")
+@note_words
 @click.option("-p", "--project", help="Only in this project; default: in all.")
 @click.option("--undo", is_flag=True, help="Let it be given again.")
 @command_options
 def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> None:
-    """Keep a note or log entry (id or path) from being put in front of agents unasked. Search and recall still find it.
+    """Keep a note or log entry (id, path or a few words of it) from being put in front of agents unasked. Search and
+    recall still find it.
 
     \b
     mcp-memory mute notes/fact/dentist.md --project api
-    mcp-memory mute --undo notes/fact/dentist.md
+    mcp-memory mute --undo dentist
     """
-    answer = cli.ask("mute", target=note, project=project, undo=undo)
+    answer = with_note(
+        cli, note, lambda target: cli.ask("mute", target=target, project=project, undo=undo),
+        lambda: notes_found(cli, note),
+    )  # fmt: skip
     cli.show(answer, _muted(answer))
 
 

@@ -41,7 +41,8 @@ class ConflictTable(Index):
             for statement in _CREATE:
                 connection.execute(statement)
             for path, etag in compared.items():
-                connection.execute("DELETE FROM conflicts WHERE older_path = ? OR newer_path = ?", (path, path))
+                if etag != "":
+                    connection.execute("DELETE FROM conflicts WHERE older_path = ? OR newer_path = ?", (path, path))
                 connection.execute("DELETE FROM compared WHERE path = ?", (path,))
                 if etag:
                     connection.execute("INSERT INTO compared VALUES (?, ?)", (path, etag))

@@ -29,7 +29,7 @@ def records(connection: sqlite3.Connection, tables: Tables, clause: str, values:
 def records_admitted(connection: sqlite3.Connection, tables: Tables, filters: Filters, limit: int) -> list[NoteRecord]:
     """As `Index.notes`."""
     clause, values = condition(tables, filters)
-    order = "ORDER BY date IS NULL, date DESC, path LIMIT ?"
+    order = "ORDER BY date IS NULL, date DESC, id DESC, path LIMIT ?"
     return records(connection, tables, f"{clause} {order}", [*values, max(limit, 0)])
 
 
