@@ -19,12 +19,12 @@ from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.conflicts.detector import Claim, Contradiction
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotFound, Refused, SummarizerUnavailable
-from mcp_memory.extraction.candidate import Candidate, StatementKind
+from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
 from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.extractor import extract_candidates
-from mcp_memory.extraction.language import is_local
+from mcp_memory.extraction.language import is_personal
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.index.base import Index
@@ -195,7 +195,6 @@ class CandidateIngest:
         waits: bool,
     ) -> Draft:
         is_clock_right = candidate.at and candidate.at <= self._clock() + CLOCKS_DIFFER
-        is_personal = candidate.kind is StatementKind.PREFERENCE and not is_local(candidate.text)
         more: dict[str, Value] = {
             "derived_from": [f"{captured.file}@{candidate.offset}"],
             "speaker": candidate.speaker,
@@ -207,7 +206,7 @@ class CandidateIngest:
             content=candidate.text,
             kind=self._vault.kinds.get(candidate.kind),
             title=(replaced and _title_now(*replaced)) or candidate.title or None,
-            project=None if is_personal else captured.project,
+            project=None if is_personal(candidate.kind, candidate.text) else captured.project,
             session=captured.session[:MAX_WORD],
             source=captured.client[:MAX_WORD],
             created=candidate.at if is_clock_right else None,

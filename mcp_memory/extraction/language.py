@@ -47,9 +47,10 @@ def introduces(line: str) -> bool:
     return any(language.introduces.search(line) for language in languages())
 
 
-def is_local(statement: str) -> bool:
-    """Whether a statement holds for this place or team only, in any language."""
-    return any(language.here.search(statement.lower()) for language in languages())
+def is_personal(kind: str, statement: str) -> bool:
+    """Whether it is a preference that holds everywhere, not for this place or team only, in any language."""
+    is_local = any(language.here.search(statement.lower()) for language in languages())
+    return kind == StatementKind.PREFERENCE and not is_local
 
 
 def _language(code: str, table: Mapping[str, Any]) -> Language:

@@ -8,6 +8,7 @@ from typing import Any
 from mcp_memory.errors import Unusable
 from mcp_memory.hooks.hook_input import HookInput, is_nested
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
+from mcp_memory.settings.settings import HooksConfig
 
 Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Performs an operation of the engine, by its name, with its arguments."""
@@ -31,6 +32,7 @@ class HookCall:
     perform: Perform
     project_of: ProjectOf
     owes_start: OwesStart
+    config: HooksConfig
     facts: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property

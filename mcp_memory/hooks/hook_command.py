@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 USAGE = """usage: mcp-memory hook EVENT --client NAME [OPTIONS]
 
 What a client's command hook runs: reads the client's JSON from standard input, and prints what belongs in the agent's
-context in the form that Claude Code and Codex take. EVENT is session-start, prompt, pre-compact, stop or session-end;
-flush prints what to ask an agent before its context is compacted, if its client can give it a turn for that.
-After any error, and past its budget ([hooks] in the configuration), it prints nothing and exits with 0;
+context in the form that Claude Code and Codex take. EVENT is session-start, prompt, before-tool, pre-compact, stop or
+session-end; flush prints what to ask an agent before its context is compacted, if its client can give it a turn for
+that. After any error, and past its budget ([hooks] in the configuration), it prints nothing and exits with 0;
 `mcp-memory hooks report` shows what happened.
 
   --client NAME  the client: claude-code, codex …; each has its own token
@@ -44,6 +44,9 @@ ROUTE = "/hook/"
 
 WITHIN_MS, FACTS = "mcp-memory-within-ms", "mcp-memory-facts"
 """Headers: how long the daemon may take, and its facts for the log, as JSON."""
+
+SWITCHES = "mcp-memory-switches"
+"""Header: the truth values of `[hooks]`, such as `own_tools=false`."""
 
 ON_THE_WAY_MS = 20.0
 """What an answer takes from the daemon to standard output."""
@@ -87,10 +90,11 @@ def hook(
         vault = vault_folder(given.text("vault", "path", DEFAULT_VAULT))
         state = state_folder(vault, environ)
         log = f"{state}/{HOOKS_LOG}"
-        if str(given.table("hooks").get("enabled", True)).lower() in {"false", "0", "no"}:
+        switches = _switches(given.table("hooks"))
+        if not switches.get("enabled", True):
             return
         deadline.set(budget_ms(arguments, environ, given))
-        if output := _answer(options, data, vault, state, deadline, line, environ):
+        if output := _answer(options, data, vault, state, deadline, line, environ, switches):
             write_output(output)
     except BaseException as error:  # the agent never hears of it
         line.add_failure(error)
@@ -111,6 +115,16 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSe
         return float(str(chosen))
     except ValueError as error:
         raise ConfigInvalid(f"hooks.{key} is not a number") from error
+
+
+def _switches(hooks: Mapping[str, object]) -> dict[str, bool]:
+    """Those of the section's values that are truth values, in the file or as the environment spells them."""
+    words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    return {
+        name: words[word]
+        for name, value in hooks.items()
+        if (word := str(value).lower()) in words and name.isascii() and name.isidentifier()
+    }
 
 
 def read_input() -> bytes:
@@ -137,6 +151,7 @@ def _answer(
     deadline: Deadline,
     line: HookLogLine,
     environ: Mapping[str, str],
+    switches: Mapping[str, bool],
 ) -> bytes:
     """What to print; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
     if len(data) > CARRIED_BYTES:
@@ -149,6 +164,7 @@ def _answer(
                 "Authorization": f"Bearer {credentials.token(options.client)}",
                 "Content-Type": "application/json",
                 WITHIN_MS: str(max(1, int(deadline.left_ms - ON_THE_WAY_MS))),
+                SWITCHES: ",".join(f"{name}={str(value).lower()}" for name, value in switches.items()),
                 **marks_of(environ),
             }
             with TranslatedError(within_s):

@@ -186,6 +186,9 @@ class HookEntries:
             group, number = found[0]
             if _groups(text, event)[group]["hooks"][number].get("command") != command:
                 text = jsonc.set_value(text, ("hooks", event, group, "hooks", number, "command"), command)
+            matcher, entry = self.matchers.get(event), _groups(text, event)[group]
+            if matcher and entry.get("matcher") != matcher and len(entry["hooks"]) == 1:  # else it is yours
+                text = jsonc.set_value(text, ("hooks", event, group, "matcher"), matcher)
         return text
 
     def remove(self, text: str, before: str | None) -> str:

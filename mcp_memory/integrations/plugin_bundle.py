@@ -13,6 +13,9 @@ from mcp_memory.integrations.clients import hook_entries
 
 NAME = "mcp-memory"
 ABOUT = "Memory for coding agents: plain Markdown files, served over MCP by one local daemon"
+IN_PLUGIN = f"plugin_{NAME}_memory"
+"""What Claude Code calls the plugin's server in the names of its tools."""
+
 FOLDER = "configs/plugin"
 MARKETPLACE = ".claude-plugin/marketplace.json"
 BY_HAND = ("README.md", "index.js")
@@ -47,8 +50,8 @@ def packages(filling: BundleValues) -> dict[str, str]:
         ".claude-plugin/plugin.json": _json({**about, **_claude_code(filling.servers["claude-code"])}),
         ".codex-plugin/plugin.json": _json({**about, **codex}),
         "codex/mcp.json": _json({"mcpServers": {"memory": filling.servers["codex"]}}),
-        "codex/hooks.json": hook_entries("codex", filling.hooks["codex"], None).insert(""),
-        "claude-code/hooks.json": hook_entries("claude-code", filling.hooks["claude-code"], None).insert(""),
+        "codex/hooks.json": hook_entries("codex", filling.hooks["codex"], None, IN_PLUGIN).insert(""),
+        "claude-code/hooks.json": hook_entries("claude-code", filling.hooks["claude-code"], None, IN_PLUGIN).insert(""),
         "openclaw.plugin.json": _json(_openclaw(filling)),
         "package.json": _json({**about, **npm}),
         f"skills/{SKILL}/SKILL.md": f"---\nname: {SKILL}\ndescription: {json.dumps(ABOUT_SKILL)}\n---\n{filling.skill}",

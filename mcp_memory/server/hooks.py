@@ -2,7 +2,7 @@
 
 import json
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -14,7 +14,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_call import HookCall
-from mcp_memory.hooks.hook_command import FACTS, START, WITHIN_MS
+from mcp_memory.hooks.hook_command import FACTS, START, SWITCHES, WITHIN_MS
 from mcp_memory.hooks.hook_input import MARKS, HookInput
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.runtime.paths import project_of
@@ -60,7 +60,10 @@ class HookEndpoint:
         data = await request.body()
         self.engine.wake_model()  # a prompt that finds it unloaded gets less
         engine, given = self.engine, HookInput(data)
-        call = HookCall(event, client, given, within_ms, environ, engine.perform, self.find_project, self._owes_start)
+        call = HookCall(
+            event, client, given, within_ms, environ, engine.perform, self.find_project, self._owes_start,
+            self._config_of(request),
+        )  # fmt: skip
         return await answer(call)
 
     async def find_project(self, folder: str, deadline_s: float) -> str | None:
@@ -83,6 +86,12 @@ class HookEndpoint:
             await in_thread(write, deadline_s=LOOK_DEADLINE_S, what="writing the hooks' log")
         except (OSError, McpMemoryError) as error:
             _log.warning("the hooks' log cannot be written: %s", type(error).__name__)
+
+    def _config_of(self, request: Request) -> HooksConfig:
+        """With the switches that the command has read, which it does anew for each call."""
+        known = {field.name for field in fields(self.config) if field.type in {bool, "bool"}}
+        sent = (part.partition("=") for part in request.headers.get(SWITCHES, "").split(","))
+        return replace(self.config, **{name: value == "true" for name, _, value in sent if name in known})
 
     def _within_ms(self, header: str) -> int:
         return int(header) if header.isascii() and header.isdigit() and len(header) < 9 else self.config.prompt_ms

@@ -57,6 +57,7 @@ class HooksConfig:
     enabled: bool = True
     session_start_ms: int = SESSION_START_MS
     prompt_ms: int = PROMPT_MS
+    own_tools: bool = True
 
 
 @dataclass(frozen=True, slots=True)

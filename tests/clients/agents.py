@@ -7,6 +7,7 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from tests.clients.machine import CHECKOUT, Machine
@@ -73,12 +74,18 @@ class Agent:
     command: tuple[str, ...]
     environ: Mapping[str, str]
     within_s: float = 60
+    folder: Path | None = None
+    """Where it works, if not at home."""
 
     def ask(self, *script: str) -> Conversation:
         """Give the agent a prompt, wait until it is done; its exit status must be 0."""
         before = len(self.model.exchanges)
         run(
-            *self.command, "\n".join(script), environ=self.environ, cwd=self.machine.home, timeout_s=self.within_s
+            *self.command,
+            "\n".join(script),
+            environ=self.environ,
+            cwd=self.folder or self.machine.home,
+            timeout_s=self.within_s,
         ).succeeded()
         turns = tuple(turn for turn in self.model.exchanges[before:] if turn.listed)
         assert turns, "the agent offered the model no tools at all"

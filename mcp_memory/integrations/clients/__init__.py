@@ -80,9 +80,9 @@ def memory_folder(client: str, where: ClientPaths) -> Path | None:
     return _BY_NAME[client].memory_folder(where)
 
 
-def hook_entries(client: str, hooks: Mapping[str, str], vault: str | None) -> HookEntries:
-    """`hooks`: the client's name of an event → our command."""
-    return _BY_NAME[client].hook_entries(hooks, vault)
+def hook_entries(client: str, hooks: Mapping[str, str], vault: str | None, server: str) -> HookEntries:
+    """`hooks`: the client's name of an event → our command; `server`: what it calls our server."""
+    return _BY_NAME[client].hook_entries(hooks, vault, server)
 
 
 def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:

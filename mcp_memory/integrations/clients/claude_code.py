@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.clients.client import OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.config_entries import ConfigEntry, EntryIdentity, HookEvent, PermissionRule, ServerEntry
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
@@ -22,6 +22,7 @@ class ClaudeCode(Client):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),
+        "PreToolUse": HookEvent("before-tool", OWN_TOOLS),
         "PreCompact": HookEvent("pre-compact"),
         "Stop": HookEvent("stop"),
         "SessionEnd": HookEvent("session-end"),
@@ -45,19 +46,25 @@ class ClaudeCode(Client):
         folder = root / ".claude" if root else self.folder(where)
         identity = EntryIdentity(self.name, wire.vault)
         server = ServerEntry("json", ("mcpServers",), wire.name, wire.entry, identity, wire.chosen)
-        more: tuple[ConfigEntry, ...] = (self.hook_entries(wire.hooks, wire.vault),) if hooks else ()
+        name = _server_name(config, server)
+        more: tuple[ConfigEntry, ...] = (self.hook_entries(wire.hooks, wire.vault, name),) if hooks else ()
         return [
             ConfigTarget(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
-            ConfigTarget(folder / "settings.json", (*more, *_permission(config, server))),
+            ConfigTarget(folder / "settings.json", (*more, *_permission(config, server, name))),
             ConfigTarget((root or folder) / "CLAUDE.md", (InstructionBlock(wire.instructions),)),
         ]
 
 
-def _permission(config: Path, server: ServerEntry) -> tuple[PermissionRule, ...]:
-    """The rule for the name that our entry has there, or will have."""
+def _server_name(config: Path, server: ServerEntry) -> str:
+    """The name that our entry has there, or will have."""
+    with suppress(McpMemoryError):  # reported when the entry is planned
+        return server.name_in(config_files.read_text(config))
+    return server.name
+
+
+def _permission(config: Path, server: ServerEntry, name: str) -> tuple[PermissionRule, ...]:
     with suppress(McpMemoryError):  # reported when the entry is planned
         text = config_files.read_text(config)
-        name = server.name_in(text)
         if not server.is_taken(text):
             return (PermissionRule(name, tuple(other for other in server.names(text) if other != name)),)
     return ()

@@ -16,6 +16,11 @@ HOOK_TIMEOUT_S = 3
 """When a client stops waiting for a hook; ours end themselves after half a second. Codex allows its SessionEnd no more,
 and warns at every start if a file asks for more."""
 
+SERVER = "SERVER"
+OWN_TOOLS = f"^mcp__{SERVER}__memory_(append|forget|recall|search)$"
+"""Matches our tools, as Claude Code and Codex name them; what the client calls our server takes the place of `SERVER`,
+so that another server's tools of these names are left alone."""
+
 MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "darwin" else "/etc/claude-code")
 
 
@@ -77,9 +82,10 @@ class Client:
         """Returns the folder with what the client itself remembers, which `import` can read; None if there is none."""
         return None
 
-    def hook_entries(self, commands: Mapping[str, str], vault: str | None) -> HookEntries:
-        """`commands`: the client's name of an event → our command."""
-        matchers = {name: event.matcher for name, event in self.hooks.items() if event.matcher}
+    def hook_entries(self, commands: Mapping[str, str], vault: str | None, server: str) -> HookEntries:
+        """`commands`: the client's name of an event → our command; `server`: what it calls our server."""
+        found = {name: event.matcher.replace(SERVER, server) for name, event in self.hooks.items()}
+        matchers = {name: matcher for name, matcher in found.items() if matcher}
         return HookEntries(commands, matchers, self.name, vault, self.hook_timeout)
 
     def _config(self, scope: Scope, where: ClientPaths) -> Path:

@@ -44,7 +44,7 @@ class Codex(Client):
         instructions = ConfigTarget(folder / "AGENTS.md", (InstructionBlock(wire.instructions),))
         if not hooks:
             return [ConfigTarget(config, (server,)), instructions]
-        file, ours = config.parent / "hooks.json", self.hook_entries(wire.hooks, wire.vault)
+        file, ours = config.parent / "hooks.json", self.hook_entries(wire.hooks, wire.vault, wire.name)
         return [
             ConfigTarget(config, (server, HookTrust(_trust_keys(file, ours)))),
             ConfigTarget(file, (ours,)),

@@ -1,0 +1,45 @@
+"""Answers the hook before a tool call: allows our own tools, and fills in whose project and session a call is of."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_memory.extraction.language import is_personal
+from mcp_memory.hooks.hook_call import HookCall, specific_output
+from mcp_memory.vault.note_file import MEMORY
+
+_OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
+"""As Claude Code and Codex name our tools. The matcher of `install` names our server too, so another server's tool of
+that name doesn't come here."""
+
+_KEEPS_SESSION = frozenset({"append", "forget"})
+
+
+async def answer_before_tool(call: HookCall) -> bytes:
+    if own := _OWN.fullmatch(call.given.tool):
+        return await _allow(call, own[1]) if call.config.own_tools else b""
+    return b""
+
+
+async def _allow(call: HookCall, tool: str) -> bytes:
+    """A rule of yours that denies the tool, or asks you, still wins."""
+    given, fields = call.given, dict[str, Any](permissionDecision="allow")
+    if not given.is_shortened:  # else what was cut would be stored so
+        added: dict[str, Any] = {}
+        if tool != "forget" and takes_project(given.tool_input) and (project := await call.project()):
+            added["project"] = project
+        if tool in _KEEPS_SESSION and given.session and not given.tool_input.get("session"):
+            added["session"] = given.session
+        if added:
+            fields["updatedInput"] = {**given.tool_input, **added}
+    return specific_output("PreToolUse", fields)
+
+
+def takes_project(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call of our tools that names no project means the one that the agent works in. Not if it names notes or
+    a folder, replaces a note, or stores what holds everywhere."""
+    if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
+        return False
+    if content := arguments.get("content"):
+        return arguments.get("path") != MEMORY and not is_personal(str(arguments.get("kind")), str(content))
+    return not arguments.get("path")
