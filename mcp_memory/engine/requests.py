@@ -234,12 +234,14 @@ class TranscriptRequest:
 
 @dataclass(frozen=True, slots=True)
 class BriefRequest(TranscriptRequest):
-    """What a session is shown at its start, or with its `prompt`, within `within_ms`."""
+    """What a session is shown at its start, or with its `prompt`, within `within_ms`. `subagent`: it is that of a
+    sub-agent, and the prompt its task."""
 
     prompt: str | None = None
     project: str | None = None
     within_ms: int = BRIEF_MS
     lasting: bool = True
+    subagent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,11 +32,12 @@ async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
         parts.capture_worker.follow(client, request.transcript, due=False, delegated=request.delegated)
     deadline_s = request.within_ms / 1000
     if request.prompt is None:
-        briefing = await parts.briefer.start(request.session, request.project, deadline_s=deadline_s)
+        begin = parts.briefer.orders if request.subagent else parts.briefer.start
+        briefing = await begin(request.session, request.project, deadline_s=deadline_s)
     else:
         briefing = await parts.briefer.prompt(
             request.session, checked_query(request.prompt), request.project, deadline_s=deadline_s,
-            lasting=request.lasting,
+            lasting=request.lasting, subagent=request.subagent,
         )  # fmt: skip
     facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
     return {"text": briefing.text, **facts}

@@ -42,6 +42,7 @@ PASSAGE_CHARS = 80
 characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
 
 START_TITLE = "memory at session start"
+ORDERS_TITLE = "memory for sub-agents"
 
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
@@ -182,6 +183,12 @@ class RecallAnswerer:
         read = partial(self._session_start(filters).text, frame.room(budget_tokens))
         text = await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes")
         return RecalledText(frame, text)
+
+    async def orders(self, filters: Filters, budget_tokens: int) -> RecalledText:
+        """The standing orders that hold for this project."""
+        frame = self._frame(ORDERS_TITLE, budget_tokens)
+        read = partial(self._session_start(filters).orders, frame.room(budget_tokens))
+        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading standing orders"))
 
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
         """How many lines of MEMORY.md a session start has room for, and how many it has, as it is or if it becomes

@@ -28,8 +28,8 @@ from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.tokens import count_tokens
 
-PROMPT = "prompt"
-"""The phase of `[recall.phases]` that a prompt uses."""
+PROMPT, SUBAGENT = "prompt", "subagent"
+"""The phases of `[recall.phases]` that a prompt and the task of a sub-agent use."""
 
 ANSWER_S = 0.15
 """What a prompt's passages take at most on a busy machine; only the time beyond is for loading the model."""
@@ -116,15 +116,29 @@ class Briefer:
             )
             return briefing
 
+    async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
+        """What every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""
+        self.model.preload()
+        with _within(deadline_s):
+            recalled = await self._orders(project)
+            quoted, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
+            return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
+
     async def prompt(
-        self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True
-    ) -> Briefing:
+        self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True,
+        subagent: bool = False,
+    ) -> Briefing:  # fmt: skip
         """What fits the prompt and is new to the session; nothing if the prompt probably needs no memory.
 
-        `lasting`: it stays in the session's context, and so isn't shown again. Raises DeadlineExceeded.
+        `lasting`: it stays in the session's context, and so isn't shown again. `subagent`: the session is that of a
+        sub-agent, which has got `orders`, and the prompt its task. Raises DeadlineExceeded.
         """
-        phase = self.config.phases[PROMPT]
+        phase = self.config.phases[SUBAGENT if subagent else PROMPT]
         with _within(deadline_s):
+            ordered = await self._orders(project) if subagent else None
+            ordered_paths = {excerpt.path for excerpt in ordered.assembly.excerpts} if ordered else set[NotePath]()
+            if ordered and ordered_paths:
+                phase = replace(phase, budget_tokens=phase.budget_tokens - count_tokens(ordered.text))
             await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
             seen = await in_thread(lambda: self.seen.seen_by(session), deadline_s=LOOK_S, what="reading what was shown")
             stale = self.freshness.describe_lag()
@@ -135,7 +149,7 @@ class Briefer:
                 phase.budget_tokens - update_tokens,
                 phase,
                 [stale] if stale else [],
-                lambda passage: mark_of(passage) in seen,
+                lambda passage: mark_of(passage) in seen or passage.note.path in ordered_paths,
             )
             if line := self.updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
@@ -156,6 +170,10 @@ class Briefer:
             lambda: {name: note for name in ids if (note := self._note(name))}, deadline_s=LOOK_S, what="looking it up"
         )
 
+    async def _orders(self, project: str | None) -> RecalledText:
+        budget = self.config.phases[SUBAGENT].budget_tokens
+        return await self.answerer.orders(self.filters(project=project), budget // 2)
+
     async def _briefing(
         self, session: str, project: str | None, recalled: RecalledText, passages: Iterable[Passage],
         notes: Iterable[NoteId], prompt: str | None = None,
@@ -164,7 +182,7 @@ class Briefer:
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
         marks = [mark_of(passage) for passage in passages]
-        given = recalled.passages if prompt else passages
+        given = recalled.passages or passages
 
         def record() -> None:
             self.seen.add(session, marks)

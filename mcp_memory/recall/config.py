@@ -34,6 +34,13 @@ class PhaseConfig:
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
     "start": PhaseConfig(4000),
     "prompt": PhaseConfig(1000, least_confidence=UNWANTED, least_relevance=IRRELEVANT, least_share=PROMPT_SHARE),
+    "subagent": PhaseConfig(
+        400,
+        ("decision", "preference", "lesson", "fix", "workflow", "fact", "reference", "skill", "note"),
+        least_confidence=UNWANTED,
+        least_relevance=IRRELEVANT,
+        least_share=PROMPT_SHARE,
+    ),
     "plan": PhaseConfig(3000, ("decision", "preference", "workflow", "lesson", "fact", "note", "log")),
     "build": PhaseConfig(2000, ("workflow", "preference", "decision", "reference", "skill", "note")),
     "debug": PhaseConfig(2000, ("fix", "lesson", "fact", "reference", "note", "log")),

@@ -48,6 +48,10 @@ class SessionStart:
         wanted), decisions, the latest logs and the notes stored last. No note and no statement comes twice."""
         return _fit_shares(self._parts(), room_chars)
 
+    def orders(self, room_chars: int) -> BudgetedText:
+        """The standing orders that fit; which of them don't is named."""
+        return fit([excerpt for path in self._orders() for excerpt in self._excerpts(path)], room_chars)
+
     def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
         """How many lines of MEMORY.md a start has room for, and how many it has."""
         parts = self._parts()
@@ -57,13 +61,11 @@ class SessionStart:
 
     def _parts(self) -> list[Part]:
         kinds = self.wanted.kinds
-        orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))
-        own = sorted(order.path for order in orders if self.vault.provenance.is_standing_order(order))
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
         now = self.wanted.now or datetime.now(UTC)
         days = (now.date() - timedelta(days=back) for back in range(self.log_days))
         parts: list[tuple[list[NotePath], float]] = [
-            ([*own, MEMORY], CURATED_SHARE),
+            ([*self._orders(), MEMORY], CURATED_SHARE),
             *((self._stored(wanted), share) for wanted, share in standing),
             ([path for day in days for path in reversed(self.vault.logs_of(day))], LOG_SHARE),
             (self._stored(kinds)[:MOST_LATEST], LATEST_SHARE),
@@ -77,6 +79,10 @@ class SessionStart:
             excerpts = [excerpt for path in new for excerpt in self._excerpts(path)]
             found.append((_unstated(excerpts, stated), share))
         return found
+
+    def _orders(self) -> list[NotePath]:
+        orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))
+        return sorted(order.path for order in orders if self.vault.provenance.is_standing_order(order))
 
     def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
         """Notes of the managed folder, the newest first: a file from elsewhere must not speak to every session,
