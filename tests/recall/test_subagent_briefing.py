@@ -27,7 +27,7 @@ async def tasked(engine, agent: str = "s/a1", task: str = TASK, project: str | N
 
 async def test_it_gets_orders_and_what_bears_on_its_task_but_not_what_its_parent_alone_needs(world: World) -> None:
     world.write("MEMORY.md", "Curated words.")
-    world.with_home("Agent").write("Agent/_always-load/a.md", "Never deploy the ferry timetable to staging on Fridays.")
+    world.with_home("Agent").write("Agent/_always-load/a.md", "Never send the ferry timetable to staging on Fridays.")
     world.write("Agent/_always-load/b.md", "---\nproject: mill\n---\nOnly of the mill.")
     world.write("private/x.md", "The password of the ferry timetable on staging is under the mat.")
     async with world.engine() as engine:
@@ -49,7 +49,9 @@ async def test_it_gets_orders_and_what_bears_on_its_task_but_not_what_its_parent
 
 
 async def test_both_stay_within_the_budget(world: World) -> None:
-    world.with_home("Agent").write("Agent/_always-load/a.md", "\n\n".join(f"Order {n} of many words." for n in range(99)))
+    world.with_home("Agent").write(
+        "Agent/_always-load/a.md", "\n\n".join(f"Order {n} of many words." for n in range(99))
+    )
     async with world.engine() as engine:
         for number in range(60):
             about = "deploys of the ferry timetable to staging" if number % 6 == 0 else f"heron{number}"
