@@ -14,7 +14,7 @@ from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
 from mcp_memory.hooks.hook_input import HookInput, marks_of
 from mcp_memory.hooks.hook_log import HookLogLine, fallback_file
 from mcp_memory.runtime.paths import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
-from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, RawSettings, read_raw_settings
+from mcp_memory.settings.raw_settings import BUSY_PROMPT_MS, PROMPT_MS, SESSION_START_MS, RawSettings, read_raw_settings
 
 TYPE_CHECKING = False  # as in `typing`
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def hook(
 def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:
     """The budget of one call. Before the file is read: from the environment, which wins over it, else the default.
     The daemon checks the whole configuration; only what is needed is looked at here. Raises ConfigInvalid."""
-    key, default = ("session_start_ms", SESSION_START_MS) if START in arguments[:1] else ("prompt_ms", PROMPT_MS)
+    usual = BUSY_PROMPT_MS if "prompt" in arguments[:1] and _is_busy() else PROMPT_MS
+    key, default = ("session_start_ms", SESSION_START_MS) if START in arguments[:1] else ("prompt_ms", usual)
     chosen = given.table("hooks").get(key, default) if given else environ.get(f"{PREFIX}HOOKS_{key.upper()}") or default
     try:
         return float(str(chosen))
@@ -125,6 +126,14 @@ def _switches(hooks: Mapping[str, object]) -> dict[str, bool]:
         for name, value in hooks.items()
         if (word := str(value).lower()) in words and name.isascii() and name.isidentifier()
     }
+
+
+def _is_busy() -> bool:
+    """Whether more programs want to run than there are processors, on the average of the last minute."""
+    try:
+        return os.getloadavg()[0] > (os.cpu_count() or 1)
+    except OSError:
+        return False
 
 
 def read_input() -> bytes:

@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
+from mcp_memory.hooks.hook_command import budget_ms
 from mcp_memory.hooks.transcript_answers import COMPACTION
+from mcp_memory.settings.raw_settings import BUSY_PROMPT_MS, PROMPT_MS
 from tests.daemon.place import Place
 from tests.hooks.client import Session, log_of
 from tests.support.slow_modules import SLOW
@@ -171,3 +173,16 @@ def test_what_is_given_survives_the_daemon(place: Place):
     before = len(log_of(place))
     assert Session(place, "off").prompt(QUESTION, MCP_MEMORY_HOOKS_ENABLED="false") == ""
     assert len(log_of(place)) == before, "a hook that is switched off has nothing to report"
+
+
+LIMITS = [(0.1, "", PROMPT_MS), (64.0, "", BUSY_PROMPT_MS), (64.0, "250", 250)]
+
+
+@pytest.mark.parametrize(("load", "chosen", "ms"), LIMITS)
+def test_a_prompt_waits_longer_on_a_busy_machine_unless_you_say_how_long(
+    monkeypatch: pytest.MonkeyPatch, load: float, chosen: str, ms: int
+):
+    monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    environ = {"MCP_MEMORY_HOOKS_PROMPT_MS": chosen} if chosen else {}
+    assert budget_ms(["prompt"], environ) == ms
