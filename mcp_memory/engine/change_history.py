@@ -19,12 +19,13 @@ from mcp_memory.recall.excerpts import ID_CHARS
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT, moment_of
 from mcp_memory.search.note_lookup import Place
+from mcp_memory.storage.trash import find_thrown_away
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
-from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.note_file import MEMORY, read_note
 
 _INVERSE = {
     ChangeKind.STORED: "forget",
@@ -41,8 +42,14 @@ _INVERSE = {
 _AGAIN = {"archived": "archive", "superseded": "put back"}
 """The same for a note that was restored, by the status that it had."""
 
+_NEED_TEXT = {ChangeKind.EDITED, ChangeKind.REMOVED}
+"""What someone did by hand can then be taken back only if somebody kept the earlier text."""
+
 _CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
 _BY_HAND = "it was {} by hand, and nobody kept the earlier text: a backup may have it, of a log mcp-memory recover"
+_MANY = "so many files changed at once that they were not noted one by one: git or a backup may have them"
+MOST_LOOKED_FOR = 50
+"""Of the removed files that are listed, so many are looked for in git and the trash, some 20 ms each."""
 
 
 class ChangeHistory:
@@ -51,7 +58,7 @@ class ChangeHistory:
     def __init__(self, parts: EngineParts) -> None:
         self._parts = parts
         self.changes = parts.vault.changes.changes()
-        self._undone: set[str] = set()
+        self._looked_for, self._undone = 0, set[str]()
         self._titles: dict[NotePath, dict[str, str]] = {}
         for change in self.changes:
             if change.undoes and not self.is_undone(change):
@@ -109,11 +116,18 @@ class ChangeHistory:
         ]
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
-        """With the path and title that the note has now."""
+        """With the path that the note has now, and the title that it had, if its text of that time is kept."""
         note, title = find_titled(self._parts, change.target, self._titles)
+        if note and change.after and not change.entry and change.after != note.etag:
+            vault = self._parts.vault
+            if was := vault.changes.find(change.note, change.after):
+                title = read_note(change.path, was, change.after, "", vault.layout, vault.kinds).record.title
         path = note.path if note and not change.entry else change.path
         at = format_when(datetime.fromtimestamp(change.at, self._parts.vault.layout.tz))
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
+        if change.kind is ChangeKind.REMOVED and not facts["undone"] and self._looked_for < MOST_LOOKED_FOR:
+            self._looked_for += 1
+            facts["is_kept"] = _earlier(self._parts, change) is not None
         return {"id": change.id, "target": change.target, **facts}
 
     def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
@@ -126,10 +140,12 @@ class ChangeHistory:
                 if change.run not in runs:
                     runs.add(change.run)
                     yield change, "undo run", ""
-            elif change.client == DISK and (
-                change.kind is not ChangeKind.EDITED or _earlier(self._parts, change) is None
-            ):
+            elif change.count:
+                yield change, "", _MANY
+            elif change.client == DISK and change.kind in _NEED_TEXT and _earlier(self._parts, change) is None:
                 yield change, "", _BY_HAND.format(change.kind)
+            elif change.client == DISK and change.kind in {ChangeKind.REMOVED, ChangeKind.MOVED}:
+                yield change, "bring back", ""
             elif change.kind is ChangeKind.EDITED and change.entry and is_log_path(change.path):
                 stands = self._parts.vault.read(change.path).has_entry(change.entry) or change.entry in returning
                 returning |= {change.other or ""} if stands else set()
@@ -149,10 +165,11 @@ class ChangeHistory:
 
 
 def _earlier(parts: EngineParts, change: NoteChange) -> bytes | None:
-    """The bytes from before an edit: those that were kept, else from git; None if nobody has them."""
+    """The bytes from before an edit, or of a file that was removed: those that were kept, else from the trash or git;
+    None if nobody has them."""
     etag, vault = change.before or Etag(""), parts.vault
     with suppress(McpMemoryError):
-        kept = vault.changes.find(change.note, etag)
+        kept = vault.changes.find(change.note, etag) or find_thrown_away(vault.roots()[""], change.path, etag)
         return kept or find_version(find_repository(vault.roots()[""], deadline_s=10), change.path, etag)
     return None
 
@@ -219,6 +236,16 @@ async def _undo(parts: EngineParts, change: NoteChange, action: str) -> None:
         report = await parts.compactor.undo(change.run)
         if report.left:
             raise PreconditionFailed(f"{counted(len(report.left), 'file')} had to stay: {report.left[0]}")
+        return
+    if action == "bring back":
+        bring_back = parts.vault.editing.bring_back
+        with acting(by):
+            kept = await in_thread(lambda: _earlier(parts, change), deadline_s=30, what="reading it")
+            file = await in_thread(lambda: bring_back(change, kept), deadline_s=30, what="writing it")
+        await parts.writer.index_note(file)
+        if change.kind is ChangeKind.MOVED:
+            await parts.writer.remove_deleted(change.path)
+        parts.model.wake()
         return
     with acting(by):
         target = change.target if change.entry or not change.note.startswith("path:") else NotePath(change.path)

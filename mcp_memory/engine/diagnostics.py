@@ -61,6 +61,8 @@ class VaultFacts:
     conflicts: Sequence[Conflict] = ()
     circles: Sequence[NotePath] = ()
     """Notes that count because they are the newest of a circle."""
+    hidden_circles: Sequence[NotePath] = ()
+    """A note of each circle that is too long for that: none of its notes counts."""
     commits: CommitHealth | None = None
     open_objects: str | None = None
     """The folder of your git repository, if other users can read it although they can't read the notes."""
@@ -206,11 +208,11 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         number = counted(len(facts.conflicts), "contradiction")
         what = f"{number} between notes{some}, undecided: agents are told the newer one"
         yield Finding("info", what, "mcp-memory conflicts")
-    for path in facts.circles:
-        what = f"{path} counts as the newest of notes that replaced one another in a circle"
+    counting = ((path, "counts as the newest of notes that") for path in facts.circles)
+    for path, fate in (*counting, *((path, "is hidden with all notes that") for path in facts.hidden_circles)):
         yield Finding(
             "warning",
-            what,
+            f"{path} {fate} replaced one another in a circle",
             f"take status and superseded_by out of the head of the one that holds: mcp-memory edit {shlex.quote(path)}",
         )
     if facts.inbox:

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find_repository
-from mcp_memory.models import NoteId, NoteState, Problem
+from mcp_memory.models import Filters, NoteId, NoteState, Problem
+from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.succession.circles import hidden_circles
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine import Engine
     from mcp_memory.engine.parts import EngineParts
 
 EXAMINATION_S = 60.0
+_RETIRED = Filters(states=frozenset({NoteState.ARCHIVED}))
 
 
 def examine(engine: Engine) -> list[Finding]:
@@ -79,6 +82,7 @@ def _facts(parts: EngineParts) -> VaultFacts:
         inbox=_long_inbox(parts),
         conflicts=parts.conflicts.open_conflicts,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],
+        hidden_circles=[] if fault else hidden_circles(notes, parts.index.notes(_RETIRED, MOST_NOTES)),
     )
 
 

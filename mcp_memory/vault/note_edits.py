@@ -121,6 +121,18 @@ class NoteEditor:
             raise NotFound(f"the earlier text of {path} isn't kept any more", hint="git or a backup may have it")
         return self._notes.write(path, data, file.record.etag)
 
+    def bring_back(self, change: NoteChange, data: bytes | None) -> NoteFile:
+        """Puts a file where it was before someone moved it, or removed it with these bytes. Raises NotFound,
+        AlreadyExists, PreconditionFailed if another note is there now, StorageFailed."""
+        self._notes.require_vault()
+        if change.kind is ChangeKind.MOVED and change.other:
+            if self._notes.read(change.path).record.id not in {change.note, f"path:{change.path}"}:
+                raise PreconditionFailed(f"{change.path} is another note now", hint="mcp-memory changes")
+            return self._notes.move(change.path, NotePath(change.other))
+        if data is None:
+            raise NotFound(f"the text of {change.path} isn't kept any more", hint="a backup may have it")
+        return self._notes.write(change.path, data, None)
+
     def _put_entry_back(self, path: NotePath, entry: str, before: str, earlier: str) -> NoteFile:
         """The entry as it is in the `earlier` text of its log, where its hash was `before`."""
         old = _require_entry(path, earlier, before)

@@ -120,7 +120,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,
-        meta=_kept(meta, layout.tz),
+        meta=_kept(document, layout.tz, is_log=day is not None),
         supersedes=_ids(meta.get("supersedes")),
         superseded_by=_ids(meta.get("superseded_by")),
         superseded_at=superseded,
@@ -237,13 +237,14 @@ def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
     return NoteId(f"path:{path}" if own is None or len(own) > MAX_ID or _LIKE_A_PATH.search(own) else own)
 
 
-def _kept(meta: Mapping[str, Any], zone: tzinfo) -> dict[str, Any]:
+def _kept(document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict[str, Any]:
     """The frontmatter that the index keeps besides the record's own fields, as JSON values."""
-    kept: dict[str, Any] = {}
+    kept, meta = dict[str, Any](), document.meta
     if meta.get("forgotten"):
         kept["forgotten"] = _words(meta["forgotten"])
     if meta.get("superseded"):
-        kept["superseded"] = _words(meta["superseded"])
+        marks = _words(meta["superseded"])
+        kept["superseded"] = logs.follow_edits(marks, logs.entries(document.body)) if is_log else marks
     if muted := meta.get("muted"):
         kept["muted"] = [EVERYWHERE] if muted is True else _words(muted)  # or what `muted_projects` says of an entry
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -42,7 +43,7 @@ async def test_who_did_what_in_which_session_the_latest_first(world: World) -> N
             ("forgotten", "claude-code", None), ("edited", "cli", None), ("stored", "claude-code", "s2"),
             ("stored", "codex", "s1"),
         ]  # fmt: skip
-        assert [one["title"] for one in listed] == ["The port is 8090"] * 2 + ["Deployed it", "The port is 8090"]
+        assert [one["title"] for one in listed] == ["The port is 8090"] * 2 + ["Deployed it", "The port is 8087"]
         assert await kinds(engine, client="you") == ["edited"]
         assert await kinds(engine, session="codex/s1") == ["stored"]
         assert await kinds(engine, project="api") == ["forgotten", "edited", "stored"]
@@ -212,8 +213,65 @@ async def test_an_edit_on_disk_is_undone_where_somebody_kept_the_text_and_else_s
         assert world.read(note.path) == first
         (world.root / note.path).unlink()
         await engine.perform("reconcile", {})
-        ((kind, action, why),) = await undo(engine, (await changes(engine))[0]["id"])
-        assert (kind, action) == ("removed", "") and "backup" in why
+        removed = (await changes(engine))[0]
+        assert removed["is_kept"] is True
+        assert await undo(engine, removed["id"]) == [("removed", "bring back", "")]
+        assert world.read(note.path) == first and [hit.id for hit in (await engine.search("One")).hits] == [note.id]
+
+
+@pytest.mark.parametrize("trash", [None, "vault", "desktop"])
+async def test_a_file_that_a_person_removed_comes_back_from_the_trash_and_else_the_list_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, trash: str | None
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    async with world.engine() as engine:
+        note = await engine.append("The kettle is red.", kind="fact")
+        file, data = world.root / note.path, world.read(note.path)
+        places = {
+            "vault": world.root / ".trash" / file.name,
+            "desktop": tmp_path / "data/Trash/files" / f"{file.stem}.2.md",
+        }
+        if trash:
+            places[trash].parent.mkdir(parents=True)
+            file.rename(places[trash])
+        else:
+            file.unlink()
+        await engine.perform("reconcile", {})
+        listed = (await changes(engine))[0]
+        assert (listed["kind"], listed["is_kept"]) == ("removed", trash is not None)
+        ((_, action, why),) = await undo(engine, listed["id"])
+        if trash is None:
+            assert not action and "nobody kept" in why
+            return
+        assert (action, why, world.read(note.path)) == ("bring back", "", data)
+        assert [hit.id for hit in (await engine.search("kettle")).hits] == [note.id]
+        assert (await changes(engine))[1]["undone"]
+
+
+async def test_a_file_that_a_person_moved_goes_back_and_one_that_he_made_is_forgotten(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("The kettle is red.", kind="fact")
+        (world.root / "elsewhere").mkdir()
+        (world.root / note.path).rename(world.root / "elsewhere/kettle.md")
+        await engine.perform("reconcile", {})
+        moved = (await changes(engine))[0]
+        assert (moved["kind"], moved["other"]) == ("moved", note.path)
+        assert await undo(engine, moved["id"]) == [("moved", "bring back", "")]
+        assert (world.root / note.path).exists()
+        await engine.perform("reconcile", {})
+        assert [change["kind"] for change in await changes(engine)][:2] == ["moved", "moved"], "nothing was removed"
+        world.write("elsewhere/pot.md", "The pot is blue.")
+        await engine.perform("reconcile", {})
+        assert await undo(engine, (await changes(engine))[0]["id"]) == [("stored", "forget", "")]
+        assert not [hit for hit in (await engine.search("pot blue")).hits if "pot" in hit.snippet]
+
+
+async def test_an_earlier_change_is_listed_with_the_title_of_then(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("The kettle is red.", kind="fact")
+        world.later(minutes=1)
+        await engine.perform("update", {"target": note.id, "text": "The kettle is blue."})
+        assert [one["title"] for one in await changes(engine)] == ["The kettle is blue.", "The kettle is red."]
 
 
 async def repository(world: World) -> None:

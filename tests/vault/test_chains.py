@@ -155,6 +155,21 @@ async def test_circles_that_hands_made_end(world: World) -> None:
         assert "notes/fact/one.md" in await found(engine, "tea")
 
 
+@pytest.mark.parametrize("notes", [60, 240])
+async def test_a_long_circle_has_one_that_holds_or_is_named_by_the_doctor(world: World, notes: int) -> None:
+    world.with_home("")
+    for number in range(notes):
+        marks = (
+            f"status: superseded\nsuperseded_by: [n{(number + 1) % notes}]\ncreated: 2026-11-01T10:{number % 60:02}:00Z"
+        )
+        world.write(f"notes/fact/{number}.md", f"---\nid: n{number}\n{marks}\n---\nTea at {number}\n")
+    async with world.engine() as engine:
+        holding = await found(engine, "tea")
+        named = [one.what for one in examine(engine) if "in a circle" in one.what]
+        assert len(named) == 1 and named[0].startswith("notes/fact/")
+        assert (len(holding), "is hidden" in named[0]) == ((1, False) if notes == 60 else (0, True))
+
+
 async def test_a_circle_that_comes_file_by_file_with_a_sync_has_one_that_holds(world: World) -> None:
     world.with_home("")
     names = ["three", "one", "two"]
@@ -249,6 +264,34 @@ async def test_a_log_entry_is_superseded_by_a_mark_in_the_head_alone(world: Worl
         with pytest.raises(NotFound):
             await engine.append("Tea is at seven.", kind="fact", supersedes=entry.id)
         assert other.id in {hit.id for hit in (await engine.search("kettle")).hits}
+
+
+async def test_an_entry_that_is_edited_in_an_editor_stays_superseded(world: World) -> None:
+    async with world.engine() as engine:
+        entries = [
+            await engine.append(f"Tea is at four, says {who}.", kind="log", title="Tea") for who in ("Ada", "Bo")
+        ]
+        five = await engine.append("Tea is at five.", kind="fact", supersedes=entries[0].id)
+        path, marked = entries[0].path, world.read(entries[0].path)
+        world.write(path, marked.replace(b"says Ada", b"said Ada, who left"))
+        await engine.perform("reconcile", {})
+        hits = (await engine.search("tea", include_archived=True)).hits
+        assert {(hit.status, hit.superseded_by) for hit in hits if "Ada" in hit.snippet} == {("superseded", five.id)}
+        assert {hit.status for hit in hits if "Bo" in hit.snippet} == {"active"}
+        assert "Ada" not in await engine.recall("when is tea?") and "says Bo" in await engine.recall("when is tea?")
+        now = next(hit.id for hit in hits if "Ada" in hit.snippet)
+        assert five.id in await engine.recall(ids=[now])
+        six = await engine.append("Tea is at six.", kind="fact", supersedes=entries[1].id)
+        await engine.forget(five.id)
+        assert {hit.id for hit in (await engine.search("tea")).hits if "ea is" in hit.snippet} == {now, six.id}
+        await engine.forget(five.id, restore=True)
+        text = world.read(path).decode()
+        world.write(path, text.replace(text[text.index("## ") : text.rindex("## ")], ""))
+        await engine.perform("reconcile", {})
+        await engine.forget(six.id)
+        assert [hit.snippet for hit in (await engine.search("says Bo")).hits if "Bo" in hit.snippet], (
+            "no other is hidden"
+        )
 
 
 async def test_a_persons_successor_is_not_replaced_by_agents(world: World) -> None:

@@ -26,6 +26,7 @@ _ACTIONS = {
     "archive": "will be archived again",
     "reinstate": "will hold again",
     "put back": "will have its earlier text again",
+    "bring back": "will be where it was",
     "undo run": "goes back where it was, with all that this compaction filed",
 }
 
@@ -127,6 +128,7 @@ def _line(change: Mapping[str, Any]) -> str:
     undoes = f"  undoes {change['undoes']}" if change["undoes"] else ""
     by = f" by {short_id(change['other'])}" if change["kind"] == "superseded" else ""
     moved = f" from {change['other']}" if change["kind"] == "moved" else ""
+    moved += "  (no copy is left)" if change.get("is_kept") is False else ""
     about = f"{_named(change)}{by}{moved}"
     return fit(f"{change['at'][11:16]}  {what:<10}", about, f"{_author(change)}{undoes}  {change['id']}")
 

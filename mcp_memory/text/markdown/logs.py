@@ -32,6 +32,8 @@ _LABELS = re.compile(
     + "".join(rf"(?:{name}:[ \t]*(?P<{name}>[^();]+))?(?:;[ \t]*)?" for name in _LABEL_NAMES)
     + r"\)$"
 )
+PLACE = re.compile(r" [0-9]{2}:[0-9]{2}/[0-9]+/[0-9]+$")
+"""Ends a mark of an entry: which one of how many of that minute it is."""
 _TAGGED = re.compile(r"^##[ \t].*\btags:.*$", re.MULTILINE)
 _ENDS_A_NAME = re.compile(r"[%(),;]|[^\S ]|(?<= ) ")
 _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
@@ -119,6 +121,31 @@ def is_log_path(path: str) -> date | None:
 def entries(text: str, body_start: int = 0) -> list[LogEntry]:
     """The entries of a log, in order."""
     return entries_in(text, list(scan(text, body_start, breaks=starts_entry)))
+
+
+def places(found: Iterable[LogEntry]) -> dict[str, str]:
+    """The hash of each entry by its place, such as `09:15/2/3`: the second of three of that minute. Finds an entry
+    whose text, and so its hash, someone edited."""
+    of_minute: dict[str, list[str]] = {}
+    for entry in found:
+        of_minute.setdefault(entry.time, []).append(entry.hash)
+    return {
+        f"{time}/{number}/{len(hashes)}": entry
+        for time, hashes in of_minute.items()
+        for number, entry in enumerate(hashes, 1)
+    }
+
+
+def follow_edits(marks: Sequence[str], found: Sequence[LogEntry]) -> list[str]:
+    """Marks of entries (`hash … place`); one whose hash no entry has any more gets that of the unmarked entry in its
+    place."""
+    hashes, marked = {entry.hash for entry in found}, {mark.partition(" ")[0] for mark in marks}
+    at = {place: entry for place, entry in places(found).items() if entry not in marked}
+    pairs = ((mark, *mark.partition(" ")[::2]) for mark in marks)
+    return [
+        f"{now} {rest}" if entry not in hashes and (now := at.get(rest.rpartition(" ")[2])) else mark
+        for mark, entry, rest in pairs
+    ]
 
 
 def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:

@@ -4,6 +4,7 @@ from typing import Any, cast
 
 from mcp_memory.models import NotePath, Status
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.logs import PLACE
 from mcp_memory.vault.journals.change_journal import ChangeKind
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of
 
@@ -33,7 +34,7 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
         return {"kind": ChangeKind.SUPERSEDED, "other": str(latest)}
     old, new = (cast("list[object]", meta.get("superseded") or []) for meta in (was, now))
     if marked := [str(mark) for mark in new if mark not in old]:  # an entry of a log, with what replaced it and when
-        entry, _, by = marked[0].partition(" ")
+        entry, _, by = PLACE.sub("", marked[0]).partition(" ")
         return {"kind": ChangeKind.SUPERSEDED, "entry": entry, "other": by.rpartition(" ")[0]}
     if was.get("status") == status:
         return {"kind": ChangeKind.EDITED if was.get("muted") == now.get("muted") else ChangeKind.MUTED}

@@ -22,8 +22,8 @@ _OURS = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 """An id that we gave. Of any other name that no note has, only a person knows what it means."""
 
 
-MOST_IN_CIRCLE = 20
-"""A longer circle hides all its notes; `doctor` names them. Limits how many files a note makes us read."""
+MOST_IN_CIRCLE = 200
+"""A longer circle hides all its notes; `doctor` names it. Limits how many files a note makes us read."""
 
 
 class Chains:

@@ -73,10 +73,12 @@ def successors_of_entries(log: NoteRecord) -> Mapping[str, NoteId]:
     return {entry: NoteId(rest.rpartition(" ")[0]) for entry, rest in _marks(log)}
 
 
-def entry_mark(entry: str, by: NoteId, at: datetime) -> str:
-    return f"{entry} {by} {at.isoformat()}"
+def entry_mark(log: NoteFile, entry: str, by: NoteId, at: datetime) -> str:
+    """With the place of the entry, by which the mark is its own even if someone edits it in an editor."""
+    places = logs.places(logs.entries(log.text, log.body_start)).items()
+    return " ".join([entry, by, at.isoformat(), *(place for place, known in places if known == entry)][:4])
 
 
 def _marks(log: NoteRecord) -> list[tuple[str, str]]:
-    pairs = (str(mark).partition(" ") for mark in log.meta.get("superseded", ()))
+    pairs = (logs.PLACE.sub("", str(mark)).partition(" ") for mark in log.meta.get("superseded", ()))
     return [(entry, rest) for entry, _, rest in pairs]

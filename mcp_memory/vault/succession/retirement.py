@@ -157,7 +157,7 @@ class Retirement:
             if by in entry_record(record, entry).superseded_by:
                 return {}
             others = [mark for mark in record.meta.get("superseded", ()) if not mark.startswith(f"{entry} ")]
-            return {"superseded": [*others, entry_mark(entry, by, self._now())]}
+            return {"superseded": [*others, entry_mark(file, entry, by, self._now())]}
         if record.state is NoteState.DELETED:
             raise NotFound(f"{path} was forgotten", hint=_WITHOUT)
         if by in record.superseded_by and record.state is NoteState.ARCHIVED:
