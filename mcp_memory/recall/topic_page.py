@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import numpy as np
@@ -13,8 +13,10 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.context_budget import BudgetedText, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
+from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.text.escape_invisible import visible
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.terms import content_words, fold, words
 from mcp_memory.topics.page import PAGE, TOPICS, summary_text
 from mcp_memory.topics.topic_tree import Topic, build_tree
 from mcp_memory.vault.note_file import NoteFile
@@ -51,6 +53,26 @@ def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
     return BudgetedText(())
 
 
+def without_sentences(page: Excerpt, texts: Sequence[str]) -> Excerpt | None:
+    """A page of the sources' own sentences, a line each, with nothing in place of those of these texts. None if no
+    other is left."""
+    hidden = {_plain(sentence.text) for text in texts for sentence in sentences(text)} - {""}
+    wholes = [_plain(text) for text in texts]
+
+    def is_theirs(line: str) -> bool:
+        words = _plain(line)
+        return any(words in whole for whole in wholes) or any(sentence in words for sentence in hidden)
+
+    lines = ["" if line.strip() and is_theirs(line) else line for line in page.text.split("\n")]
+    return replace(page, text="\n".join(lines)) if any(map(str.strip, lines)) else None
+
+
+def _plain(text: str) -> str:
+    """The folded words, with a blank before and behind each; empty without any."""
+    found = " ".join(map(fold, words(text)))
+    return found and f" {found} "
+
+
 def is_called(title: str, subject: frozenset[str]) -> bool:
     """Whether a question is about a topic of this title: it contains a whole phrase of the title, and the other phrases
     cover the rest of the question. A single word of a phrase is not enough: it may belong to a much larger subject."""
@@ -67,9 +89,9 @@ class TopicPages:
     index: Index
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
-        """The page of the nearest topic with this name that the beam search finds. None if there is none, or its page
-        is stale or made from notes that are filtered out or forgotten. `subject`: folded words; `meaning`: the
-        question's vector. Raises what reading a file raises.
+        """The page of the nearest topic with this name that the beam search finds, without what private notes say. None
+        if there is none, or its page is stale or made from notes that are filtered out or forgotten. `subject`: folded
+        words; `meaning`: the question's vector. Raises what reading a file raises.
         """
         made = self._records(self.vault.layout.in_home(TOPICS), {NoteState.SUMMARY})
         pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
@@ -92,12 +114,22 @@ class TopicPages:
         topic = self._topic(page, filters.now)
         topics = list(topic.walk())
         notes = [note for below in topics for note in below.leaves]
-        if not topic.ours or any(below.stale for below in topics) or not all(map(filters.admits, notes)):
+        hidden = [note for note in notes if not filters.admits(note)]
+        if not topic.ours or any(below.stale for below in topics):
+            return None
+        if not all(map(replace(filters, private=None).admits, hidden)):
             return None
         file = self.vault.read(page.path)
         if file.record.etag != page.etag or quotes_forgotten(file.text, self.vault, self.index):
             return None
-        return TopicPage(topic.folder, _excerpt(file, topic))
+        excerpt = _excerpt(file, topic)
+        if hidden:  # which sentences of a page are theirs is known only if none was put in other words
+            texts = [f"{note.title}\n{self.vault.read(note.path).body}" for note in hidden]
+            excerpt = without_sentences(excerpt, texts) if file.record.source == EXTRACTIVE else None
+            told = " ".join(note.title for note in notes if note not in hidden)
+            if excerpt is None or not content_words(topic.title) <= content_words(f"{told} {excerpt.text}"):
+                return None
+        return TopicPage(topic.folder, excerpt)
 
     def is_overtaken(self, page: NoteRecord) -> bool:
         """Whether it may still quote pages below it from before they were rewritten."""
