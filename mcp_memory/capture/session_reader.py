@@ -12,7 +12,6 @@ from mcp_memory.capture.step import CaptureStep, build_step
 from mcp_memory.capture.tail import list_sessions, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.errors import NotFound
-from mcp_memory.runtime.paths import project_of
 
 LEAST_ID_CHARS = 6
 """A shorter id would match the end of an arbitrary session's."""
@@ -30,8 +29,8 @@ class CapturedMessages:
 
     @classmethod
     def from_step(cls, path: TranscriptPath, step: CaptureStep) -> Self:
-        session, project = step.session or path.inner.stem, project_of(step.checkpoint.context.folder)
-        return cls(path.name, path.client, session, project, step.messages)
+        session, context = step.session or path.inner.stem, step.checkpoint.context
+        return cls(path.name, path.client, session, context.project, step.messages)
 
 
 def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:

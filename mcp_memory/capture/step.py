@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from pathlib import Path
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
 from mcp_memory.capture.readers.lines import TranscriptLine
@@ -67,10 +68,11 @@ def build_step(
     messages = [message for line in batch.lines for message in read.new(line)]
     threads = dict(checkpoint.threads)
     pages: dict[str, bytes] = {}
-    project = project_of(context.folder)
+    if not context.project or Path(context.folder).is_dir():
+        context.project = project_of(context.folder)
     for thread, spoken in _by_thread(messages, tool_output=tool_output).items():
         segments = threads.get(thread, SessionSegment()).extend(spoken)
-        origin = SegmentOrigin(path.client, path.name, thread or path.inner.stem, project)
+        origin = SegmentOrigin(path.client, path.name, thread or path.inner.stem, context.project)
         for segment in segments:
             pages |= render_segment(segment, origin)
         threads[thread] = segments[-1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
 
 from mcp_memory.errors import ConfigInvalid
 
@@ -23,6 +24,8 @@ DAEMON, TOKENS, PORT = "daemon.json", "tokens.json", "port"
 HOOKS_LOG = "log/hooks.jsonl"
 
 MAX_PROJECT_CHARS = 100  # as in every tool
+MOST_LINE_BYTES = 4200
+"""Of a file of git's that holds a path; a path has 4,096 at most."""
 
 
 def vault_folder(path: str) -> str:
@@ -76,15 +79,54 @@ def absolute(path: str) -> str:
 
 
 def project_of(folder: str) -> str | None:
-    """The name of the git repository that holds `folder`: the nearest folder upwards with a `.git`; None without one,
-    or if its name is not plain. Doesn't start git, which would take as long as everything else."""
+    """The name of the git repository that holds `folder`, the same in all of its worktrees; of a submodule, its own.
+    None outside of one, or if its name is not plain. Doesn't start git, which would take as long as everything else."""
     if "\0" in folder or not folder.startswith("/"):
         return None
     folder = "/" + _plain(folder).lstrip("/")
-    while not os.path.lexists(f"{folder}/.git") and folder != "/":
+    while not (found := _common_folder(folder)) and folder != "/":
         folder = os.path.dirname(folder)
-    name = os.path.basename(folder)
+    if not found:
+        return None
+    place, name = os.path.split(found)
+    name = os.path.basename(place) if name in {".git", ".bare"} else name.removesuffix(".git")
     return name if name.strip() and name.isprintable() and len(name) <= MAX_PROJECT_CHARS else None
+
+
+def _common_folder(folder: str) -> str | None:
+    """The folder in which git keeps what all worktrees share, if `folder` is the root of one, or a bare repository.
+    If its `.git` is a file that leads nowhere, the folder that it named before the repository moved, else `.git`."""
+    inside = f"{folder}/.git"
+    try:
+        is_file = stat.S_ISREG(os.stat(inside).st_mode)
+    except OSError:
+        if os.path.lexists(inside):
+            return inside
+        is_bare = os.path.isfile(f"{folder}/HEAD") and os.path.isdir(f"{folder}/objects")
+        return folder if is_bare and os.path.isdir(f"{folder}/refs") else None
+    named = _line_of(inside).removeprefix("gitdir:").strip() if is_file else ""
+    if not named:
+        return inside
+    own = os.path.normpath(os.path.join(os.path.realpath(folder), named))
+    if shared := _line_of(f"{own}/commondir").strip():
+        return os.path.normpath(os.path.join(own, shared))
+    if os.path.isfile(f"{own}/HEAD"):
+        return own
+    above = os.path.dirname(own)
+    return os.path.dirname(above) if os.path.basename(above) == "worktrees" else inside
+
+
+def _line_of(file: str) -> str:
+    """Its first line; empty for what can't be read, has no end, or would wait."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+        try:
+            is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+            return os.fsdecode(os.read(descriptor, MOST_LINE_BYTES)).partition("\n")[0] if is_plain else ""
+        finally:
+            os.close(descriptor)
+    except (OSError, ValueError):
+        return ""
 
 
 def _plain(path: str) -> str:

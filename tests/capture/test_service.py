@@ -77,6 +77,20 @@ async def test_what_tools_gave_back_where_that_is_wanted(desk: Desk):
     assert "- Read (09:00): the ferry leaves at nine" in desk.said()
 
 
+async def test_a_worktree_that_is_gone_was_its_repositorys(desk: Desk):
+    worktree, inside = desk.root / "mill-fix", desk.root / "mill" / ".git" / "worktrees" / "fix"
+    inside.mkdir(parents=True)
+    worktree.mkdir()
+    (worktree / ".git").write_text(f"gitdir: {inside}\n")
+    desk.file().write_bytes(line(1, "The rye is in.", cwd=str(worktree)))
+    await desk.take(desk.file())
+    shutil.rmtree(worktree)
+    desk.file().write_bytes(desk.file().read_bytes() + line(2, "And the wheat.", cwd=str(worktree)))
+    await desk.take(desk.file())
+    (leaf,) = desk.leaves().values()
+    assert "project: mill\n" in leaf and "And the wheat." in leaf
+
+
 LINES = st.lists(
     st.one_of(
         st.integers(1, 60).map(lambda words: "word " * words),

@@ -38,6 +38,8 @@ class ReaderContext:
     """The client's id of the session, once a line has given it."""
     folder: str = ""
     """The agent's working folder, as last given."""
+    project: str | None = None
+    """Of the latest such folder that was still there, since worktrees vanish; readers leave it alone."""
     delegated: bool = False
     """Whether another agent gives the tasks, according to the transcript or the hook."""
     calls: dict[str, str] = field(default_factory=dict[str, str])

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
@@ -36,7 +37,7 @@ def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     tree = folder.tree(lambda path: _ON_THE_WAY.fullmatch(above + path) is not None)
     tree.notes = [path for path in tree.notes if _WANTED.fullmatch(above + path)]
     tree.left_out = [item for item in tree.left_out if _WANTED.fullmatch(above + item.path)]
-    about = cache(project_of)
+    about = cache(_project_of)
     items: list[ImportItem] = []
     for file in folder.files(tree):
         parts = (above + file.path).split("/")
@@ -56,13 +57,14 @@ def is_memory(folder: Path) -> bool:
     return folder.name == "memory" and folder.parent.parent.name == "projects"
 
 
-def project_of(folder: Path) -> str | None:
+def _project_of(folder: Path) -> str | None:
     """Returns the name of the project of `~/.claude/projects/<folder>`: its transcripts name the working folder, which
     can't be derived from the folder's own name."""
     for transcript in sorted(folder.glob("*.jsonl"))[:20]:
         with suppress(OSError, ValueError), transcript.open("rb") as lines:
             if found := _WORKING_FOLDER.search(lines.read(_TRANSCRIPT_BYTES)):
-                return PurePosixPath(json.loads(found[1])).name or None
+                worked_in = json.loads(found[1])
+                return project_of(worked_in) or PurePosixPath(worked_in).name or None
     return None
 
 
