@@ -5,20 +5,26 @@ from typing import Any
 
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks.hook_call import HookCall, context
+from mcp_memory.hooks.subagent_answers import answer_subagent_prompt
 
 FORGETFUL = frozenset({"openclaw"})
 """Clients whose model sees what comes with a prompt in that turn only, so it may be given again. They also ask for the
 text of a session's start until they get it."""
 
+NOTICE = "<task-notification>"
+"""Begins what Claude Code passes for a prompt when a sub-agent or a command in the background has ended."""
+
 
 async def answer_start(call: HookCall) -> bytes:
     briefing = await call.perform("brief", await _wanted(call))
-    return _told(call, "SessionStart", [briefing])
+    return context("SessionStart", call.told([briefing]))
 
 
 async def answer_prompt(call: HookCall) -> bytes:
     session, given = call.session, call.given
-    if not given.prompt.strip():
+    if given.agent_id:
+        return await answer_subagent_prompt(call)
+    if not given.prompt.strip() or given.prompt.startswith(NOTICE):
         return b""
     wanted = await _wanted(call)
     briefings: list[dict[str, Any]] = []
@@ -33,22 +39,8 @@ async def answer_prompt(call: HookCall) -> bytes:
     except DeadlineExceeded:
         if not briefings:
             raise
-    return _told(call, "UserPromptSubmit", briefings)
+    return context("UserPromptSubmit", call.told(briefings))
 
 
 async def _wanted(call: HookCall) -> dict[str, Any]:
     return {**call.transcript(), "project": await call.project(), "within_ms": call.within_ms}
-
-
-def _told(call: HookCall, name: str, briefings: list[dict[str, Any]]) -> bytes:
-    if degraded := next((briefing["degraded"] for briefing in briefings if briefing["degraded"]), None):
-        call.facts["degraded"] = degraded
-    text = "\n".join(str(briefing["text"]) for briefing in briefings if briefing["text"])
-    if not text:
-        return b""
-    call.facts.update(
-        outcome="given",
-        tokens=sum(briefing["tokens"] for briefing in briefings),
-        notes=list(dict.fromkeys(note for briefing in briefings for note in briefing["notes"])),
-    )
-    return context(name, text)

@@ -1,7 +1,7 @@
 """One call of a hook, as its handlers see it, and the forms of their answers."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,10 +37,10 @@ class HookCall:
 
     @property
     def session(self) -> str:
-        """Raises Unusable without one."""
+        """A sub-agent's is its own. Raises Unusable without one."""
         if not self.given.session:
             raise Unusable("the input names no session")
-        return f"{self.client}/{self.given.session}"
+        return "/".join(filter(None, (self.client, self.given.session, self.given.agent_id)))
 
     def transcript(self) -> dict[str, Any]:
         """What the engine needs to follow the session. It decides later what happens to the transcript."""
@@ -53,10 +53,22 @@ class HookCall:
     async def project(self) -> str | None:
         return await self.project_of(self.given.cwd, min(self.within_ms / 1000, LOOK_DEADLINE_S))
 
+    def told(self, briefings: Sequence[Mapping[str, Any]]) -> str:
+        """The text of these answers of `brief`, with their facts noted for the log; empty for silence."""
+        if degraded := next((briefing["degraded"] for briefing in briefings if briefing["degraded"]), None):
+            self.facts["degraded"] = degraded
+        if text := "\n".join(str(briefing["text"]) for briefing in briefings if briefing["text"]):
+            self.facts.update(
+                outcome="given",
+                tokens=sum(briefing["tokens"] for briefing in briefings),
+                notes=list(dict.fromkeys(note for briefing in briefings for note in briefing["notes"])),
+            )
+        return text
+
 
 def context(name: str, text: str) -> bytes:
-    """The answer that puts text before the agent. `name`: of the event, in Claude Code and Codex."""
-    return specific_output(name, {"additionalContext": text})
+    """The answer that puts text before the agent, silence for none. `name`: of the event, in Claude Code and Codex."""
+    return specific_output(name, {"additionalContext": text}) if text else b""
 
 
 def specific_output(name: str, fields: Mapping[str, Any]) -> bytes:

@@ -1,4 +1,5 @@
-"""Answers the hook before a tool call: allows our own tools, and fills in whose project and session a call is of."""
+"""Answers the hook before a tool call: allows our own tools, fills in whose project and session a call is of, and tells
+a sub-agent what bears on its task."""
 
 import re
 from collections.abc import Mapping
@@ -6,6 +7,7 @@ from typing import Any
 
 from mcp_memory.extraction.language import is_personal
 from mcp_memory.hooks.hook_call import HookCall, specific_output
+from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
 from mcp_memory.vault.note_file import MEMORY
 
 _OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
@@ -18,7 +20,7 @@ _KEEPS_SESSION = frozenset({"append", "forget"})
 async def answer_before_tool(call: HookCall) -> bytes:
     if own := _OWN.fullmatch(call.given.tool):
         return await _allow(call, own[1]) if call.config.own_tools else b""
-    return b""
+    return await answer_before_subagent(call) if call.given.tool in STARTING else b""
 
 
 async def _allow(call: HookCall, tool: str) -> bytes:

@@ -11,7 +11,7 @@ TAKES_COMPACTION = frozenset({"claude-code"})
 
 async def answer_flush(call: HookCall) -> bytes:
     text = str((await call.perform("flush", {}))["text"])
-    return context("Flush", text) if text else b""
+    return context("Flush", text)
 
 
 async def answer_compaction(call: HookCall) -> bytes:

@@ -217,3 +217,9 @@ def doctored(machine: Machine, client: str) -> dict:
     command = ("mcp-memory", "doctor", "--clients", "--json")
     found = json.loads(run(*command, environ=machine.environ(), cwd=machine.home).out)["clients"]
     return next(each for each in found if each["client"] == client)
+
+
+def repository(folder: Path) -> Path:
+    """A new git repository, as far as anyone looks for its root."""
+    (folder / ".git").mkdir(parents=True)
+    return folder

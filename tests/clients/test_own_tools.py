@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from tests.clients.agents import CLAUDE_PREFIX, Agent, claude_environ, find_in_claude, first_request
+from tests.clients.agents import CLAUDE_PREFIX, Agent, claude_environ, find_in_claude, first_request, repository
 from tests.clients.machine import Machine
 from tests.clients.stubs import AnthropicStub, call
 from tests.hooks.client import PATIENT
@@ -25,11 +24,6 @@ def claude(served: Machine, anthropic: AnthropicStub) -> Iterator[Agent]:
     settings.write_text(json.dumps({**json.loads(settings.read_text()), "permissions": {}}))
     yield Agent(served, anthropic, ("claude", "-p"), {**claude_environ(served, anthropic), **PATIENT})
     served.mcp_memory("uninstall", "claude-code", "--yes")
-
-
-def repository(folder: Path) -> Path:
-    (folder / ".git").mkdir(parents=True)
-    return folder
 
 
 def test_claude_code(served: Machine, claude: Agent, anthropic: AnthropicStub) -> None:

@@ -22,7 +22,8 @@ class ClaudeCode(Client):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),
-        "PreToolUse": HookEvent("before-tool", OWN_TOOLS),
+        "PreToolUse": HookEvent("before-tool", f"{OWN_TOOLS}|^(Agent|Task)$"),
+        "SubagentStart": HookEvent("subagent-start"),
         "PreCompact": HookEvent("pre-compact"),
         "Stop": HookEvent("stop"),
         "SessionEnd": HookEvent("session-end"),

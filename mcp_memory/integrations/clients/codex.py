@@ -23,6 +23,7 @@ class Codex(Client):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),
+        "SubagentStart": HookEvent("subagent-start"),
         "PreCompact": HookEvent("pre-compact"),
         "Stop": HookEvent("stop"),
         "SessionEnd": HookEvent("session-end"),
