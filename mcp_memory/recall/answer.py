@@ -13,7 +13,7 @@ from mcp_memory.recall.chain_remarks import remarks_on, successor_of
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.current_values import CurrentValues
-from mcp_memory.recall.cutoff import for_question
+from mcp_memory.recall.cutoff import for_question, told_once
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
 from mcp_memory.recall.session_start import SessionStart
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
@@ -150,7 +150,7 @@ class RecallAnswerer:
         others = replace(filters, foreign=True)
         if await in_thread(lambda: self.index.count_chunks(others), deadline_s=LOOK_S, what="looking for imports"):
             ranked, told = with_foreign(prompt, bars, ranked, told, await rank(filters=others))
-        return ranked, told
+        return ranked, told_once(told)
 
     async def notes(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int

@@ -5,10 +5,17 @@ from itertools import accumulate
 
 from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.search.ranking import RankedChunk
+from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from mcp_memory.vault.succession.entry_marks import note_of
 
 FEWEST_TOKENS = 500
 """Of a question's answer, if so much is found."""
+
+STATEMENT_CHARS, FEWEST_WORDS = 300, 2
+"""The most characters and the fewest words that mean something of a statement."""
 
 
 def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[RankedChunk]:
@@ -16,6 +23,34 @@ def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[Ranked
     best = max((chunk.relevance for chunk in ranked), default=0.0)
     least = max(phase.least_relevance, phase.least_share * best)
     return [chunk for chunk in ranked if chunk.relevance >= least]
+
+
+def told_once(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
+    """Without a short passage of which another note of its project has every word, and the same numbers and negations:
+    what you said in a session stands beside the note that an agent wrote of it. Of two with the same words, the better
+    one stays."""
+    said = [content_words(chunk.passage.chunk.text) - GENERIC_WORDS for chunk in ranked]
+
+    def is_said_by(at: int, other: int) -> bool:
+        one, two = ranked[at].passage, ranked[other].passage
+        if one.shown_id == two.shown_id or note_of(one).project != note_of(two).project or not said[at] <= said[other]:
+            return False
+        return _claimed(one.chunk.text) == _claimed(two.chunk.text) and (other < at or said[at] != said[other])
+
+    places = range(len(ranked))
+    return [
+        ranked[at]
+        for at in places
+        if len(ranked[at].passage.chunk.text) > STATEMENT_CHARS
+        or len(said[at]) < FEWEST_WORDS
+        or not any(is_said_by(at, other) for other in places)
+    ]
+
+
+def _claimed(text: str) -> set[tuple[FactKind, str]]:
+    """Its numbers, dates and identifiers, and the word behind each negation."""
+    found = (fact for fact in facts(text) if fact.kind is not FactKind.NAME)
+    return {(fact.kind, fact.key.split()[0] if fact.kind is FactKind.NEGATION else fact.key) for fact in found}
 
 
 def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[RankedChunk]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +42,25 @@ def test_a_prompt_gets_what_probably_helps_however_well_it_ranks() -> None:
     assert ids(cutoff.for_prompt(found, PhaseConfig(least_relevance=0.04, least_share=0.1))) == [1, 2]
     assert ids(cutoff.for_prompt(found, PhaseConfig(least_relevance=0.2, least_share=0.1))) == [1]
     assert cutoff.for_prompt([], PhaseConfig()) == cutoff.for_question([], PhaseConfig()) == []
+
+
+def test_a_statement_that_another_note_has_whole_is_told_once() -> None:
+    def kept(*texts: str) -> list[str]:
+        notes = [replace(NOTE, id=NoteId(str(at))) for at in range(len(texts))]
+        passages = [Passage(at, 0, Chunk(text, 0, len(text), 1, 1), notes[at]) for at, text in enumerate(texts)]
+        told = cutoff.told_once([RankedChunk(passage, 1.0, None, 1.0) for passage in passages])
+        return [chunk.passage.chunk.text for chunk in told]
+
+    short, whole = "We use uv, never pip.", "This repository uses uv, never pip, for Python."
+    assert kept(short, whole) == kept(whole, short) == [whole]
+    assert kept(short, "Use uv, never pip!") == [short]
+    for other in ("We use pip, and uv.", "We use uv, never npm.", "We use pip, never uv."):
+        assert kept(short, other) == [short, other]
+    for one, other in (
+        ("The api listens on port 8087.", "The api listens on port 8090 now."),
+        ("The port is 8087.", "The port is 8090; 8087 was taken."),
+    ):
+        assert kept(one, other) == [one, other]
 
 
 @given(st.lists(st.floats(0, 1), max_size=20), st.floats(0, 1), st.floats(0, 1))

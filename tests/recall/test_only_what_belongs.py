@@ -65,6 +65,18 @@ async def test_what_belongs_is_told_and_the_cats_tablets_are_not(vault: Vault, m
             assert not any(words in said for words in ("tablet", "telephone", "docker"))
 
 
+async def test_what_the_person_said_and_the_agents_note_of_it_are_told_once(vault: Vault) -> None:
+    said = {
+        "preference/said": "We use uv, never pip.",
+        "preference/note": "# Packages\n\nThis repository uses uv and never pip for its Python packages.",
+        "fact/other": "# Old service\n\nThe old service uses pip and uv.",
+    }
+    async with vault.of({**NOTES, **said}) as engine:
+        text = await told(engine, "s", "add the httpx package to the project, with pip or uv")
+        assert "This repository uses uv and never pip" in text and "We use uv, never pip." not in text
+        assert "The old service uses pip and uv" in text or "old service" not in text, "it says something else"
+
+
 async def test_what_was_not_told_does_not_count_as_seen(vault: Vault) -> None:
     async with vault.of(NOTES) as engine:
         assert "tablet" not in await told(engine, "s", PROMPT)
