@@ -63,10 +63,8 @@ class CommandContext:
             folder = os.getcwd()  # noqa: PTH109 -- it may be gone
         except OSError:
             return None
-        found = project_of(folder)
-        if found is None or self.settings.vault_path.resolve() in (Path(folder), *Path(folder).parents):
-            return None
-        if not self.as_json:
+        found = project_of(folder, str(self.settings.vault_path.resolve()))
+        if found and not self.as_json:
             print_status(
                 f"project: {found} (the git repository you are in; else pass {self.without_project} or -p NAME)"
             )

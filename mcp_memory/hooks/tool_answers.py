@@ -8,6 +8,7 @@ from typing import Any
 from mcp_memory.extraction.language import is_personal
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
+from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.note_file import MEMORY
 
 _OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
@@ -30,11 +31,16 @@ async def _allow(call: HookCall, tool: str) -> bytes:
         added: dict[str, Any] = {}
         if tool != "forget" and takes_project(given.tool_input) and (project := await call.project()):
             added["project"] = project
-        if tool in _KEEPS_SESSION and given.session and not given.tool_input.get("session"):
+        if tool in _KEEPS_SESSION and is_session(given.session) and not given.tool_input.get("session"):
             added["session"] = given.session
         if added:
             fields["updatedInput"] = {**given.tool_input, **added}
     return specific_output("PreToolUse", fields)
+
+
+def is_session(name: object) -> bool:
+    """Whether a note can have it; a client that we don't know may send anything."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_WORD and name.isprintable()
 
 
 def takes_project(arguments: Mapping[str, Any]) -> bool:

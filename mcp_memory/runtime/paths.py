@@ -78,12 +78,15 @@ def absolute(path: str) -> str:
     return found if found.startswith("/") else os.path.join(os.getcwd(), found)
 
 
-def project_of(folder: str) -> str | None:
+def project_of(folder: str, vault: str = "") -> str | None:
     """The name of the git repository that holds `folder`, the same in all of its worktrees; of a submodule, its own.
-    None outside of one, or if its name is not plain. Doesn't start git, which would take as long as everything else."""
+    None outside of one, in the `vault`, or if its name is not plain. Doesn't start git, which would take as long as
+    everything else."""
     if "\0" in folder or not folder.startswith("/"):
         return None
     folder = "/" + _plain(folder).lstrip("/")
+    if vault and f"{folder}/".startswith(f"{vault}/"):
+        return None
     while not (found := _common_folder(folder)) and folder != "/":
         folder = os.path.dirname(folder)
     if not found:

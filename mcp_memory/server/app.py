@@ -78,7 +78,8 @@ def build_server(
     add_tools(server, engine)
     add_resources(server, engine)
     add_prompts(server)
-    add_routes(server, engine, HookEndpoint(engine, hooks, hooks_log), credentials, address, calls, auth=auth)
+    endpoint = HookEndpoint(engine, hooks, hooks_log, address.vault)
+    add_routes(server, engine, endpoint, credentials, address, calls, auth=auth)
     take_nothing_from_headers(server)
     return server
 

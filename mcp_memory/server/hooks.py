@@ -31,6 +31,7 @@ class HookEndpoint:
     engine: Engine
     config: HooksConfig
     log: Path
+    vault: str = ""
     threads: ThreadPool = field(default_factory=ThreadPool)
 
     async def answer(self, client: str, request: Request) -> Response:
@@ -68,7 +69,8 @@ class HookEndpoint:
 
     async def find_project(self, folder: str, deadline_s: float) -> str | None:
         """The folder may be on a disk that hangs, which must not take threads from other work."""
-        return await self.threads.run(lambda: project_of(folder), deadline_s=deadline_s, what="finding the project")
+        find = partial(project_of, folder, self.vault)
+        return await self.threads.run(find, deadline_s=deadline_s, what="finding the project")
 
     async def _owes_start(self, client: str, session: str) -> bool:
         """False if the log can't be read."""

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import pydantic
 from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
-from fastmcp.server.dependencies import get_access_token, get_http_headers
+from fastmcp.server.dependencies import get_access_token, get_context, get_http_headers
 from fastmcp.tools import ToolResult
 from mcp_types import ToolAnnotations
 
@@ -22,6 +22,7 @@ from mcp_memory.engine.request_parsing import fields_of
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.engine.serializers import Payload, forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.hooks.tool_answers import is_session, takes_project
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, SEARCH_SCHEMA
 from mcp_memory.text.escape_invisible import in_line, in_quotes, quoted, visible
 from mcp_memory.text.pluralize import counted
@@ -78,7 +79,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         `contradicts` and yours replaces one, repeat the call with `supersedes`.
         Example: content="We build with uv: pip was too slow.", kind="decision".
         """
-        payload = receipt_payload(await engine.append(**_with_project(arguments), source=_client()))
+        payload = receipt_payload(await engine.append(**_with_project(_with_session(arguments)), source=_client()))
         return ToolResult(_append_text(payload), structured_content=payload)
 
     @server.tool(annotations=_writes("Forget from memory"), output_schema=FORGET_SCHEMA)
@@ -93,7 +94,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         target = note_id or path
         if not target or (note_id and path):
             raise ToolError("pass either id or path (memory_search finds ids)")
-        record = await engine.forget(target, **arguments, source=_client())
+        record = await engine.forget(target, **_with_session(arguments), source=_client())
         payload = forgotten_payload(record, await engine.holding(record), restored=arguments["restore"])
         hint = " · restore=true brings it back" if payload["status"] != "active" else ""
         text = f"{payload['status']}: {in_line(payload['path'])} · id {in_line(payload['id'])}{hint}"
@@ -158,8 +159,16 @@ def _client() -> str | None:
 
 def _with_project(arguments: dict[str, Any]) -> dict[str, Any]:
     """Takes a missing project from the client's headers (percent-encoded where a name is not ASCII)."""
-    project = arguments["project"] or unquote(get_http_headers().get(PROJECT_HEADER, ""))
-    return {**arguments, "project": project or None}
+    if not takes_project(arguments):
+        return arguments
+    return {**arguments, "project": unquote(get_http_headers().get(PROJECT_HEADER, "")) or None}
+
+
+def _with_session(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Takes a missing session from what Codex sends with each call."""
+    request = None if arguments["session"] else get_context().request_context
+    sent = request.meta.get("sessionId") if request and request.meta else None
+    return {**arguments, "session": sent} if is_session(sent) else arguments
 
 
 def _search_lines(found: Payload) -> Iterator[str]:

@@ -34,6 +34,19 @@ def test_headers_of_a_client(served: Place):
     assert served.run("headers", "--vault", str(served.vault)).ok().json == served.run("headers").ok().json
 
 
+def test_codex_asks_in_the_folder_of_its_session(served: Place):
+    folder = served.root / "mill" / "src"
+    (served.root / "mill" / ".git").mkdir(parents=True)
+    folder.mkdir()
+    for client, more, project in (
+        ("codex", (), "mill"), ("codex", ("--project", "weir"), "weir"), ("claude-code", (), None),
+    ):  # fmt: skip
+        asked = subprocess.run(
+            served.command("headers", "--client", client, *more), env=served.environ, cwd=folder, capture_output=True
+        )
+        assert json.loads(asked.stdout).get("Mcp-Memory-Project") == project
+
+
 def test_without_a_daemon_an_empty_object_and_the_reason(place: Place):
     ran = place.run("headers")
     assert (ran.code, ran.json) == (3, {})

@@ -8,9 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from tests.clients.agents import CLAUDE_PREFIX, Agent, claude_environ, find_in_claude, first_request, repository
+from tests.clients.agents import (
+    CLAUDE_PREFIX,
+    Agent,
+    claude_environ,
+    codex_model,
+    find_in_claude,
+    first_request,
+    repository,
+)
 from tests.clients.machine import Machine
-from tests.clients.stubs import AnthropicStub, call
+from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.hooks.client import PATIENT
 
 APPEND = find_in_claude("memory_append")
@@ -83,3 +91,26 @@ def test_other_hooks_on_the_same_call(served: Machine, claude: Agent) -> None:
 def test_switched_off(served: Machine, claude: Agent) -> None:
     off = replace(claude, environ={**claude.environ, "MCP_MEMORY_HOOKS_OWN_TOOLS": "false"})
     assert "requested permissions" in off.ask(APPEND, call("memory_append", content="Off.", kind="fact")).heard[-1]
+
+
+def test_codex(served: Machine, openai: OpenAIStub) -> None:
+    """By the folder in which it asks for its headers, and by what it sends with each call."""
+    config = served.home / ".codex" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text(codex_model(openai), encoding="utf-8")
+    served.mcp_memory("install", "codex", "--yes", "--trust-hooks")
+    codex = Agent(
+        served, openai, ("codex", "exec", "--skip-git-repo-check"), served.environ(STUB_KEY="stub", **PATIENT)
+    )
+    here, there = (replace(codex, folder=repository(served.home / name)) for name in ("lock", "dike"))
+    decided = "The lock opens at high water only, because the gate leaks."
+    talk = here.ask(call("memory_append", content=decided, kind="decision"))
+    note = (served.vault / talk.receipt(0)["path"]).read_text()
+    sessions = json.loads(served.mcp_memory("hooks", "report", "--json").out)["sessions"]
+    assert "project: lock\n" in note and sessions[0]["session"] in note
+    told = []
+    for agent in (here, there):
+        before = len(openai.exchanges)
+        agent.ask("Say hello.")
+        told.append(decided in first_request(openai, "/responses", before))
+    assert told == [True, False]

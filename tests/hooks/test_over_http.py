@@ -105,7 +105,7 @@ def test_hooks_that_are_switched_off_say_nothing(place: Place) -> None:
 def test_a_disk_that_hangs_keeps_no_threads_from_other_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A dead network mount that an agent works in: each of its prompts looks there for the project."""
     back = threading.Event()
-    monkeypatch.setattr("mcp_memory.server.hooks.project_of", lambda _: back.wait(30))
+    monkeypatch.setattr("mcp_memory.server.hooks.project_of", lambda *_: back.wait(30))
 
     async def work() -> None:
         hooks = HookEndpoint(cast("Engine", None), HooksConfig(), tmp_path / "log")

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -20,14 +21,18 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import Address, DaemonConnection, is_newer
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotRunning
-from mcp_memory.runtime.paths import DEFAULT_VAULT, vault_folder
+from mcp_memory.runtime.paths import DEFAULT_VAULT, project_of, vault_folder
 from mcp_memory.settings.raw_settings import read_raw_settings
 from mcp_memory.settings.state import StateFolder, was_served
 
 if TYPE_CHECKING:
     import threading
 
+IN_PROJECT = frozenset({"codex"})
+"""Clients that run this command in the folder of the session, as Codex 0.169.0 does anew for each session."""
+
 HEADERS_USAGE = """Print one client's HTTP headers as a JSON object: the bearer token, and with --project the project.
+For Codex that is, unless you name one, the git repository of its session.
 
 The running daemon must first prove that it is ours, so that no other program on its port gets the token. If none runs,
 one is started, provided that one has served this vault before; an older version is replaced. Otherwise this prints {}
@@ -119,8 +124,12 @@ class ProxyOptions:
         """What this client sends with each request. Raises InvalidInput for a name that a header can't hold, Refused
         for a client that was revoked."""
         found = {"Authorization": f"Bearer {self.credentials.token(self._options.client)}"}
-        if self._options.project:
-            found["Mcp-Memory-Project"] = _header(self._options.project)
+        project = self._options.project
+        if not project and self._options.client in IN_PROJECT:
+            with suppress(OSError):  # the folder may be gone
+                project = project_of(str(Path.cwd()), str(self._vault))
+        if project:
+            found["Mcp-Memory-Project"] = _header(project)
         return found
 
     def _is_served(self) -> bool:
@@ -140,7 +149,7 @@ def _parse(program: str, usage: str, arguments: Sequence[str]) -> argparse.Names
     layout = partial(argparse.RawDescriptionHelpFormatter, width=118)
     parser = argparse.ArgumentParser(prog=program, description=usage, formatter_class=layout)
     parser.add_argument("--client", default="default", help="the client's name; each has its own token")
-    parser.add_argument("--project", help="sent as Mcp-Memory-Project; default: none")
+    parser.add_argument("--project", help="sent as Mcp-Memory-Project")
     parser.add_argument("--vault", help="the vault's folder; default: as configured")
     parser.add_argument("--config", type=Path, help="the configuration file")
     parser.add_argument("--create", action="store_true", help="make the vault and start its daemon, if none ever ran")
