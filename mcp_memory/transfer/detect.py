@@ -1,22 +1,35 @@
 """Detects which kind of source a file or folder is, and reads it as that kind."""
 
 import os
-from itertools import islice
 from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.os_errors import failed, naming_the_cause
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.markdown.frontmatter import decode, parse
-from mcp_memory.transfer.formats import archive, claude_code, jsonl, markdown, server_memory
+from mcp_memory.transfer.formats import agent_files, archive, claude_code, jsonl, markdown, server_memory
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
+from mcp_memory.transfer.memories.memory_reader import READERS, detect_memories, read_memories
 
 MOST_JSONL_BYTES = 256 << 20
 """The largest file of a memory server, which is read as a whole."""
 
 _SAMPLED = 40
 """Notes whose frontmatter is searched for what basic-memory writes."""
+
+_SINGLE = {SourceKind.CLAUDE_CODE: claude_code.INSTRUCTIONS, SourceKind.GEMINI: {"GEMINI.md"}}
+"""Files that are read alone, where a folder is the rule."""
+
+_AGENT_FOLDERS = {
+    SourceKind.CODEX: {".codex", "memory_summary.md", "rollout_summaries"},
+    SourceKind.GEMINI: {".gemini", "GEMINI.md"},
+    SourceKind.CURSOR: {".cursor", ".cursorrules"},
+    SourceKind.WINDSURF: {".windsurf", ".windsurfrules", "global_rules.md"},
+}
+"""Names of the folder itself, or of what is in it."""
+
+_FOLDER_READERS = {SourceKind.CLAUDE_CODE: claude_code.read, **dict.fromkeys(agent_files.LAYOUTS, agent_files.read)}
 
 _OPENCLAW = {"SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
 
@@ -36,7 +49,7 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
             hint=f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian",
         )
     wants_file = found in {*OURS, SourceKind.SERVER_MEMORY}
-    if root.is_dir() == wants_file and not (found is SourceKind.CLAUDE_CODE and root.name in claude_code.INSTRUCTIONS):
+    if root.is_dir() == wants_file and not (found in READERS or root.name in _SINGLE.get(found, ())):
         wanted, actual = ("file", "folder") if wants_file else ("folder", "file")
         raise InvalidInput(f"{root} is a {actual}: {found} is read from a {wanted}", hint=f"name the {wanted}")
     return ImportSource(found, _name(root, found), root, project)
@@ -45,11 +58,14 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
 def read(source: ImportSource, *, vault: Path, most_bytes: int) -> SourceReading:
     """Reads a source that is not ours. `most_bytes`: the largest note. Raises InvalidInput if there is nothing of its
     kind, StorageFailed."""
-    if source.root.is_dir():
-        is_claude = source.kind is SourceKind.CLAUDE_CODE
-        shown = claude_code.SHOWN if is_claude else frozenset[str]()
-        folder = SourceFolder(source.root, apart=(vault,), shown=shown, most_bytes=most_bytes)
-        reading = (claude_code.read if is_claude else markdown.read)(source, folder)
+    if source.kind in READERS:
+        reading = read_memories(source)
+    elif source.root.is_dir():
+        reader = _FOLDER_READERS.get(source.kind, markdown.read)
+        everything = reader is not markdown.read
+        reading = reader(
+            source, SourceFolder(source.root, apart=(vault,), everything=everything, most_bytes=most_bytes)
+        )
     elif source.kind is SourceKind.SERVER_MEMORY:
         data, modified_s = _file(source.root, MOST_JSONL_BYTES)
         reading = server_memory.read(source, data, modified_s)
@@ -58,7 +74,8 @@ def read(source: ImportSource, *, vault: Path, most_bytes: int) -> SourceReading
         text = decode(data)
         if text.text is None or text.problem:
             raise InvalidInput(f"{source.root}: {text.problem}")
-        reading = claude_code.read_file(source, SourceFile(source.root.name, data, text.text, modified_s))
+        reader = claude_code if source.kind is SourceKind.CLAUDE_CODE else agent_files
+        reading = reader.read_file(source, SourceFile(source.root.name, data, text.text, modified_s))
     if not reading.items and not reading.left_out:
         raise InvalidInput(f"{source.root} has nothing of {source.kind}", hint="mcp-memory import --help")
     return reading
@@ -79,6 +96,8 @@ def _of_folder(root: Path) -> SourceKind | None:
         names = {file.name for file in root.iterdir()}
     if claude_code.is_memory(root) or root.name == ".claude":
         return SourceKind.CLAUDE_CODE
+    if exports := [name for name in names if name.startswith(("conversations", "memories")) and name.endswith(".json")]:
+        return detect_memories(root / exports[0])
     if _permalinks(root):
         return SourceKind.BASIC_MEMORY
     if ".obsidian" in names:
@@ -91,6 +110,9 @@ def _of_folder(root: Path) -> SourceKind | None:
         return SourceKind.CLAUDE_CODE
     if {"MEMORY.md", "memory"} <= names:
         return SourceKind.OPENCLAW
+    for kind, marks in _AGENT_FOLDERS.items():
+        if marks & {root.name, *names}:
+            return kind
     # Not a repository, whose Markdown documents a program, and not everything that a person has.
     are_notes = any(map(is_note, names)) and ".git" not in names and root != Path.home()
     return SourceKind.OBSIDIAN if are_notes else None
@@ -106,16 +128,16 @@ def _permalinks(root: Path) -> bool:
 
 
 def _of_file(root: Path) -> SourceKind | None:
-    if root.name in claude_code.INSTRUCTIONS:
-        return SourceKind.CLAUDE_CODE
+    if single := next((kind for kind, names in _SINGLE.items() if root.name in names), None):
+        return single
     with naming_the_cause(str(root)):
         if archive.is_archive(root):
             return SourceKind.TAR
         with root.open("rb") as file:
-            first = [line[:1_000_000] for line in islice(file, 20)]
+            first = file.read(1 << 20).split(b"\n")[:20]  # an export may be one line of hundreds of megabytes
     if jsonl.is_ours(first):
         return SourceKind.JSONL
-    return SourceKind.SERVER_MEMORY if server_memory.is_memory(first) else None
+    return SourceKind.SERVER_MEMORY if server_memory.is_memory(first) else detect_memories(root)
 
 
 def _name(root: Path, kind: SourceKind) -> str:

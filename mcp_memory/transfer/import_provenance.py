@@ -15,7 +15,8 @@ from mcp_memory.vault.note_import import BASE32, SEAL_BLANK, SEAL_KEY
 
 def source_mark(source: ImportSource) -> str:
     """Returns the 6 characters that stand for a source in the ids of its notes."""
-    return _base32(hashlib.sha256(f"{source.kind}:{source.root}".encode("utf-8", "surrogatepass")).digest(), 6)
+    identity = f"{source.kind}:{source.account or source.root}"
+    return _base32(hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest(), 6)
 
 
 def imported_id(source: ImportSource, key: str) -> NoteId:

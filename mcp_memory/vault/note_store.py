@@ -226,7 +226,7 @@ class NoteStore:
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
         facts = describe_difference(before, after)
         is_edit = facts["kind"] is ChangeKind.EDITED
-        if self.changes and not current_caller().run and (is_edit or not facts.get("entry")):
+        if self.changes and (is_import or not current_caller().run) and (is_edit or not facts.get("entry")):
             self.changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
         return {**facts, "before": expected}
 

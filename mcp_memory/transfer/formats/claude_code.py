@@ -16,16 +16,16 @@ from typing import Any
 from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
+from mcp_memory.transfer.formats.agent_files import FileLayout
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.formats.markdown import first_of, item_of
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
 
-SHOWN = frozenset({".claude"})
 INSTRUCTIONS = frozenset({"CLAUDE.md", "CLAUDE.local.md"})
 
 _KINDS = {"user": "fact", "feedback": "preference", "project": "fact", "reference": "reference"}
-_WANTED = re.compile(r"(?:\.claude/)?CLAUDE(?:\.local)?\.md|\.claude/(?:rules/.+|projects/[^/]+/memory/.+)")
-_ON_THE_WAY = re.compile(r"\.claude(?:/rules(?:/.*)?|/projects(?:/[^/]+(?:/memory(?:/.*)?)?)?)?")
+_IN_FOLDER = (*INSTRUCTIONS, "rules/*.md", "projects/*/memory/*.md")
+_LAYOUT = {path: "" for name in _IN_FOLDER for path in (f".claude/{name}", *({name} & INSTRUCTIONS))}
 _TRANSCRIPT_BYTES = 256 * 1024
 _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 
@@ -33,10 +33,7 @@ _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     """Reads `~/.claude`, its `projects`, one of them, one's memory, or the instructions in a repository. Raises
     StorageFailed if the folder can't be opened."""
-    above = _above(folder.root)
-    tree = folder.tree(lambda path: _ON_THE_WAY.fullmatch(above + path) is not None)
-    tree.notes = [path for path in tree.notes if _WANTED.fullmatch(above + path)]
-    tree.left_out = [item for item in tree.left_out if _WANTED.fullmatch(above + item.path)]
+    above, tree = FileLayout((_above(folder.root),), _LAYOUT).tree(folder)
     about = cache(_project_of)
     items: list[ImportItem] = []
     for file in folder.files(tree):

@@ -52,14 +52,13 @@ class SourceTree:
 
 
 class SourceFolder:
-    """`apart`: folders to leave out, such as the vault itself. Hidden folders are left out, except those `shown`."""
+    """`apart`: folders to leave out, such as the vault itself. What is hidden or no Markdown is left out, too, unless
+    you want `everything`."""
 
-    def __init__(
-        self, root: Path, *, apart: tuple[Path, ...] = (), shown: frozenset[str] = frozenset(), most_bytes: int
-    ) -> None:
+    def __init__(self, root: Path, *, apart: tuple[Path, ...] = (), everything: bool = False, most_bytes: int) -> None:
         self.root = root
         self._apart = [folder.stat() for folder in apart if folder.exists()]
-        self._shown = shown
+        self._everything = everything
         self._most_bytes = most_bytes
 
     def tree(self, wanted: Callable[[str], bool] = lambda _: True) -> SourceTree:
@@ -95,7 +94,7 @@ class SourceFolder:
             names = sorted(entry.name for entry in entries)
         for name in names:
             path = prefix + name
-            if name.startswith(".") and path not in self._shown:
+            if name.startswith(".") and not self._everything:
                 continue
             if fault := unnameable(name):
                 found.leave(path, fault)
@@ -107,7 +106,7 @@ class SourceFolder:
                         self._enter(found, folder, path, depth + 1, wanted)
                 elif not stat.S_ISREG(mode):
                     found.leave(path, f"it is {kind(mode)}: never followed")
-                elif is_note(name):
+                elif is_note(name) or self._everything:
                     found.notes.append(path)
                 else:
                     found.leave(path, "no Markdown")

@@ -14,9 +14,8 @@ from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.markdown.links import relative_link
 from mcp_memory.text.parsed_values import table_at, text_at, value_at
 from mcp_memory.transfer.item import ImportItem, ImportSource, SkippedItem, SourceReading, digest_of
+from mcp_memory.transfer.memories.memory_record import clean_text
 from mcp_memory.transfer.target_paths import free_paths, portable
-
-_NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 @dataclass(slots=True)
@@ -72,7 +71,7 @@ def _take(number: int, line: object, entities: dict[str, _Entity], relations: li
 
 def _observation(value: object) -> str:
     """Some servers of this family write objects."""
-    return _clean(value if isinstance(value, str) else text_at(value, "content")).strip()
+    return clean_text(value if isinstance(value, str) else text_at(value, "content")).strip()
 
 
 def _item(entity: _Entity, paths: Mapping[str, str], when: datetime) -> ImportItem:
@@ -100,12 +99,7 @@ def _link(here: str, target: str, paths: Mapping[str, str]) -> str:
 
 def _plain(value: object) -> str:
     """Puts it on one line."""
-    return " ".join(_clean(str(value)).split()) if value is not None else ""
-
-
-def _clean(text: str) -> str:
-    """Replaces characters that don't belong into a Markdown file."""
-    return _NO_TEXT.sub("\ufffd", text)
+    return " ".join(clean_text(str(value)).split()) if value is not None else ""
 
 
 def is_memory(lines: Iterable[bytes]) -> bool:

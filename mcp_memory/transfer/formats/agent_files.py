@@ -1,0 +1,139 @@
+"""Reads what agents and editors keep as Markdown files: Codex's memories, Gemini CLI's, rules of Cursor and Windsurf.
+
+As Codex 0.169 and Gemini CLI 0.61 write them; rules as the editors' documentation describes them. What Cursor and
+Windsurf remember by themselves is in no file of a published form.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from mcp_memory.runtime.paths import project_of
+from mcp_memory.storage.path_rules import is_note
+from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, SourceTree
+from mcp_memory.transfer.formats.markdown import first_of, item_of
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, SourceReading
+from mcp_memory.transfer.memories.memory_record import MemoryRecord, key_of, moment
+
+
+@dataclass(frozen=True, slots=True)
+class FileLayout:
+    """`kinds` are those of notes, by patterns of paths from the folder that holds the program's; a source may also be
+    one of `roots` in there."""
+
+    roots: Sequence[str]
+    kinds: Mapping[str, str]
+
+    def tree(self, folder: SourceFolder) -> tuple[str, SourceTree]:
+        """Returns the path of the source's root, and what is in it. Raises StorageFailed."""
+        above, tree = "", SourceTree()
+        for above in self.roots:
+            tree = folder.tree(lambda path, above=above: self.leads_to_wanted(above + path))
+            tree.notes = [path for path in tree.notes if self.kind_of(above + path) is not None]
+            tree.left_out = [item for item in tree.left_out if self.kind_of(above + item.path) is not None]
+            if tree.notes:
+                break
+        return above, tree
+
+    def kind_of(self, path: str) -> str | None:
+        """Returns None for a file that isn't wanted."""
+        return next((kind for pattern, kind in self.kinds.items() if fnmatchcase(path, pattern)), None)
+
+    def leads_to_wanted(self, path: str) -> bool:
+        """Whether a folder may hold wanted files, at any depth."""
+        steps = path.split("/")
+        return any(all(map(fnmatchcase, steps, pattern.split("/")[:-1])) for pattern in self.kinds)
+
+
+_CODEX = {
+    ".codex/AGENTS.md": "workflow",
+    ".codex/memories*/MEMORY.md": "reference",
+    ".codex/memories*/memory_summary.md": "reference",
+    ".codex/memories*/rollout_summaries/*.md": "log",
+    ".codex/memories*/extensions/*/notes/*.md": "fact",
+    ".codex/memories*/skills/*.md": "skill",
+}
+LAYOUTS = {
+    SourceKind.CODEX: FileLayout(("", ".codex/", ".codex/memories/"), _CODEX),
+    SourceKind.GEMINI: FileLayout(("",), {"GEMINI.md": "workflow", "tmp/*/memory/*.md": "fact"}),
+    SourceKind.CURSOR: FileLayout(
+        ("", ".cursor/", ".cursor/rules/"),
+        {".cursorrules": "workflow", ".cursor/rules/*.mdc": "workflow", ".cursor/rules/*.md": "workflow"},
+    ),
+    SourceKind.WINDSURF: FileLayout(
+        (".codeium/windsurf/memories/", "", ".windsurf/", ".windsurf/rules/"),
+        {
+            ".codeium/windsurf/memories/global_rules.md": "workflow",
+            ".codeium/windsurf/memories/*.pb": "",
+            ".windsurfrules": "workflow",
+            ".windsurf/rules/*.md": "workflow",
+        },
+    ),
+}
+
+_ROLLOUT = re.compile(r"^(updated_at|cwd): (.+)$", re.MULTILINE)
+_ADDED = re.compile(r"^## Gemini Added Memories[ \t]*\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
+_BULLET = re.compile(r"^[-*] (.+(?:\n(?![-*] |#).*\S.*)*)", re.MULTILINE)
+_RULE_HEAD = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?\n", re.MULTILINE | re.DOTALL)
+_FIELD = re.compile(r"^(\w+):[ \t]*[\"']?(.*?)[\"']?[ \t]*\r?$", re.MULTILINE)
+
+
+def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
+    """Raises StorageFailed if the folder can't be opened."""
+    layout = LAYOUTS[source.kind]
+    above, tree = layout.tree(folder)
+    items: list[ImportItem] = []
+    for file in folder.files(tree):
+        kind = layout.kind_of(above + file.path) or ""
+        items += _items(source, file, kind, _project(source, folder.root, above, file.path))
+    return SourceReading(source, items, tree.left_out)
+
+
+def read_file(source: ImportSource, file: SourceFile) -> SourceReading:
+    """Reads one `GEMINI.md`."""
+    return SourceReading(source, [*_items(source, file, "workflow", None)])
+
+
+def _items(source: ImportSource, file: SourceFile, kind: str, project: str | None) -> Iterator[ImportItem]:
+    """Yields the notes of one file: with Gemini's memories apart, and without a rule's head, which often isn't YAML."""
+    title, extra = None, dict[str, str | datetime]()
+    if source.kind is SourceKind.GEMINI:
+        for added in _ADDED.finditer(file.text):
+            when = datetime.fromtimestamp(file.modified_s, UTC)
+            for fact in _BULLET.findall(added[1]):
+                key = f"{file.path}#{key_of(fact)}"
+                yield MemoryRecord(key, fact, when, project=project or "", folder="memories").as_item()
+        file = replace(file, text=_ADDED.sub("", file.text))
+        if not file.text.strip():
+            return
+    elif source.kind is SourceKind.CODEX and kind == "log":
+        fields = dict(_ROLLOUT.findall(file.text[:2000]))
+        project = _repository(fields.get("cwd", ""))
+        extra = {"created": when} if (when := moment(fields.get("updated_at"))) else {}
+    elif source.kind in {SourceKind.CURSOR, SourceKind.WINDSURF} and (head := _RULE_HEAD.match(file.text)):
+        fields = dict(_FIELD.findall(head[1]))
+        title = first_of(fields, "description")
+        extra = {"globs": fields["globs"]} if fields.get("globs") else {}
+        file = replace(file, text=file.text[head.end() :].lstrip("\r\n"))
+    item = item_of(file, kind=kind, title=title)
+    path = file.path if is_note(file.path) else f"{file.path.removesuffix('.mdc').lstrip('.')}.md"
+    extra |= {"project": project} if project else {}
+    yield replace(item, path=path, properties={**item.properties, **extra})
+
+
+def _project(source: ImportSource, root: Path, above: str, path: str) -> str | None:
+    """Returns the repository that has the rules; for Gemini's memory of a project, the folder that it names."""
+    if source.kind is SourceKind.GEMINI and path.startswith("tmp/"):
+        with suppress(OSError, UnicodeError):
+            return _repository((root / path).parents[1].joinpath(".project_root").read_text("utf-8").strip())
+    holder = root.parents[above.count("/") - 1] if above else root
+    is_personal = source.kind is SourceKind.CODEX or above.startswith(".codeium") or root.name == ".gemini"
+    return None if is_personal or holder == Path.home() else _repository(str(holder))
+
+
+def _repository(folder: str) -> str | None:
+    return project_of(folder) or PurePosixPath(folder).name or None
