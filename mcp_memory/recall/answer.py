@@ -176,11 +176,12 @@ class RecallAnswerer:
 
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
-    async def start(self, filters: Filters, budget_tokens: int) -> RecalledText:
+    async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
         """What every session should know: standing orders and MEMORY.md; then, each the newest first, preferences, open
-        commitments, decisions, the latest logs and the notes stored last."""
+        commitments, decisions, the latest logs and the notes stored last. `usual_tokens`: see `SessionStart.text`."""
         frame = self._frame(START_TITLE, budget_tokens)
-        read = partial(self._session_start(filters).text, frame.room(budget_tokens))
+        usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
+        read = partial(self._session_start(filters).text, frame.room(budget_tokens), usual)
         text = await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes")
         return RecalledText(frame, text)
 

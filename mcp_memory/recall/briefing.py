@@ -98,9 +98,9 @@ class Briefer:
                 lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
             news = [note for note in news if not self.config.private_marks.cover(note)]
-            budget = self.config.start_budget_tokens
+            budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
-            recalled = await self.answerer.start(wanted, max(budget - told, budget // 2))
+            recalled = await self.answerer.start(wanted, max(budget - told, budget // 2), max(usual - told, usual // 2))
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(budget)
             named: list[NoteId] = []

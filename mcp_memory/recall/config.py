@@ -54,6 +54,8 @@ class RecallConfig:
 
     budget_tokens: int = 2000
     start_budget_tokens: int = 4000
+    start_usual_tokens: int = 400
+    """What a hook tells at a session's start, unless standing orders and `MEMORY.md` take more."""
     log_days: int = 2
     """How many daily logs, today's first, a session start shows."""
     topic_pages: bool = True

@@ -21,6 +21,9 @@ CURATED_SHARE, STANDING_SHARES, LOG_SHARE, LATEST_SHARE = 0.4, (0.15, 0.2), 0.15
 """Of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the notes stored
 last. What a part leaves goes to the others."""
 
+LEAST_SHARE = 0.4
+"""Of a usual start, for what isn't curated where the curated part alone is longer."""
+
 MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
 
 _WORD = re.compile(r"\w+")
@@ -43,10 +46,16 @@ class SessionStart:
     wanted: Filters
     current: CurrentValues
 
-    def text(self, room_chars: int) -> BudgetedText:
+    def text(self, room_chars: int, usual_chars: int | None = None) -> BudgetedText:
         """Standing orders and MEMORY.md; then, each the newest first, preferences and open commitments (or the kinds
-        wanted), decisions, the latest logs and the notes stored last. No note and no statement comes twice."""
-        return _fit_shares(self._parts(), room_chars)
+        wanted), decisions, the latest logs and the notes stored last. No note and no statement comes twice. Beyond
+        `usual_chars` only standing orders and MEMORY.md go, and a little of the others beside these."""
+        parts = self._parts()
+        rooms = _rooms(parts, room_chars)
+        if usual_chars is not None and sum(rooms) > usual_chars:
+            rest = min(sum(rooms[1:]), max(usual_chars - rooms[0], int(LEAST_SHARE * usual_chars)))
+            rooms[1:] = _rooms([(part, share / (1 - CURATED_SHARE)) for part, share in parts[1:]], rest)
+        return _fit_parts(parts, rooms)
 
     def orders(self, room_chars: int) -> BudgetedText:
         """The standing orders that fit; which of them don't is named."""
@@ -55,7 +64,7 @@ class SessionStart:
     def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
         """How many lines of MEMORY.md a start has room for, and how many it has."""
         parts = self._parts()
-        known = _fit_shares(parts, room_chars).excerpts, parts[0][0]
+        known = _fit_parts(parts, _rooms(parts, room_chars)).excerpts, parts[0][0]
         shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
         return shown, there
 
@@ -113,16 +122,22 @@ class SessionStart:
         )
 
 
-def _fit_shares(parts: Sequence[tuple[Sequence[Excerpt], float]], room_chars: int) -> BudgetedText:
-    """Fits each part into its share of the room; what one leaves goes to the others in their order. Notes that don't
-    fit whole are cut to their first paragraphs before any is left out, and only those of the first part are named."""
+def _rooms(parts: Sequence[Part], room_chars: int) -> list[int]:
+    """The room of each part: its share, and what others leave, in their order."""
     wanted = [length(excerpts) for excerpts, _ in parts]
     rooms = [min(chars, int(share * room_chars)) for chars, (_, share) in zip(wanted, parts, strict=True)]
+    for at, chars in enumerate(wanted):
+        rooms[at] += min(chars - rooms[at], room_chars - sum(rooms))
+    return rooms
+
+
+def _fit_parts(parts: Sequence[Part], rooms: Sequence[int]) -> BudgetedText:
+    """Notes that don't fit whole are cut to their first paragraphs before any is left out, and only those of the first
+    part are named."""
     shown: list[Excerpt] = []
     notices: list[str] = []
     for at, (excerpts, _) in enumerate(parts):
-        rooms[at] += min(wanted[at] - rooms[at], room_chars - sum(rooms))
-        is_cut = at > 0 and wanted[at] > rooms[at]
+        is_cut = at > 0 and length(excerpts) > rooms[at]
         text = fit(list(map(_first_paragraph, excerpts)) if is_cut else excerpts, rooms[at], 0 if at else MOST_NAMED)
         shown += text.excerpts
         notices += text.notices

@@ -50,6 +50,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "confidence.weak_below": (0, 1),
     "recall.budget_tokens": (100, 200_000),
     "recall.start_budget_tokens": (100, 200_000),
+    "recall.start_usual_tokens": (100, 200_000),
     "recall.log_days": (0, 366),
     "recall.phases.*.budget_tokens": (100, 200_000),
     "recall.phases.*.least_confidence": (0, 1),

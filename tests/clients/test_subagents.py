@@ -11,6 +11,7 @@ import pytest
 from tests.clients.agents import Agent, claude_environ, codex_model, repository
 from tests.clients.machine import Machine
 from tests.clients.stubs import AnthropicStub, ModelStub, OpenAIStub, call
+from tests.daemon.place import eventually
 from tests.hooks.client import PATIENT
 
 ORDER = "Ask Ada before you touch the locks of the canal."
@@ -30,7 +31,7 @@ def filled(served: Machine) -> None:
     order = served.vault / "_always-load" / "order.md"
     order.parent.mkdir(exist_ok=True)
     order.write_text(f"{ORDER}\n", encoding="utf-8")
-    served.mcp_memory("search", ORDER)
+    eventually(lambda: ORDER in served.mcp_memory("recall").out)
 
 
 @pytest.fixture

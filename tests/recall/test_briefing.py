@@ -78,7 +78,7 @@ async def test_what_the_start_has_shown_no_prompt_repeats(world: World) -> None:
     long = " ".join(f"The staging database holds table{number} of herons." for number in range(200))
     world.write("MEMORY.md", f"# Ours\r\n\r\n{PORT}\r\n\r\n- the staging database is dumped nightly\r\n- more\r\n")
     world.write("memory/2026-11-21.md", f"## 09:00 Ada\n\n{long}\n\n## 10:00\n\nThe staging database was restored.\n")
-    async with world.engine(recall=RecallConfig(start_budget_tokens=20_000)) as engine:
+    async with world.engine(recall=RecallConfig(start_budget_tokens=20_000, start_usual_tokens=20_000)) as engine:
         assert PORT in await begun(engine)
         assert await told(engine, "s", QUESTION) == ""
         assert await told(engine, "s", "table17 of herons in the staging database") == ""

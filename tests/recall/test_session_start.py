@@ -6,6 +6,7 @@ import pytest
 
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.tokens import count_tokens
+from tests.support.briefings import begun
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -66,3 +67,20 @@ async def test_the_last_five_notes_and_no_imported_ones(world: World) -> None:
         told = await engine.recall()
         assert [f"weir {number}." in told for number in range(7)] == [False] * 2 + [True] * 5
         assert told.index("weir 6.") < told.index("weir 2.")
+
+
+async def test_a_hook_tells_little_of_many_notes_but_all_that_is_curated(world: World) -> None:
+    kinds = ("preference", "decision", "fact", "fix", "log")
+    async with world.engine() as engine:
+        for number in range(150):
+            said = f"Heron {number} is counted at weir {number * 7} by Ada, because the count of {number} was wrong."
+            await engine.append(said, kind=kinds[number % len(kinds)], project="mill")
+        usual = await begun(engine, project="mill")
+        assert 300 < count_tokens(usual) <= 400 and all(
+            f" {kind} " in usual for kind in ("preference", "decision", "log")
+        )
+        assert count_tokens(await engine.recall(project="mill")) > 2000, "who asks gets more"
+        world.write("MEMORY.md", "".join(f"- Curated fact {number} about the sluice.\n" for number in range(60)))
+        await engine.parts.admin.reconcile()
+        curated = await begun(engine, project="mill")
+        assert "Curated fact 59" in curated and "preference" in curated and 400 < count_tokens(curated) < 1000
