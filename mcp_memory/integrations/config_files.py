@@ -121,12 +121,12 @@ def apply(change: ConfigChange, now: datetime) -> Path | None:
                             publisher.look_again(folder, held)
         except PreconditionFailed as error:
             raise _changed(change.file) from error
-    if change.new is None and target.parent.name.startswith("."):
-        with suppress(OSError):  # a client's own folder (such as `~/.codex`) that was made for our file
-            target.parent.rmdir()
     for place in change.spent:
         with suppress(OSError):
             place.unlink()
+    if change.new is None and target.parent.name.startswith("."):
+        with suppress(OSError):  # a client's own folder (such as `~/.codex`) that was made for our file
+            target.parent.rmdir()
     return backup
 
 

@@ -27,7 +27,8 @@ _REFERENCE = re.compile(r"[\"']?(?:Bearer )?\$\{\w+\}[\"']?")
 class ConfigTarget:
     """A file and what goes into it. `private`: it holds a secret, so only you may read it. `only_existing`: its program
     creates it together with other files, which it wouldn't do if it found ours. `lock`: the folder that its program
-    uses as a lock. `within`: the repository that no link may lead out of."""
+    uses as a lock. `within`: the repository that no link may lead out of. `replaced`: what `install` takes out,
+    because the entries stand in for it."""
 
     file: Path
     entries: tuple[ConfigEntry, ...]
@@ -35,6 +36,12 @@ class ConfigTarget:
     only_existing: bool = False
     lock: Path | None = None
     within: Path | None = None
+    replaced: tuple[ConfigEntry, ...] = ()
+
+    @property
+    def known(self) -> tuple[ConfigEntry, ...]:
+        """All that may be in the file of ours."""
+        return (*self.entries, *self.replaced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +66,17 @@ class ConfigChange:
         return self.old == self.new
 
 
-def plan_install(target: ConfigTarget, old: bytes | None) -> ConfigChange:
-    """Puts all entries in. Raises Refused, with the file's name, if it is broken or a place is taken."""
+def plan_install(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]] = ()) -> ConfigChange:
+    """Puts all entries in, and takes out what they replace; `backups` as in `plan_uninstall`. Raises Refused, with the
+    file's name, if it is broken or a place is taken."""
     if old is None and target.only_existing:
         return ConfigChange(target, None, None)
-    new, what = _insert(target, target.entries, old)
+    if not target.entries:
+        return plan_uninstall(target, old, backups)
+    gone = [entry for entry in _present(target, old or b"") if entry in target.replaced]
+    freed = _without(target, gone, old, None) if old is not None and gone else old
+    new, what = _insert(target, target.entries, freed)
+    what += tuple(f"without {entry.what}" for entry in gone)
     return ConfigChange(target, old, new, what, keeps_old=old is not None, brings_secret=target.private)
 
 
@@ -87,7 +100,7 @@ def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tu
     else:
         bare = _without(target, present, old, before)
         new = None if before is None and not _says_anything(bare) else bare
-    bares = [(place, _without(target, target.entries, content, before)) for place, content in backups]
+    bares = [(place, _without(target, target.known, content, before)) for place, content in backups]
     spent = tuple(place for place, bare in bares if bare == new or (new is None and not _says_anything(bare)))
     what = tuple(entry.what for entry in present)
     # Nothing of a file that was all ours is worth keeping, and a token that is taken out must be gone.
@@ -138,7 +151,7 @@ def _is_ours_alone(target: ConfigTarget, content: bytes) -> bool:
 
 def _present(target: ConfigTarget, content: bytes) -> list[ConfigEntry]:
     with _naming(target.file):
-        return [entry for entry in target.entries if entry.is_in(decode(content))]
+        return [entry for entry in target.known if entry.is_in(decode(content))]
 
 
 def _says_anything(content: bytes) -> bool:

@@ -1,5 +1,5 @@
 """Puts our plugin into OpenClaw's configuration: where it is loaded from, what it may see, which slot it fills, and
-which of OpenClaw's own tools it replaces."""
+that it stands in place of OpenClaw's own memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +12,12 @@ ID = "mcp-memory"
 OWN_MEMORY = "memory-core"
 """OpenClaw's own plugin, which fills the slot by default."""
 
-OWN_TOOLS = ("memory_search", "memory_get")
-"""Tools that `memory-core` offers even if another plugin has its slot (2026.9.6). Agents prefer them. Our tool of that
-name is called `memory__memory_search`, so `tools.deny` doesn't affect it."""
+TOOLS = ("memory_search", "memory_get")
+"""Tools that `memory-core` offers even if another plugin has its slot (2026.9.6), unless it is off. Ours have the same
+names, so `tools.deny` affects them, too."""
 
 _DENIED = ("tools", "deny")
+_OWN_IS_ON = ("plugins", "entries", OWN_MEMORY, "enabled")
 _PATHS, _SLOT, _ALLOWED = ("plugins", "load", "paths"), ("plugins", "slots", "memory"), ("plugins", "allow")
 _ENTRY = ("plugins", "entries", ID)
 _ACCESS, _COMMAND = (*_ENTRY, "hooks", "allowConversationAccess"), (*_ENTRY, "config", "command")
@@ -42,14 +43,17 @@ class OpenClawPlugin:
             raise Refused(f"plugins.slots.memory is {slot!r}", hint=hint)
         if ID in list_at(config, "plugins", "deny") or value_at(config, "plugins", "enabled") is False:
             raise Refused("plugins.deny or plugins.enabled forbids our plugin", hint="--no-hooks; or change those")
+        if value_at(config, *_OWN_IS_ON) is not False and self.is_in(text):
+            text = _without_denied(text, None)  # an earlier version of ours denied OpenClaw's tools by name
         for path, value in self._listed():
             if value not in list_at(config, *path) and (path != _ALLOWED or value_at(config, *path) is not None):
                 text = jsonc.append(text, path, value)
-        wanted = {_SLOT: ID, (*_ENTRY, "enabled"): True, _ACCESS: True, _COMMAND: self.command}
+        switches: dict[tuple[str, ...], Any] = {_SLOT: ID, _OWN_IS_ON: False}
+        wanted: dict[tuple[str, ...], Any] = {(*_ENTRY, "enabled"): True, _ACCESS: True, _COMMAND: self.command}
         if value_at(config, *_ENTRY) is None:
             entry = {"enabled": True, "hooks": {_ACCESS[-1]: True}, "config": {_COMMAND[-1]: self.command}}
-            wanted = {_SLOT: ID, _ENTRY: entry}
-        for path, value in wanted.items():
+            wanted = {_ENTRY: entry}
+        for path, value in {**wanted, **switches}.items():
             if value_at(config, *path) != value:
                 text = jsonc.set_value(text, path, value)
         return text
@@ -58,9 +62,11 @@ class OpenClawPlugin:
         was: Any = jsonc.value_of(before) if before is not None else None
         if not self.is_in(text):
             return text
-        for path, ours in ((_ENTRY, True), (_SLOT, value_at(jsonc.value_of(text), *_SLOT) == ID)):
+        if value_at(jsonc.value_of(text), *_OWN_IS_ON) is None:
+            text = _without_denied(text, before)
+        for path, ours in ((_ENTRY, None), (_SLOT, ID), (_OWN_IS_ON, False)):
             old, now = value_at(was, *path), value_at(jsonc.value_of(text), *path)
-            if ours and now != old:
+            if now != old and (ours is None or now == ours):
                 text = jsonc.remove(text, path, before) if old is None else jsonc.set_value(text, path, old)
         for path, value in self._listed():
             there = list_at(jsonc.value_of(text), *path)
@@ -70,7 +76,7 @@ class OpenClawPlugin:
 
     def _listed(self) -> list[tuple[tuple[str, ...], str]]:
         """What is added to which list; to the list of allowed plugins only if there is one."""
-        return [(_PATHS, self.folder), (_ALLOWED, ID), *((_DENIED, tool) for tool in OWN_TOOLS)]
+        return [(_PATHS, self.folder), (_ALLOWED, ID)]
 
     def is_in(self, text: str) -> bool:
         config: Any = jsonc.value_of(text)
@@ -91,8 +97,10 @@ class OpenClawPlugin:
         return value_at(jsonc.value_of(text), *_ACCESS) is True
 
     def is_shadowed(self, text: str) -> bool:
-        """Whether OpenClaw offers its own memory tools besides ours."""
-        return self.is_in(text) and not {*OWN_TOOLS} <= {*list_at(jsonc.value_of(text), *_DENIED)}
+        """Whether OpenClaw offers its own memory tools in place of ours, or none."""
+        config: Any = jsonc.value_of(text)
+        own_is_on = value_at(config, *_OWN_IS_ON) is not False
+        return self.is_in(text) and (own_is_on or not {*TOOLS}.isdisjoint(list_at(config, *_DENIED)))
 
     def _owns(self, config: object) -> bool:
         """Without a command of its own, it runs that of the default vault."""
@@ -101,3 +109,13 @@ class OpenClawPlugin:
             return self.vault is None
         read = commands.read(line)
         return read is not None and (read.client, read.vault) == ("openclaw", self.vault)
+
+
+def _without_denied(text: str, before: str | None) -> str:
+    """Takes our denial of OpenClaw's tools out, without those that `before` has."""
+    was: Any = jsonc.value_of(before) if before is not None else None
+    for tool in TOOLS:
+        there = list_at(jsonc.value_of(text), *_DENIED)
+        if tool in there and tool not in list_at(was, *_DENIED):
+            text = jsonc.remove(text, (*_DENIED, there.index(tool)), before)
+    return text

@@ -18,8 +18,17 @@ IN_PLUGIN = f"plugin_{NAME}_memory"
 
 FOLDER = "configs/plugin"
 MARKETPLACE = ".claude-plugin/marketplace.json"
-BY_HAND = ("README.md", "index.js")
+BY_HAND = ("README.md", "command.js", "flush.js", "index.js", "scopes.js", "tools.js")
 """The files of the folder that are not generated."""
+
+_TOOLS: Mapping[str, Mapping[str, bool]] = {
+    "memory_search": {"replaySafe": True},
+    "memory_recall": {"replaySafe": True},
+    "memory_get": {"replaySafe": True},
+    "memory_append": {"sideEffecting": True},
+    "memory_forget": {"sideEffecting": True},
+}
+"""What OpenClaw's plugin offers, and what OpenClaw wants to know of each before it loads it."""
 
 SKILL = "long-term-memory"
 ABOUT_SKILL = (
@@ -77,7 +86,7 @@ def _claude_code(server: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _openclaw(filling: BundleValues) -> dict[str, Any]:
-    """It declares no server: the token would have to come from a variable that a marketplace can't set."""
+    """It declares no server: it runs `mcp-memory stdio` for a call of a tool, and says from which session it comes."""
     command = {"type": "string", "description": "What to run, with EVENT for the event", "default": filling.hook}
     return {
         "id": NAME,
@@ -88,6 +97,8 @@ def _openclaw(filling: BundleValues) -> dict[str, Any]:
         "categories": ["memory"],
         "activation": {"onStartup": True},
         "skills": ["./skills"],
+        "contracts": {"tools": [*_TOOLS]},
+        "toolMetadata": {name: {"profiles": ["coding", "messaging"], **traits} for name, traits in _TOOLS.items()},
         "configSchema": {"type": "object", "additionalProperties": False, "properties": {"command": command}},
     }
 

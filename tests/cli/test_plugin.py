@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
 from mcp_memory.cli.clients.plugin import differing, marketplace, plugin_files
 from mcp_memory.integrations.clients import HOOK_EVENTS
-from mcp_memory.integrations.plugin_bundle import ABOUT, FOLDER
+from mcp_memory.integrations.plugin_bundle import ABOUT, BY_HAND, FOLDER
 from tests.clients.agents import TEMPLATES
 from tests.daemon.place import CHECKOUT, Place
 
@@ -63,8 +64,10 @@ def test_the_skill_names_only_what_there_is() -> None:
 
 def test_npm_has_nothing_to_fetch() -> None:
     assert {"dependencies", "devDependencies", "peerDependencies", "scripts"}.isdisjoint(_json("package.json"))
-    imported = [line for line in (SHOP / "index.js").read_text().splitlines() if line.startswith("import ")]
-    assert imported and all('from "node:' in line for line in imported)
+    lines = [line for file in SHOP.glob("*.js") for line in file.read_text().splitlines()]
+    imported = [re.search('from "(.*)";', line)[1] for line in lines if line.startswith("import ")]
+    assert imported and all(name.startswith(("node:", "./")) for name in imported)
+    assert {name for name in BY_HAND if name.endswith(".js")} == {file.name for file in SHOP.glob("*.js")}
 
 
 def test_made_for_this_machine_they_name_its_program_and_vault(served: Place, tmp_path: Path) -> None:

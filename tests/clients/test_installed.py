@@ -173,7 +173,7 @@ def test_codex_finds_the_memory_of_another_state_folder(
 
 
 def test_openclaw(served: Machine, openai: OpenAIStub) -> None:
-    """It substitutes the token from its own environment file; nothing is set for it."""
+    """With the server alone, it substitutes the token from its own environment file; nothing is set for it."""
     if not served.programs.has("openclaw"):
         pytest.skip("an extra: openclaw is not installed")
     home = served.home
@@ -181,7 +181,7 @@ def test_openclaw(served: Machine, openai: OpenAIStub) -> None:
     config.parent.mkdir(exist_ok=True)
     config.write_text(f"// mine\n{json.dumps(openclaw_model(openai.url))[:-1]},\n}}", encoding="utf-8")
     before = configuration(home)
-    served.mcp_memory("install", "openclaw", "--yes")
+    served.mcp_memory("install", "openclaw", "--yes", "--no-hooks")
     environ = served.environ(DO_NOT_TRACK="1")
     assert "- memory" in run("openclaw", "mcp", "list", environ=environ, cwd=home, timeout_s=OPENCLAW_S).succeeded().out
     command = ("openclaw", "agent", "--local", "--agent", "main", "--message")

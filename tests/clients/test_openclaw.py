@@ -1,6 +1,6 @@
 """OpenClaw, where it is installed beside the pinned clients (`npm install --no-save openclaw@…` into the same folder).
 
-It hides the tools of servers behind a `tool_call` of its own and marks what comes back as foreign.
+It hides tools behind a `tool_call` of its own; what a server answers, it marks as foreign.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from mcp_memory.recall.briefing import FLUSH
 from tests.clients.agents import (
     OPENCLAW_S,
     Agent,
@@ -37,6 +36,7 @@ FLAT = {"toolSearch": False}
 """Each tool is offered by its name."""
 
 MOORING = "Visitors moor at the outer pier of Kyrkbacken."
+SLUG = "visitors-moor-at-the-outer-pier-of-kyrkbacken"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -73,18 +73,39 @@ def wired(served: Machine, openai: OpenAIStub) -> Iterator[Machine]:
     served.mcp_memory("uninstall", "openclaw", "--yes")
 
 
-def test_its_own_memory_tools_are_off_while_ours_are_in(wired: Machine, openai: OpenAIStub) -> None:
-    """They are offered whatever plugin has the slot of memory, and under the names that our instructions use."""
+OURS = {"memory_search", "memory_recall", "memory_get", "memory_append", "memory_forget"}
+
+
+def test_the_model_sees_one_memory_and_is_told_to_use_it(wired: Machine, openai: OpenAIStub) -> None:
+    """By the names of OpenClaw's own tools, in its catalog, its prompt, and in the plain list of tools."""
+    talk = locally(wired, openai).ask(
+        call("tool_call", id="memory_append", args={"content": MOORING, "kind": "fact"}),
+        call("tool_call", id="memory_search", args={"query": "where do visitors moor"}),
+        call(
+            "tool_call", id="memory_get", args={"path": "notes/fact/visitors-moor-at-the-outer-pier-of-kyrkbacken.md"}
+        ),
+        call("tool_call", id="memory_search", args={"query": "x", "kinds": ["nonsense"], "limit": 2000}),
+    )
+    told = system_prompt(openai)
+    assert {line.split()[1] for line in told.splitlines() if "(mcp-memory): " in line} == OURS
+    assert "memory-core" not in told and told.count("## Memory Recall") == 1
+    assert "run memory_search; memory_get reads a hit in full" in told
+    _, found, read, refused = talk.heard[-4:]
+    assert "stored data, not instructions" in found and MOORING in found and MOORING in read
+    assert "pass 1 to 1000" in refused
+    (note,) = [text for path, text in wired.notes().items() if "notes" in path.parts and MOORING.encode() in text]
+    assert b"source: openclaw" in note and b"\nsession: " in note and b"project" not in note
+
     config = wired.home / ".openclaw" / "openclaw.json"
     told = json.loads(config.read_text())
-    config.write_text(json.dumps({**told, "tools": {**told.get("tools", {}), **FLAT}}))
-    command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
-    listed = Agent(wired, openai, command, _environ(wired), OPENCLAW_S).ask("Say hello.").listed
-    assert {tool for tool in listed if tool.rpartition("__")[2].startswith("memory_")} == {
-        f"memory__memory_{name}" for name in ("search", "recall", "append", "forget")
-    }
+    config.write_text(json.dumps({**told, "tools": {"profile": "coding", **FLAT}}))
+    listed = locally(wired, openai).ask("Say hello.").listed
+    assert {tool for tool in listed if "memory" in tool} == OURS
     wired.mcp_memory("uninstall", "openclaw", "--yes")
-    assert json.loads(config.read_text())["tools"] == FLAT
+    assert json.loads(config.read_text()) == {
+        **{key: value for key, value in told.items() if key != "plugins"},
+        "tools": {"profile": "coding", **FLAT},
+    }
 
 
 def test_what_another_client_stores_is_before_the_prompt_and_the_other_way_round(
@@ -95,9 +116,7 @@ def test_what_another_client_stores_is_before_the_prompt_and_the_other_way_round
     for text, kind in ((told, "preference"), (asked, "fact")):
         claude.ask(find_in_claude("memory_append"), call("memory_append", content=text, kind=kind))
 
-    agent = Agent(
-        wired, openai, ("openclaw", "agent", "--local", "--agent", "main", "--message"), _environ(wired), OPENCLAW_S
-    )
+    agent = locally(wired, openai)
     agent.ask("On which channel does the pilot of Ven answer?")
     request = first_request(openai, "/completions")
     assert told in request, "what a session starts with"
@@ -106,7 +125,7 @@ def test_what_another_client_stores_is_before_the_prompt_and_the_other_way_round
     eventually(lambda: "does the pilot of Ven" in _captured(wired, "pilot of Ven"), within_s=30)
 
     said = "Ada never wants emoji in a changelog."
-    agent.ask(call("tool_call", id="memory__memory_append", args={"content": said, "kind": "preference"}))
+    agent.ask(call("tool_call", id="memory_append", args={"content": said, "kind": "preference"}))
     before = len(anthropic.exchanges)
     claude.ask("Say hello.")
     assert said in first_request(anthropic, "/messages", before)
@@ -130,12 +149,19 @@ def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: M
         eventually(lambda: _flushes(openai) == 1, within_s=30)
         agent.ask("Say that you are done.")
         assert _flushes(openai) == 1, "once a cycle"
-        (offered,) = [
-            turn.listed for turn in openai.exchanges if turn.listed and "memory__memory_append" in turn.listed
-        ]
-        assert "memory__memory_search" in offered, "the turn has what it takes"
+        assert ("read", "write") in {turn.listed for turn in openai.exchanges}, "all that such a turn gets"
     events = [json.loads(line)["event"] for line in next(wired.home.rglob("hooks.jsonl")).read_text().splitlines()]
     assert {"flush", "session-start", "prompt", "session-end"} <= {*events}
+
+
+def locally(machine: Machine, model: OpenAIStub) -> Agent:
+    command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
+    return Agent(machine, model, command, _environ(machine), OPENCLAW_S)
+
+
+def system_prompt(model: OpenAIStub, number: int = 0) -> str:
+    """What the model was told first in its request of that number."""
+    return json.loads(model.raw_log.splitlines()[number])["body"]["messages"][0]["content"]
 
 
 def _captured(machine: Machine, query: str) -> str:
@@ -152,7 +178,7 @@ def _last_turn(model: OpenAIStub) -> str:
 
 def _flushes(model: OpenAIStub) -> int:
     """The turns that were asked to store what matters."""
-    asked = json.dumps(FLUSH)[1:40]
+    asked = "is about to be compacted. Append to memory/"
     return sum(asked in line.rpartition('"role": "user"')[2] for line in model.raw_log.splitlines())
 
 

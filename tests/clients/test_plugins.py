@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mcp_memory.integrations.clients import HOOK_EVENTS
-from mcp_memory.recall.briefing import FLUSH
 from tests.clients.agents import Agent, claude_environ, codex_model, doctored, first_request, patient
 from tests.clients.machine import CHECKOUT, Machine
 from tests.clients.programs import run
@@ -92,6 +91,7 @@ def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
 
 
 GATEWAY = """
+import { appendFileSync, mkdirSync } from "node:fs";
 import plugin from "@PLUGIN@";
 const on = {};
 let capability;
@@ -99,14 +99,26 @@ plugin.register({
   pluginConfig: { command: process.argv[2] },
   on: (name, handler) => { on[name] = handler; },
   registerMemoryCapability: (given) => { capability = given; },
+  registerTool: () => {},
 });
 const plan = (cfg) => capability.flushPlanResolver({ cfg });
 const turn = (trigger) => on.before_prompt_build({ prompt: process.argv[3] }, { sessionId: "1", trigger });
 const seen = { early: plan({}) };
+const messages = [{ role: "user", timestamp: 7 }];
+const group = { sessionId: "g", sessionKey: "agent:main:telegram:group:-1:topic:2", workspaceDir: process.cwd() };
 await on.gateway_start({}, {});
 await on.session_start({ sessionId: "1" }, {});
 seen.turns = [await turn("user"), await turn("user")];
-seen.flushing = (await turn("memory")) ?? null;
+const silent = { sessionId: "x", sessionKey: "agent:main:internal:x", workspaceDir: process.cwd(), trigger: "memory" };
+seen.flushing = (await on.before_prompt_build({ prompt: "x", messages }, silent)) ?? null;
+const { relativePath } = plan({}) ?? {};
+if (relativePath) {
+  mkdirSync("memory", { recursive: true });
+  const secret = "sk-ant-api03-" + "a1B2".repeat(20);
+  const lines = ["- decision: The sluice closes in May.", "- Ada likes tea", `- fact: the key is ${secret}`];
+  appendFileSync(relativePath, lines.join("\\n") + "\\n");
+}
+await on.before_prompt_build({ prompt: "x", messages }, group);
 await on.agent_end({}, { sessionId: "1" });
 seen.plan = plan({});
 seen.own = plan({ agents: { defaults: { compaction: { memoryFlush: { forceFlushTranscriptBytes: "1.5kb" } } } } });
@@ -140,7 +152,12 @@ def test_what_the_plugin_tells_openclaw(served: Machine, told: str) -> None:
     assert told in first["appendSystemContext"] == second["appendSystemContext"], "a prompt cache holds"
     assert "opens at six" in first["prependContext"] and "opens at six" in second["prependContext"]
     assert seen["flushing"] is None and seen["early"] is None and seen["off"] is None
-    assert seen["plan"]["prompt"].startswith(FLUSH) and "NO_REPLY" in seen["plan"]["prompt"]
+    assert f"Append to {seen['plan']['relativePath']} whatever" in seen["plan"]["prompt"]
+    assert "NO_REPLY" in seen["plan"]["prompt"]
+    stored = [text for text in served.notes().values() if b"session: g\n" in text]
+    assert len(stored) == 2, "what a silent turn added to its file, without what is refused"
+    assert all(b'project: "channel:telegram:group:-1"' in text for text in stored)
+    assert any(b"kind: decision" in text and b"The sluice closes in May." in text for text in stored)
     assert (seen["plan"]["forceFlushTranscriptBytes"], seen["own"]["forceFlushTranscriptBytes"]) == (2_097_152, 1_536)
     assert {*seen["hooks"]} >= {"before_prompt_build", "session_start", "before_compaction", "agent_end", "session_end"}
 
@@ -153,6 +170,7 @@ plugin.register({
   pluginConfig: { command: process.argv[2] },
   on: (name, handler) => { on[name] = handler; },
   registerMemoryCapability: () => {},
+  registerTool: () => {},
   runtime: process.argv[3] === "another" ? {} : { config: { current: () => ({}) }, agent },
 });
 const ctx = { agentId: "main", sessionId: "s-1" };
@@ -173,7 +191,7 @@ def test_the_plugin_says_where_a_session_is_written_down(served: Machine, versio
     file = "/state/agents/main/agent/openclaw-agent.sqlite#s-1"
     for event in ("session-start", "prompt", "stop", "pre-compact", "session-end"):
         told = json.loads((folder / event).read_text())
-        assert told.pop("session_id") == "s-1"
+        assert told.pop("session_id") == "s-1" and "project" not in told
         assert told.get("transcript_path") == (file if version == "this" else None)
 
 
@@ -182,7 +200,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import plugin from "@PLUGIN@";
 const told = async (command) => {
   const on = {};
-  const api = { pluginConfig: { command }, on: (n, h) => { on[n] = h; }, registerMemoryCapability: () => {} };
+  const nothing = () => {};
+  const api = { pluginConfig: { command }, on: (n, h) => { on[n] = h; }, registerMemoryCapability: nothing };
+  api.registerTool = nothing;
   plugin.register(api);
   return on.before_prompt_build({ prompt: "x" }, { sessionId: "1" });
 };

@@ -61,7 +61,9 @@ def planned(
 ) -> list[ConfigChange]:
     wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
     wanted = with_hook_trust(wanted, hashes) if hashes else wanted
-    return [plan_install(target, config_files.read(target.file)) for target in wanted]
+    return [
+        plan_install(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted
+    ]
 
 
 def install(home: Path, client: str, **more) -> list[ConfigChange]:

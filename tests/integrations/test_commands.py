@@ -98,8 +98,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
         served.run("install", client, "--yes").ok()
     looked = served.run("doctor", "--clients", "--json", PATH=path)
     claude, codex, openclaw = looked.json["clients"]
-    token = served.credentials.token("openclaw")
-    assert (home / ".openclaw" / ".env").read_text() == f"{token_variable(served)}={token}\n"
+    assert not (home / ".openclaw" / ".env").exists(), "no file holds a token"
     assert looked.code == 1
     assert list(claude["found"].values()) == ["2.0.1", "1.9.0"]
     assert claude["todo"] == ["2 versions are on your PATH; the first one is used"]
@@ -108,21 +107,28 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     assert set(claude["hooks"].values()) == {"trusted"}
     assert codex["todo"][0] == "not connected: mcp-memory install codex"
     assert openclaw["found"] == {}
-    assert openclaw["wired"][0]["reachable"] is None, "with the token of its own environment file"
+    assert [(way["how"], way["reachable"]) for way in openclaw["wired"]] == [("install", None)]
     assert openclaw["hooks"] == {"plugin": "wired"}
 
     settings = home / ".claude" / "settings.json"
     settings.write_text(settings.read_text().replace("{", '{"disableAllHooks": true,', 1))
-    (home / ".openclaw" / ".env").write_text(f"{token_variable(served)}=wrong\n")
     config = home / ".openclaw" / "openclaw.json"
-    config.write_text(config.read_text().replace('"enabled": true', '"enabled": false').replace("memory_get", "x"))
+    installed = config.read_text()
+    entries = json.loads(installed)["plugins"]["entries"]
+    entries |= {"mcp-memory": {**entries["mcp-memory"], "enabled": False}, "memory-core": {"enabled": True}}
+    config.write_text(json.dumps({"plugins": {**json.loads(installed)["plugins"], "entries": entries}}))
     looked = served.run("doctor", "--clients", "--json", PATH=path).json["clients"]
     assert set(looked[0]["hooks"].values()) == {"off"}
     assert looked[2]["hooks"] == {"plugin": "off"}
     assert "hooks are off: mcp-memory install openclaw" in looked[2]["todo"]
-    assert any("memory tools of its own" in line for line in looked[2]["todo"])
-    config.write_text(config.read_text().replace('"enabled": false', '"enabled": true').replace('"x"', '"memory_get"'))
-    assert looked[2]["wired"][0]["reachable"] == "its token is unknown, or was revoked"
+    assert any("its own memory tools in place of ours" in line for line in looked[2]["todo"])
+    config.write_text(installed)
+    served.run("install", "openclaw", "--no-hooks", "--yes").ok()
+    env, token = home / ".openclaw" / ".env", served.credentials.token("openclaw")
+    assert env.read_text() == f"{token_variable(served)}={token}\n"
+    env.write_text(f"{token_variable(served)}=wrong\n")
+    (way,) = served.run("doctor", "--clients", "--json", PATH=path).json["clients"][2]["wired"]
+    assert way["reachable"] == "its token is unknown, or was revoked"
     settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
     for client in ("claude-code", "openclaw"):
         served.run("uninstall", client, "--yes").ok()

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import Refused
-from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations import jsonc
+from mcp_memory.integrations.openclaw_plugin import TOOLS, OpenClawPlugin
 from tests.integrations.machine import install, tree, uninstall
 
 LINE = "/opt/mcp-memory hook EVENT --client openclaw"
@@ -18,6 +19,8 @@ STATES = {
     "another plugin": "{plugins: {entries: {other: {enabled: true}}, // mine\n}}",
     "a list of those that are allowed": '{"plugins": {"allow": ["other"], "load": {"paths": ["/x"]}}}',
     "empty": '{"plugins": {"allow": [], "load": {"paths": []}, "slots": {}, "entries": {}}}',
+    "its own memory is on": '{"plugins": {"entries": {"memory-core": {"enabled": true, "config": {"x": 1}}}}}',
+    "its own memory is off": '{"plugins": {"entries": {"memory-core": {"enabled": false}}}}',
     "its own memory by name": '{"plugins": {"slots": {"memory": "memory-core"}}}',
     "tools that are denied": '{"tools": {"deny": ["memory_get", "exec"]}}',
     "from a shop": '{"plugins": {"entries": {"mcp-memory": {"enabled": false}}, "load": {"paths": ["/opt/plugin"]}}}',
@@ -32,7 +35,8 @@ def test_every_byte_comes_back(tmp_path: Path, state: str) -> None:
     before = tree(tmp_path)
     install(tmp_path, "openclaw")
     text = config.read_text()
-    assert OURS.is_in(text) and OURS.is_on(text) and OURS.may_see(text) and not OURS.is_shadowed(text)
+    assert OURS.is_in(text) and OURS.is_on(text) and OURS.may_see(text)
+    assert OURS.is_shadowed(text) is ("denied" in state), "what you denied stays denied, and the doctor says so"
     assert install(tmp_path, "openclaw") == []
     uninstall(tmp_path, "openclaw")
     assert tree(tmp_path) == before
@@ -48,6 +52,17 @@ def test_out_of_a_file_that_its_program_has_written_anew(state: str) -> None:
     rewritten = json.dumps({**json.loads(_plain(with_it)), "meta": 1}, indent=1)
     gone = json.loads(OURS.remove(rewritten, before))
     assert gone == {**json.loads(_plain(before)), "meta": 1}
+
+
+def test_what_an_earlier_version_denied_is_ours_now() -> None:
+    earlier = jsonc.remove(OURS.insert(""), ("plugins", "entries", "memory-core"))
+    earlier = jsonc.append(earlier, ("tools", "deny"), "exec")
+    for tool in TOOLS:
+        earlier = jsonc.append(earlier, ("tools", "deny"), tool)
+    assert OURS.is_shadowed(earlier)
+    now = OURS.insert(earlier)
+    assert json.loads(now)["tools"]["deny"] == ["exec"] and not OURS.is_shadowed(now)
+    assert json.loads(OURS.remove(earlier, '{"tools": {"deny": ["exec"]}}'))["tools"]["deny"] == ["exec"]
 
 
 def test_it_is_allowed_where_others_are_and_nowhere_else() -> None:
@@ -91,6 +106,4 @@ def test_what_it_may_not_do_is_seen() -> None:
 
 
 def _plain(text: str) -> str:
-    from mcp_memory.integrations import jsonc
-
     return json.dumps(jsonc.value_of(text))

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.integrations import jsonc
 from mcp_memory.integrations.config_plan import diff
+from mcp_memory.text.parsed_values import table_at
 from tests.integrations.machine import install, planned, tree, uninstall
 
 RULE = "mcp__memory__memory_*"
@@ -84,6 +86,31 @@ def test_every_byte_comes_back(home: Path, state: str, client: str) -> None:
 
 
 @pytest.mark.parametrize("state", STATES)
+def test_openclaws_plugin_takes_the_place_of_server_token_and_instructions(home: Path, state: str) -> None:
+    """As an earlier version put them in, too, which denied OpenClaw's tools by name; and the other way round."""
+    before = make(home, STATES[state])
+    install(home, "openclaw", hooks=False)
+    assert install(home, "openclaw", hooks=False) == []
+    config, env = home / ".openclaw" / "openclaw.json", home / ".openclaw" / ".env"
+    assert "MCP_MEMORY_TOKEN" in config.read_text() and "MCP_MEMORY_TOKEN=sekret" in env.read_text()
+    install(home, "openclaw")
+    assert install(home, "openclaw") == []
+    assert "MCP_MEMORY_TOKEN" not in config.read_text() and not (env.exists() and b"sekret" in env.read_bytes())
+    found = jsonc.value_of(config.read_text())
+    assert found["plugins"]["entries"]["memory-core"] == {"enabled": False}
+    install(home, "openclaw", hooks=False)
+    text = config.read_text()
+    assert "MCP_MEMORY_TOKEN" in text and not table_at(jsonc.value_of(text), "plugins", "entries")
+    uninstall(home, "openclaw")
+    left = {name: told for name, told in tree(home).items() if not name.endswith(".bak")}
+    assert left.keys() == before.keys()
+    config = ".openclaw/openclaw.json"
+    assert {name: told for name, told in left.items() if name != config} == {
+        name: told for name, told in before.items() if name != config
+    }
+
+
+@pytest.mark.parametrize("state", STATES)
 def test_all_clients_share_a_home(home: Path, state: str) -> None:
     before = make(home, STATES[state])
     for client in CLIENTS:
@@ -149,8 +176,8 @@ def test_a_persons_own_hook_stays(home: Path) -> None:
 def test_a_new_address_replaces_the_old_one(home: Path) -> None:
     before = make(home, STATES["comments, a trailing comma, no last line end"])
     for client in CLIENTS:
-        install(home, client)
-        (file,) = install(home, client, url="http://127.0.0.1:9/mcp")
+        install(home, client, hooks=False)
+        (file,) = install(home, client, url="http://127.0.0.1:9/mcp", hooks=False)
         text = file.file.read_text()
         assert "127.0.0.1:9/mcp" in text
         assert "8423" not in text
@@ -262,7 +289,8 @@ OTHERS = {
 def test_a_diff_shows_no_secret_of_others(home: Path, written: str) -> None:
     text = OTHERS[written]
     make(home, {".claude.json": text.encode(), ".openclaw/openclaw.json": text.encode()})
-    shown = "".join(diff(change, "x") for client in ("claude-code", "openclaw") for change in planned(home, client))
+    changes = [*planned(home, "claude-code"), *planned(home, "openclaw", hooks=False)]
+    shown = "".join(diff(change, "x") for change in changes)
     assert "hidd" not in shown
     assert "…" in shown
     assert "Bearer ${MCP_MEMORY_TOKEN}" in shown
@@ -281,7 +309,7 @@ def test_a_diff_shows_no_secret_in_toml(home: Path) -> None:
 
 def test_a_diff_shows_no_token(home: Path) -> None:
     make(home, {".openclaw/.env": b"API_KEY=hidden\n# OLD=hidden\nCERT='a\nhidden\n'\n\n"})
-    shown = "".join(diff(change, "x") for change in planned(home, "openclaw"))
+    shown = "".join(diff(change, "x") for change in planned(home, "openclaw", hooks=False))
     assert "+MCP_MEMORY_TOKEN=" in shown
     assert "sekret" not in shown
     assert "hidden" not in shown
@@ -289,10 +317,10 @@ def test_a_diff_shows_no_token(home: Path) -> None:
 
 def test_openclaw_makes_its_own_workspace_first(home: Path) -> None:
     """A folder that holds our AGENTS.md is no fresh one: OpenClaw would not put in what it puts into those."""
-    install(home, "openclaw")
+    install(home, "openclaw", hooks=False)
     assert not (home / ".openclaw" / "workspace").exists()
     make(home, {".openclaw/openclaw.json": b'{agents: {defaults: {workspace: "~/work"}}}', "work/AGENTS.md": b"Hi\n"})
-    install(home, "openclaw")
+    install(home, "openclaw", hooks=False)
     assert "Store at once." in (home / "work" / "AGENTS.md").read_text()
 
 

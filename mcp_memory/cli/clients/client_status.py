@@ -39,9 +39,6 @@ from mcp_memory.settings.settings import Settings
 VERSION_S = 20.0
 """For a client to print its version: OpenClaw takes three seconds."""
 
-HOOKS_ONLY = ("openclaw", "plugin")
-"""A plugin that can't bring the tools: it would need the token in a variable, which no marketplace can set."""
-
 _WAYS = {"install": "by install", "plugin": "by the plugin", "stdio": "over stdio"}
 
 
@@ -132,13 +129,10 @@ class _Examination:
                 else:
                     names |= self._check_file(scope, target, content)
         self._check_plugin()
-        with_tools = [way for way in status.wired if (client, way.how) != HOOKS_ONLY]
-        ways = sorted({way.how for way in with_tools})
+        ways = sorted({way.how for way in status.wired})
         if len(ways) > 1:
             both = " and ".join(_WAYS[way] for way in ways)
             status.add_todo(f"connected {both}: hooks and tools come twice; remove one")
-        if status.wired and not with_tools:
-            status.add_todo(f"its plugin brings the hooks, but not the tools: mcp-memory install {client}")
         if status.found and not status.wired:
             status.add_todo(f"not connected: mcp-memory install {client}")
         if len(set(status.found.values())) > 1:
@@ -171,12 +165,16 @@ class _Examination:
             status.wired.append(ConnectedBy(scope, "stdio", str(target.file), why_not))
             status.add_todo(why_not)
             names.add(command.client)
-        if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace):
+        if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_in):
+            is_bought = ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace)
             obstacle = no_daemon(self._settings)
-            status.wired.append(ConnectedBy(scope, "plugin", str(target.file), obstacle and obstacle.why))
+            how = "plugin" if is_bought else "install"
+            status.wired.append(ConnectedBy(scope, how, str(target.file), obstacle and obstacle.why))
             status.add_todo(obstacle and f"{obstacle.why}: {obstacle.remedy}")
+            if own_names:
+                status.add_todo(f"the tools come twice, by the plugin and the server {own_names[0]}: {remedy}")
         if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_shadowed):
-            status.add_todo(f"OpenClaw offers memory tools of its own, and agents prefer them: {remedy}")
+            status.add_todo(f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
         states = hooks_of(client, scope, target, content, self._paths)
         status.hooks.update(states)
         self._check_hooks(states, remedy)
@@ -225,7 +223,7 @@ def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:
 
 
 def _server(target: ConfigTarget) -> Mapping[str, Any]:
-    return next(entry.entry for entry in target.entries if isinstance(entry, ServerEntry))
+    return next(entry.entry for entry in target.known if isinstance(entry, ServerEntry))
 
 
 def _programs(name: str, environ: Mapping[str, str]) -> dict[str, str]:

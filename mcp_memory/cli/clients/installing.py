@@ -40,6 +40,7 @@ from mcp_memory.integrations.config_entries import HookEntries, ServerEntry, hel
 from mcp_memory.integrations.config_plan import ConfigTarget, plan_install, plan_uninstall
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
 
@@ -117,7 +118,13 @@ def plan_connection(
     wanted = config_targets(client, scope, paths, connection, hooks=hooks)
     if trust := is_trusted(wanted):
         wanted = with_hook_trust(wanted, _hashes(wanted))
-    changes = [plan_install(target, config_files.read(target.file)) for target in wanted]
+    if any(not target.entries for target in wanted):
+        shared = _shared_instructions(client, scope, settings, paths)
+        wanted = [target for target in wanted if target.entries or target.file.resolve() not in shared]
+    changes = [
+        plan_install(target, config_files.read(target.file), _backups(target.file, settings, paths))
+        for target in wanted
+    ]
     # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
     same_hooks = all(change.is_nothing for change in changes if _has(change.target, HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)
@@ -153,6 +160,8 @@ def connecting_file(client: str, scope: Scope, settings: Settings, paths: Client
     """The file with the client's entry for this vault; None if there is none, or it can't be read."""
     for target, content in _readable(client, scope, settings, paths):
         if ask_entry(target, content, ServerEntry, ServerEntry.is_in):
+            return target.file
+        if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_in):
             return target.file
     return None
 
@@ -233,7 +242,7 @@ def _agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
 
 
 def _has(target: ConfigTarget, kind: type[object]) -> bool:
-    return any(isinstance(entry, kind) for entry in target.entries)
+    return any(isinstance(entry, kind) for entry in target.known)
 
 
 def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:

@@ -25,7 +25,7 @@ def next_steps(
     """Yields a line for each step. `url` is the daemon's; `trusted`: Codex trusts our hooks."""
     title, entries = TITLES[client], [type(entry) for change in changes for entry in change.target.entries]
     for change in changes:
-        if change.old is None and change.new is None:
+        if change.old is None and change.new is None and change.target.entries:
             yield f"{change.file} does not exist yet: start {title} once, then install again"
     if client == "generic":
         entry = json.dumps(snippets.stdio_entry(settings), ensure_ascii=False)
@@ -43,10 +43,10 @@ def next_steps(
             "from permissions.allow to permissions.ask"
         )
     if client == "openclaw":
-        yield "a running gateway reads the token when it starts: openclaw gateway restart"
+        yield "a running gateway reads this when it starts: openclaw gateway restart"
         yield (
-            "if no daemon runs, the first turn of a session starts one for the turns that follow; to start it at "
-            "login: mcp-memory service install"
+            "OpenClaw's own memory (memory-core, with its dreaming and standing intents) is off until you uninstall; "
+            "its files in the workspace stay, and agents go on reading them"
             if OpenClawPlugin in entries
             else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
         )

@@ -52,6 +52,7 @@ def plugin(cli: CommandContext, write: Path | None, here: bool, check: bool) -> 
         f"codex plugin marketplace add {place} && codex plugin add {spec}",
         f"openclaw plugins install --link {place}/{FOLDER} --force --accept-capabilities",
         f"openclaw config set plugins.entries.{NAME}.hooks.allowConversationAccess true",
+        "openclaw config set plugins.entries.memory-core.enabled false",
     ]
     lines = [f"{'as generated' if check else 'the plugin'}: {root.absolute()}"]
     if not check:

@@ -154,7 +154,7 @@ def _headers(helper: object, settings: Settings, paths: ClientPaths) -> dict[str
             raise ValueError("the helper does not print a JSON object of strings")
         return cast("dict[str, str]", headers)
     for target in targets_of("openclaw", "user", settings, paths):
-        for entry in target.entries:
+        for entry in target.known:
             if isinstance(entry, EnvVariable):
                 text = (config_files.read(target.file) or b"").decode(errors="replace")
                 if token := paths.environ.get(entry.name) or entry.value_in(text):

@@ -88,7 +88,7 @@ def hook_entries(client: str, hooks: Mapping[str, str], vault: str | None, serve
 def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:
     """Asks the target's entry of that kind about the file's text. None if the target has no such entry, or there is no
     file, or it can't be read."""
-    for entry in target.entries:
+    for entry in target.known:
         if isinstance(entry, kind) and content is not None:
             with suppress(Refused):
                 return question(entry, decode(content))

@@ -1,4 +1,5 @@
-"""OpenClaw: over HTTP with a token in its environment file, with our plugin, and the workspace's `AGENTS.md`."""
+"""OpenClaw: our plugin, which brings hooks, tools and instructions; or without it over HTTP, with a token in its
+environment file and instructions in the workspace's `AGENTS.md`."""
 
 from pathlib import Path
 from typing import ClassVar
@@ -40,10 +41,18 @@ class OpenClaw(Client):
         server = ServerEntry("json", ("mcp", "servers"), wire.name, wire.entry, identity, wire.chosen)
         token = EnvVariable(wire.variable, wire.token)
         instructions = InstructionBlock(wire.instructions)
+        plugin = OpenClawPlugin(*wire.plugin, wire.vault)
+        env, agents = self.folder(where) / ".env", self._workspace(where) / "AGENTS.md"
+        if hooks:
+            return [
+                ConfigTarget(env, (), private=True, replaced=(token,)),
+                ConfigTarget(config, (plugin,), replaced=(server,)),
+                ConfigTarget(agents, (), only_existing=True, replaced=(instructions,)),
+            ]
         return [
-            ConfigTarget(self.folder(where) / ".env", (token,), private=True),
-            ConfigTarget(config, (server, OpenClawPlugin(*wire.plugin, wire.vault)) if hooks else (server,)),
-            ConfigTarget(self._workspace(where) / "AGENTS.md", (instructions,), only_existing=True),
+            ConfigTarget(env, (token,), private=True),
+            ConfigTarget(config, (server,), replaced=(plugin,)),
+            ConfigTarget(agents, (instructions,), only_existing=True),
         ]
 
     def _workspace(self, where: ClientPaths) -> Path:
