@@ -102,7 +102,7 @@ class Briefer:
             told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
             recalled = await self.answerer.start(wanted, max(budget - told, budget // 2), max(usual - told, usual // 2))
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
-            room = recalled.frame.room(budget)
+            room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
             named: list[NoteId] = []
             for note in news:
                 line = _announcement(note, is_quoted=note.id in notes)
