@@ -94,7 +94,7 @@ _GROUPS = {
         "erase": ("notes.forgotten:erase", "Delete a note and all traces of it for good"),
     },
     "Clients": {
-        "install": ("clients.installing:install", "Connect Claude Code, Codex or OpenClaw"),
+        "install": ("clients.installing:install", "Connect Claude Code, Codex, Gemini CLI and others"),
         "uninstall": ("daemon.uninstall:uninstall", "Disconnect a client, or remove all but the vault"),
         "plugin": ("clients.plugin:plugin", "Show or write the plugin for the clients' marketplaces"),
         "token": ("daemon.admin:token", "Print, renew or revoke a client's token"),

@@ -12,12 +12,11 @@ from typing import Any, Literal, Self
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files, jsonc
 from mcp_memory.integrations.clients import ClientPaths, config_file
+from mcp_memory.integrations.clients.client import TOOLS
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 Permission = Literal["allowed", "asked", "denied", "no rule"]
 """`no rule`: it asks, because there is no rule."""
-
-TOOLS = ("memory_search", "memory_recall", "memory_append", "memory_forget")
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,10 +124,18 @@ def apply(change: ConfigChange, now: datetime) -> Path | None:
     for place in change.spent:
         with suppress(OSError):
             place.unlink()
-    if change.new is None and target.parent.name.startswith("."):
-        with suppress(OSError):  # a client's own folder (such as `~/.codex`) that was made for our file
-            target.parent.rmdir()
+    if change.new is None:
+        with suppress(OSError):  # a client's own folders (such as `~/.codex`) that were made for our file
+            for folder in _own_folders(target.parent):
+                folder.rmdir()
     return backup
+
+
+def _own_folders(inner: Path) -> list[Path]:
+    """The folder and those above it, up to one whose name starts with a dot; none if there isn't one."""
+    above = [inner, *inner.parents]
+    last = next((number for number, folder in enumerate(above) if folder.name.startswith(".")), -1)
+    return above[: last + 1]
 
 
 def _changed(file: Path) -> PreconditionFailed:

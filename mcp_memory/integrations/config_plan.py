@@ -43,6 +43,10 @@ class ConfigTarget:
         """All that may be in the file of ours."""
         return (*self.entries, *self.replaced)
 
+    def has(self, kind: type[object]) -> bool:
+        """Whether an entry of that kind may be in the file."""
+        return any(isinstance(entry, kind) for entry in self.known)
+
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:

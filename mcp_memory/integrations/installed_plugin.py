@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import ClientPaths, config_file
+from mcp_memory.errors import Refused
+from mcp_memory.integrations import commands, config_files
+from mcp_memory.integrations.clients import PROGRAMS, TITLES, ClientPaths, config_file
 from mcp_memory.integrations.plugin_bundle import NAME
+from mcp_memory.integrations.server_entry import helper_of
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 SERVER = "memory"
@@ -37,6 +39,16 @@ def find_installed_plugin(client: str, where: ClientPaths) -> InstalledPlugin | 
     if client == "claude-code":
         return _claude_code(where)
     return _codex(where) if client == "codex" else None
+
+
+def refuse_installed_plugin(client: str, where: ClientPaths, entry: Mapping[str, Any]) -> None:
+    """Raises Refused if the client has our plugin for the vault of that entry: hooks and tools would come twice."""
+    plugin = find_installed_plugin(client, where)
+    if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(entry)):
+        raise Refused(
+            f"{TITLES[client]} has our plugin {plugin.key} ({plugin.file}): hooks and tools would come twice",
+            hint=f"keep it, or: {PROGRAMS[client]} plugin remove {plugin.key}, then the same command again",
+        )
 
 
 def _claude_code(where: ClientPaths) -> InstalledPlugin | None:

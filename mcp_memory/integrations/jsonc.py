@@ -12,6 +12,9 @@ from typing import Any
 from mcp_memory.errors import Refused
 from mcp_memory.integrations.json5 import COMMENT, GAP, JsonItem, JsonNode, Key, parse
 
+_TOKEN = re.compile(rf'"(?:[^"\\\n]|\\.)*"|{COMMENT.pattern}', re.DOTALL)
+"""A string, which may hold what looks like a comment, or a comment."""
+
 
 def value_of(text: str) -> Any:
     """Returns the plain value, None for an empty text. Raises Refused."""
@@ -28,6 +31,11 @@ def plain_fault(text: str) -> str | None:
     except RecursionError:
         return "it is nested too deeply"
     return None
+
+
+def without_comments(text: str) -> str:
+    """Returns the text with blanks for the comments, so that positions stay."""
+    return _TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def set_value(text: str, path: Sequence[Key], value: Any) -> str:

@@ -13,9 +13,11 @@ _BLOCK = re.compile(rf"{re.escape(BEGIN)}.*?{re.escape(END)}(?:\r?\n)?", re.DOTA
 
 @dataclass(frozen=True, slots=True)
 class InstructionBlock:
-    """A config entry: a few lines for the agent. All methods raise Refused for a lone mark."""
+    """A config entry: a few lines for the agent. `head`: what a file of ours begins with. All methods raise Refused for
+    a lone mark."""
 
     lines: str
+    head: str = ""
     what = "the instructions for the agent"
 
     def insert(self, text: str) -> str:
@@ -26,7 +28,7 @@ class InstructionBlock:
         if found:
             old = found[0] if found[0].endswith("\n") else found[0] + newline
             return text if old == block else text[: found.start()] + block + text[found.end() :]
-        return text + (newline if text.strip("\ufeff") else "") + block
+        return (text + newline if text.strip("\ufeff") else text + self.head) + block
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- the marks are enough
         """Leaves what was changed around the marks since `insert`."""
@@ -35,6 +37,8 @@ class InstructionBlock:
             return text
         newline = "\r\n" if "\r\n" in text else "\n"
         kept, rest = text[: found.start()], text[found.end() :]
+        if self.head and kept + rest == self.head:
+            return ""
         return kept.removesuffix(newline) + rest if kept.endswith(newline * 2 if rest else newline) else kept + rest
 
     def is_in(self, text: str) -> bool:

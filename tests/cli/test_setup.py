@@ -52,7 +52,7 @@ def test_yes_does_it_all_once(place: Place, home: Path):
     for line in (
         "Claude Code: connected\n",
         "Codex: connected\n",
-        "OpenClaw: not found (looked for openclaw on your PATH and ~/.openclaw)",
+        "not found, neither program nor folder: OpenClaw, Gemini CLI, opencode, ",
         "1 session, 1 to read",
         "read: 1 message; 1 note stored (mcp-memory changes --all-projects)",
         "imported: 1 new",
@@ -62,7 +62,7 @@ def test_yes_does_it_all_once(place: Place, home: Path):
         assert line in said, line
     files = _tree(home)
     again = place.run("setup", "--yes", "--json").ok().json
-    assert [row["state"] for row in again["clients"]] == ["connected already", "connected already", "not found"]
+    assert [row["state"] for row in again["clients"]] == ["connected already"] * 2 + ["not found"] * 10
     assert again["past_sessions"]["unread"] == 0
     assert again["memories"][0]["counts"] == {"unchanged": 1}
     answer = again["question"]

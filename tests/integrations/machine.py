@@ -10,6 +10,7 @@ from pathlib import Path
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import (
     HOOK_EVENTS,
+    OVER_STDIO,
     ClientPaths,
     ConnectionDetails,
     Scope,
@@ -24,6 +25,7 @@ ENTRIES = {
     "codex": {"url": URL, "http_headers_helper": "/opt/mcp-memory headers --client codex"},
     "openclaw": {"url": URL, "headers": {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}},
     "generic": {},
+    **{name: client.shape("/opt/mcp-memory", ["stdio", "--client", name]) for name, client in OVER_STDIO.items()},
 }
 NOON = datetime(2026, 11, 22, 12)
 
@@ -32,8 +34,11 @@ def wire(
     client: str, *, name: str | None = None, url: str = URL, vault: str | None = None, name_of_vault: str = "memory"
 ) -> ConnectionDetails:
     variable = "MCP_MEMORY_TOKEN" + (vault or "").replace("/", "_").upper()
-    text = json.dumps({**ENTRIES[client], "url": url}).replace("MCP_MEMORY_TOKEN", variable)
+    entry = ENTRIES[client] if client in OVER_STDIO else {**ENTRIES[client], "url": url}
+    text = json.dumps(entry).replace("MCP_MEMORY_TOKEN", variable)
     option = f" --vault {vault}" if vault else ""
+    if vault:
+        text = text.replace(f'"{client}"', f'"{client}", "--vault", "{vault}"')
     return ConnectionDetails(
         name=name or name_of_vault,
         entry=json.loads(text.replace(f"--client {client}", f"--client {client}{option}")),

@@ -3,7 +3,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -24,16 +24,17 @@ from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import (
     CONNECTABLE,
+    OVER_STDIO,
     PROGRAMS,
     TITLES,
     ClientPaths,
     Scope,
     ask_entry,
 )
-from mcp_memory.integrations.config_entries import ServerEntry, helper_of
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations.server_entry import ServerEntry, command_of, helper_of
 from mcp_memory.settings.settings import Settings
 
 VERSION_S = 20.0
@@ -100,7 +101,10 @@ def show_clients(cli: CommandContext) -> bool:
 
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(examine, PROGRAMS))
-    lines = (line for status in found for line in status.lines())
+    shown = [status for status in found if status.found or status.wired or status.todo]
+    lines = [line for status in shown for line in status.lines()]
+    if absent := ", ".join(TITLES[status.client] for status in found if status not in shown):
+        lines += ["", f"neither found nor connected: {absent}"]
     cli.show({"clients": [asdict(status) for status in found]}, lines)
     return not any(status.todo for status in found)
 
@@ -156,14 +160,14 @@ class _Examination:
             if why_unused:
                 status.add_todo(why_unused)
                 status.wired.append(ConnectedBy(scope, "install", str(target.file), why_unused))
+            elif client in OVER_STDIO:
+                self._connect_by_stdio(scope, "install", target.file, command_of(entry), client, remedy)
             else:
                 self._connect(scope, "install", target.file, entry, _server(target), remedy)
             self._check_permission(name, remedy)
         names: set[str] = set()
         for command, stdio in ask_entry(target, content, ServerEntry, ServerEntry.stdio_entries) or ():
-            why_not = unreachable_by_stdio(stdio, command.client, target.file, self._settings, self._paths)
-            status.wired.append(ConnectedBy(scope, "stdio", str(target.file), why_not))
-            status.add_todo(why_not)
+            self._connect_by_stdio(scope, "stdio", target.file, command_of(stdio), command.client)
             names.add(command.client)
         if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_in):
             is_bought = ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_from_marketplace)
@@ -201,6 +205,13 @@ class _Examination:
         obstacle = unreachable(entry, file, ours, self._settings, self._paths)
         self._status.add_todo(obstacle and f"{obstacle.why}: {obstacle.remedy or remedy}")
         self._status.wired.append(ConnectedBy(scope, how, str(file), obstacle and obstacle.why))
+
+    def _connect_by_stdio(
+        self, scope: Scope, how: str, file: Path, command: Sequence[str], name: str, remedy: str | None = None
+    ) -> None:
+        why_not = unreachable_by_stdio(command, name, file, self._settings, self._paths)
+        self._status.wired.append(ConnectedBy(scope, how, str(file), why_not))
+        self._status.add_todo(f"{why_not}: {remedy}" if why_not and remedy else why_not)
 
     def _check_permission(self, server: str, remedy: str) -> None:
         if self._client == "claude-code":

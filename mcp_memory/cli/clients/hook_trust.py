@@ -16,7 +16,14 @@ from mcp_memory import __version__
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import HOOK_EVENTS, ClientPaths, Scope, config_file, explain_unread
+from mcp_memory.integrations.clients import (
+    HOOK_EVENTS,
+    OVER_STDIO,
+    ClientPaths,
+    Scope,
+    config_file,
+    explain_unread,
+)
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
@@ -106,8 +113,10 @@ def _states(
         states = dict.fromkeys(hooks.commands, UNREAD)
     elif client == "codex":
         states = _codex(scope, target.file, hooks, paths)
-    else:
+    elif client == "claude-code":
         states = dict.fromkeys(hooks.commands, _claude_code(scope, paths))
+    else:
+        states = dict.fromkeys(hooks.commands, OFF if OVER_STDIO[client].hooks_off(paths) else WIRED)
     return {event: MISSING if event in missing else states.get(event, WIRED) for event in hooks.commands}
 
 

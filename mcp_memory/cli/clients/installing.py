@@ -22,10 +22,11 @@ from mcp_memory.daemon import launch
 from mcp_memory.daemon.listen import kept_port
 from mcp_memory.daemon.serve import LOOPBACK_OF
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
-from mcp_memory.integrations import commands, config_files
+from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import (
     CLIENTS,
     CONNECTABLE,
+    OVER_STDIO,
     PROGRAMS,
     TITLES,
     ClientPaths,
@@ -36,11 +37,12 @@ from mcp_memory.integrations.clients import (
     explain_unread,
     with_hook_trust,
 )
-from mcp_memory.integrations.config_entries import HookEntries, ServerEntry, helper_of
+from mcp_memory.integrations.config_entries import HookEntries
 from mcp_memory.integrations.config_plan import ConfigTarget, plan_install, plan_uninstall
-from mcp_memory.integrations.installed_plugin import find_installed_plugin
+from mcp_memory.integrations.installed_plugin import find_installed_plugin, refuse_installed_plugin
 from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.runtime.paths import absolute
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
 
@@ -48,7 +50,8 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 
 
 @click.command()
-@click.argument("client", type=click.Choice(CLIENTS))
+@click.argument("client", type=click.Choice(CLIENTS), required=False)
+@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all that are on this machine.")
 @scope_option
 @click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
 @click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
@@ -58,7 +61,8 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 @command_options
 def install(
     cli: CommandContext,
-    client: str,
+    client: str | None,
+    everything: bool,
     scope: Scope,
     name: str | None,
     no_hooks: bool,
@@ -67,14 +71,18 @@ def install(
     yes: bool,
 ) -> None:
     """Connect a client: the server, the permission to call its tools if the client has one, the hooks, and a few lines
-    that tell the agent when to use memory.
+    that tell the agent when to use memory. `generic` changes no client, and says what to paste into which one.
 
     Shows what changes in which file, and asks. Each changed file gets a backup beside it, with a date.
 
     \b
     mcp-memory install claude-code
+    mcp-memory install --all
     mcp-memory install codex --scope project --dry-run
     """
+    if (client is None) != everything or (everything and (name or no_hooks or trust_hooks or scope != "user")):
+        what = "name a client, or pass --all, with --yes or --dry-run at most"
+        raise InvalidInput(what, hint=f"one of: {', '.join(CLIENTS)}")
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
@@ -85,11 +93,16 @@ def install(
     if not dry_run and not settings.daemon.uds and address_of(settings) is None:
         print_status("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=print_status)
-    plan = plan_connection(
-        settings, client, scope, name=name, hooks=not no_hooks, dry_run=dry_run,
-        is_trusted=lambda wanted: trust_hooks or (can_ask and _agrees_to_trust(wanted)),
-    )  # fmt: skip
-    apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
+    if client:
+        plan = plan_connection(
+            settings, client, scope, name=name, hooks=not no_hooks, dry_run=dry_run,
+            is_trusted=lambda wanted: trust_hooks or (can_ask and _agrees_to_trust(wanted)),
+        )  # fmt: skip
+        apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
+    else:
+        from mcp_memory.cli.setup.found_clients import connect_all
+
+        connect_all(cli, dry_run=dry_run, yes=yes)
     if not dry_run and launch.connect(settings) is None:
         launch.launch(settings, [], tell=print_status)
 
@@ -106,15 +119,13 @@ def plan_connection(
 ) -> InstallPlan:
     """What `install` will change. `is_trusted`: whether Codex shall trust our hooks in these files. Makes a token for
     OpenClaw unless `dry_run`. Raises Refused, and what reading the client's files raises."""
-    if settings.daemon.uds:
-        raise Refused(
-            "the daemon listens on a Unix socket, which clients can't use directly",
-            hint="remove daemon.uds, or have the client start mcp-memory stdio",
-        )
+    if settings.daemon.uds and client not in OVER_STDIO:
+        hint = "remove daemon.uds, or have the client start mcp-memory stdio"
+        raise Refused("the daemon listens on a Unix socket, which clients can't use directly", hint=hint)
     paths = find_client_paths()
     token = _token(settings, client, create=not dry_run) if client == "openclaw" else UNKNOWN_TOKEN
     connection = _connection(client, settings, paths, scope, name=name, token=token)
-    _refuse_plugin(client, paths, connection)
+    refuse_installed_plugin(client, paths, connection.entry)
     wanted = config_targets(client, scope, paths, connection, hooks=hooks)
     if trust := is_trusted(wanted):
         wanted = with_hook_trust(wanted, _hashes(wanted))
@@ -122,11 +133,10 @@ def plan_connection(
         shared = _shared_instructions(client, scope, settings, paths)
         wanted = [target for target in wanted if target.entries or target.file.resolve() not in shared]
     changes = [
-        plan_install(target, config_files.read(target.file), _backups(target.file, settings, paths))
-        for target in wanted
+        plan_install(each, config_files.read(each.file), _backups(each.file, settings, paths)) for each in wanted
     ]
     # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
-    same_hooks = all(change.is_nothing for change in changes if _has(change.target, HookEntries))
+    same_hooks = all(change.is_nothing for change in changes if change.target.has(HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)
     steps = list(next_steps(client, scope, settings, expected_url(settings), changes, trusted=trusted))
     return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], steps)
@@ -147,8 +157,8 @@ def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run:
         for backup, _ in _backups(change.file, settings, paths)
         if backup not in change.spent
     ]
-    due = [change for change in changes if not change.is_nothing]
-    apply_plan(cli, InstallPlan(client, scope, due, kept), dry_run=dry_run, yes=yes, done="disconnected")
+    plan = InstallPlan(client, scope, [change for change in changes if not change.is_nothing], kept)
+    apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="disconnected")
 
 
 def targets_of(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> list[ConfigTarget]:
@@ -225,29 +235,15 @@ def _connection(
     )
 
 
-def _refuse_plugin(client: str, paths: ClientPaths, connection: ConnectionDetails) -> None:
-    """Raises Refused if the client has our plugin for this vault: hooks and tools would come twice."""
-    plugin = find_installed_plugin(client, paths)
-    if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(connection.entry)):
-        raise Refused(
-            f"{TITLES[client]} has our plugin {plugin.key} ({plugin.file}): hooks and tools would come twice",
-            hint=f"keep it, or: {PROGRAMS[client]} plugin remove {plugin.key}, then the same command again",
-        )
-
-
 def _agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
     """Ask, unless Codex already trusts our hooks, or isn't there to say what it would trust."""
     question = "make Codex trust our hooks? Otherwise it asks you later, and skips them until then"
     return not has_trust(wanted) and shutil.which("codex") is not None and click.confirm(question)
 
 
-def _has(target: ConfigTarget, kind: type[object]) -> bool:
-    return any(isinstance(entry, kind) for entry in target.known)
-
-
 def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
     """The hashes by which Codex will trust our hooks as planned. Raises Refused."""
-    hooks = next(target for target in wanted if _has(target, HookEntries))
+    hooks = next(target for target in wanted if target.has(HookEntries))
     content = plan_install(hooks, config_files.read(hooks.file)).new or b""
     if why_not := explain_unread("codex", hooks, content):
         raise Refused(why_not, hint="nothing was changed; fix the file, then try again")
@@ -297,5 +293,5 @@ def _shared_instructions(client: str, scope: Scope, settings: Settings, paths: C
             )
         )
         for target in targets_of(other, scope, settings, paths)
-        if _has(target, InstructionBlock)
+        if target.has(InstructionBlock)
     }

@@ -3,11 +3,12 @@
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from textwrap import indent
 from urllib.parse import urlsplit
 
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.unused_config import unused_file
-from mcp_memory.integrations.clients import PROGRAMS, TITLES, Scope
+from mcp_memory.integrations.clients import OVER_STDIO, PROGRAMS, TITLES, Scope
 from mcp_memory.integrations.config_entries import HookEntries, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigChange
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
@@ -19,7 +20,7 @@ SESSIONS_ARE_KEPT = (
 )
 
 
-def next_steps(
+def next_steps(  # noqa: PLR0912 -- a list of remarks
     client: str, scope: Scope, settings: Settings, url: str, changes: Sequence[ConfigChange], *, trusted: bool
 ) -> Iterator[str]:
     """Yields a line for each step. `url` is the daemon's; `trusted`: Codex trusts our hooks."""
@@ -32,6 +33,8 @@ def next_steps(
         yield f"the server, over streamable HTTP: {url}"
         yield f"its headers, as JSON: {snippets.headers_line(settings)} --client NAME (a name of your choice)"
         yield f"for a client that only speaks stdio: {entry}"
+        for name, text in snippets.snippets(settings, url).items():
+            yield f"{name}\n{indent(text.rstrip(), ' ' * 6)}"
     for change in changes:
         if why := unused_file(client, change.target, change.new):
             yield why
@@ -42,6 +45,10 @@ def next_steps(
             "Claude Code may call the memory tools without asking; to be asked, move the rule that starts with mcp__ "
             "from permissions.allow to permissions.ask"
         )
+    if client in OVER_STDIO and (permission := OVER_STDIO[client].permission):
+        yield f"{title} may call the memory tools without asking: {permission}, which you may change"
+    if client == "gemini":
+        yield "Gemini CLI starts servers and hooks only in folders that you trust; it asks you in a terminal"
     if client == "openclaw":
         yield "a running gateway reads this when it starts: openclaw gateway restart"
         yield (
@@ -63,5 +70,5 @@ def next_steps(
             f"elsewhere may have another port, unless it sets port = {urlsplit(url).port} under [daemon]"
         )
         yield f"{title} uses these files after it has asked you whether to trust this folder"
-        if snippets.command_path(shared=True) != "mcp-memory":
-            yield "mcp-memory is not on your PATH, so these files name its path on this machine"
+    if scope == "project" and client != "generic" and snippets.command_path(shared=True) != "mcp-memory":
+        yield "mcp-memory is not on your PATH, so these files name its path on this machine"

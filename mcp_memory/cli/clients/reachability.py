@@ -21,8 +21,8 @@ from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.clients import ClientPaths
-from mcp_memory.integrations.config_entries import helper_of
 from mcp_memory.integrations.envfile import EnvVariable
+from mcp_memory.integrations.server_entry import helper_of
 from mcp_memory.settings.settings import Settings
 
 HELPER_S = 45.0
@@ -91,11 +91,10 @@ def no_daemon(settings: Settings) -> Obstacle | None:
 
 
 def unreachable_by_stdio(
-    entry: Mapping[str, Any], client: str, file: Path, settings: Settings, paths: ClientPaths
+    command: Sequence[str], client: str, file: Path, settings: Settings, paths: ClientPaths
 ) -> str | None:
     """Why `mcp-memory stdio` would not answer under that client's name; None if it would."""
-    ours = snippets.stdio_entry(settings, client)
-    program = str(entry.get("command"))
+    ours, program = snippets.stdio_entry(settings, client), command[0]
     if program not in {ours["command"], commands.PROGRAM}:
         return f"{file} starts another program than {ours['command']}"
     if program == commands.PROGRAM and shutil.which(program, path=paths.environ.get("PATH")) is None:

@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -13,10 +14,11 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
+from mcp_memory.cli.clients.config_changes import short_path
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.integrations.clients import HOOK_EVENTS
+from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths
 from mcp_memory.integrations.commands import ENV
-from mcp_memory.runtime.paths import config_file, state_home
+from mcp_memory.runtime.paths import absolute, config_file, state_home
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
 
 TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
@@ -29,18 +31,26 @@ _MAX_NAME_CHARS = 24
 
 
 def snippets(settings: Settings, url: str) -> dict[str, str]:
-    """Client → text to paste, with this daemon's address and this program's path in it."""
+    """Client and place → text to paste, with this daemon's address and this program's path in it."""
     name, variable = server_name(settings), token_variable(settings)
     claude = json.dumps(server_entry("claude-code", settings, url), ensure_ascii=False)
     template = _filled("codex.toml", settings, url).splitlines()
     codex = "\n".join(line for line in template if line and not line.startswith("#"))
     token = f"{command_path()} token --client openclaw{_options(settings)}"
+    paths = ClientPaths(Path(absolute("~")), os.environ)
+    fragments = {
+        f"{client.title}: add to {short_path(client.folder(paths) / client.file)}": client.server(
+            name, server_entry(client.name, settings, url), None
+        ).insert("")
+        for client in OVER_STDIO.values()
+    }
     return {
         "Claude Code": f"claude mcp add-json --scope user {name} {shlex.quote(claude)}",
         "Codex: add to ~/.codex/config.toml": codex.replace("[mcp_servers.memory]", f"[mcp_servers.{name}]"),
         f"OpenClaw: start it with {variable} set to what this prints: {token}": f"openclaw mcp add {name} "
         f"--url {url} --transport streamable-http --no-probe "
         f"--header 'Authorization=Bearer ${{{variable}}}'",
+        **fragments,
     }
 
 
@@ -49,6 +59,9 @@ def server_entry(client: str, settings: Settings | None, url: str, *, project: s
     `project`: a name for its headers helper to send."""
     if client == "claude-code":
         return json.loads(_filled("claude-code.json", settings, url, project))
+    if client in OVER_STDIO:
+        entry = stdio_entry(settings, client, project=project)
+        return OVER_STDIO[client].shape(entry["command"], entry["args"])
     if client == "codex":
         return tomllib.loads(_filled("codex.toml", settings, url, project))["mcp_servers"]["memory"]
     variable = token_variable(settings) if settings else TEMPLATE_VARIABLE
@@ -56,9 +69,11 @@ def server_entry(client: str, settings: Settings | None, url: str, *, project: s
     return json.loads(text)["mcp"]["servers"]["memory"]
 
 
-def stdio_entry(settings: Settings, client: str = "NAME") -> dict[str, Any]:
-    """The server's entry for a client that only speaks stdio; you choose NAME."""
-    command, *arguments = shlex.split(f"{_program(settings)} stdio --client {_word(client)}{_options(settings)}")
+def stdio_entry(settings: Settings | None, client: str = "NAME", *, project: str | None = None) -> dict[str, Any]:
+    """The server's entry for a client that only speaks stdio; you choose NAME. `project`: a name for it to send."""
+    program = f"{_program(settings, shared=bool(project))} stdio" if settings else "mcp-memory stdio"
+    more = (_options(settings) if settings else "") + (f" --project {_word(project)}" if project else "")
+    command, *arguments = shlex.split(f"{program} --client {_word(client)}{more}")
     return {"command": command, "args": arguments}
 
 

@@ -6,7 +6,14 @@ from typing import Any
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import TITLES, ClientPaths, config_file, explain_unread, overriding_file
+from mcp_memory.integrations.clients import (
+    OVER_STDIO,
+    TITLES,
+    ClientPaths,
+    config_file,
+    explain_unread,
+    overriding_file,
+)
 from mcp_memory.integrations.config_entries import rule_for
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.text.parsed_values import table_at, value_at
@@ -29,6 +36,8 @@ def unused_server(client: str, name: str, entry: Mapping[str, Any], paths: Clien
     """Why the client doesn't connect to the server that is configured under that name; None if it does."""
     if client == "claude-code":
         return ClaudeSettings.read(paths).server_off(name, entry.get("url"))
+    if client in OVER_STDIO:
+        return OVER_STDIO[client].server_off(name, entry, paths)
     file = config_file(client, "project", paths)
     over = table_at(config_files.read_table(file), "mcp_servers", name) if file else {}
     if {**entry, **over}.get("enabled") is False:
@@ -40,6 +49,8 @@ def why_hooks_are_off(client: str, paths: ClientPaths) -> str | None:
     """What switches all hooks of a client off, as far as its files show."""
     if client == "claude-code":
         return ClaudeSettings.read(paths).hooks_off()
+    if client in OVER_STDIO:
+        return OVER_STDIO[client].hooks_off(paths)
     for scope in ("project", "user"):
         file = config_file(client, scope, paths)
         if file and value_at(config_files.read_table(file), "features", "hooks") is False:

@@ -6,17 +6,31 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import click
+
 from mcp_memory.cli.clients.config_changes import InstallPlan, make_changes, short_path, show_diff
 from mcp_memory.cli.clients.hook_trust import has_trust
 from mcp_memory.cli.clients.installing import find_client_paths, plan_connection
 from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
 from mcp_memory.cli.clients.snippets import typed_command
+from mcp_memory.cli.options import CommandContext
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import PROGRAMS, TITLES, client_folder
+from mcp_memory.integrations.clients import PROGRAMS, TITLES, find_client
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.settings.settings import Settings
+
+
+def connect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
+    """Connect those that are found, as `install` does. Exits with 1 if one could not be connected. Raises Refused."""
+    if not (yes or dry_run):
+        cli.refuse_questions("pass --yes, or --dry-run")
+    dialogue = Dialogue(cli, yes, preview=dry_run)
+    connect_clients(dialogue, cli.settings, ())
+    cli.show(dialogue.report, ())
+    if dialogue.has_failed:
+        click.get_current_context().exit(1)
 
 
 def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str]) -> list[str]:
@@ -24,15 +38,14 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
     connected at the end. Raises ConfigInvalid."""
     paths = find_client_paths()
     rows = dialogue.report["clients"] = list[dict[str, Any]]()
+    absent = list[str]()
     for client in only or PROGRAMS:
-        folder, program = client_folder(client, paths), shutil.which(PROGRAMS[client])
-        places = ([program] if program else []) + ([short_path(folder)] if folder.is_dir() else [])
+        places = [short_path(place) for place in find_client(client, paths)]
         rows.append(row := {"client": client, "found": places, "state": "not found"})
         title = f"{TITLES[client]} ({', '.join(places) or 'not found'})"
         try:
             if not (places or only):
-                where = f"{PROGRAMS[client]} on your PATH and {short_path(folder)}"
-                dialogue.say(f"{TITLES[client]}: not found (looked for {where})")
+                absent.append(TITLES[client])
             elif plugin := find_installed_plugin(client, paths):
                 dialogue.say(f"{title}: connected already, by our plugin {plugin.key}")
                 row["state"] = "connected already"
@@ -41,6 +54,8 @@ def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str])
         except McpMemoryError as error:
             dialogue.fail(f"{title}: not connected", error)
             row |= {"state": "failed", "error": error.message, "hint": error.hint}
+    if absent:
+        dialogue.say(f"not found, neither program nor folder: {', '.join(absent)}")
     if not any(row["found"] for row in rows):
         dialogue.say("None was found. Install one and run this again; for any other client: mcp-memory install generic")
     return [TITLES[row["client"]] for row in rows if row["state"] in {"connected", "connected already"}]

@@ -4,6 +4,7 @@
 the three can show beforehand what it will do.
 """
 
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -14,28 +15,36 @@ from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files, jsonc
 from mcp_memory.integrations.clients.claude_code import ClaudeCode
 from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.clients.cline import Cline
 from mcp_memory.integrations.clients.codex import Codex
+from mcp_memory.integrations.clients.continue_dev import ContinueDev
+from mcp_memory.integrations.clients.cursor import Cursor
+from mcp_memory.integrations.clients.gemini import GeminiCli
 from mcp_memory.integrations.clients.generic import GenericClient
+from mcp_memory.integrations.clients.goose import Goose
 from mcp_memory.integrations.clients.openclaw import OpenClaw
+from mcp_memory.integrations.clients.opencode import OpenCode
+from mcp_memory.integrations.clients.stdio_client import StdioClient
+from mcp_memory.integrations.clients.vscode import VsCode
+from mcp_memory.integrations.clients.windsurf import Windsurf
+from mcp_memory.integrations.clients.zed import Zed
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget, decode
 from mcp_memory.integrations.marked_block import InstructionBlock
 
-__all__ = [
-    "CLIENTS", "CONNECTABLE", "HOOK_EVENTS", "PROGRAMS", "TITLES", "ClientPaths", "ConnectionDetails", "Scope",
-    "ask_entry", "client_folder", "config_file", "config_targets", "explain_unread", "hook_entries", "memory_folder",
-    "overriding_file", "with_hook_trust",
-]  # fmt: skip
-
 T = TypeVar("T")
 E = TypeVar("E", bound=ConfigEntry)
 
-_CLIENTS: tuple[Client, ...] = (ClaudeCode(), Codex(), OpenClaw(), GenericClient())
+_CLIENTS: tuple[Client, ...] = (
+    ClaudeCode(), Codex(), OpenClaw(), GeminiCli(), OpenCode(), Cursor(), VsCode(), Windsurf(), Cline(), Zed(), Goose(),
+    ContinueDev(), GenericClient(),
+)  # fmt: skip
 _BY_NAME = {client.name: client for client in _CLIENTS}
 
 CLIENTS = tuple(_BY_NAME)
 TITLES = {client.name: client.title for client in _CLIENTS}
 PROGRAMS = {client.name: client.program for client in _CLIENTS if client.program}
+OVER_STDIO = {client.name: client for client in _CLIENTS if isinstance(client, StdioClient)}
 
 CONNECTABLE: tuple[tuple[str, Scope], ...] = tuple(
     (client.name, scope) for client in _CLIENTS for scope in client.scopes
@@ -75,6 +84,12 @@ def client_folder(client: str, where: ClientPaths) -> Path:
     return _BY_NAME[client].folder(where)
 
 
+def find_client(client: str, where: ClientPaths) -> list[Path]:
+    """Returns the client's program on the PATH, and its folder, if they are there."""
+    found, folder = shutil.which(PROGRAMS[client], path=where.environ.get("PATH")), client_folder(client, where)
+    return [*([Path(found)] if found else []), *([folder] if folder.is_dir() else [])]
+
+
 def memory_folder(client: str, where: ClientPaths) -> Path | None:
     """Returns the folder with what the client itself remembers, which `import` can read; None if there is none."""
     return _BY_NAME[client].memory_folder(where)
@@ -97,12 +112,13 @@ def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], questi
 
 def explain_unread(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
     """Explains why the client doesn't load a file that we can read; None if it does."""
-    is_json = target.file.suffix == ".json" and client != "openclaw"
-    if content is None or not is_json or (fault := jsonc.plain_fault(content.decode(errors="replace"))) is None:
+    tolerates = _BY_NAME[client].tolerates
+    if content is None or target.file.suffix != ".json" or tolerates == "commas":
         return None
-    return (
-        f"{TITLES[client]} loads nothing of {target.file}: {fault}; comments and trailing commas aren't allowed there"
-    )
+    text = content.decode(errors="replace")
+    fault = jsonc.plain_fault(jsonc.without_comments(text) if tolerates else text)
+    allowed = "trailing commas aren't" if tolerates else "comments and trailing commas aren't"
+    return fault and f"{TITLES[client]} loads nothing of {target.file}: {fault}; {allowed} allowed there"
 
 
 def overriding_file(client: str, target: ConfigTarget) -> Path | None:

@@ -7,9 +7,10 @@ from typing import ClassVar
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients.client import OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.config_entries import ConfigEntry, EntryIdentity, HookEvent, PermissionRule, ServerEntry
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
 class ClaudeCode(Client):
@@ -19,6 +20,7 @@ class ClaudeCode(Client):
     title: ClassVar = "Claude Code"
     program: ClassVar = "claude"
     scopes: ClassVar = ("user", "project")
+    tolerates: ClassVar = ""
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),

@@ -12,6 +12,8 @@ from mcp_memory.integrations.config_plan import ConfigTarget
 
 Scope = Literal["user", "project"]
 
+TOOLS = ("memory_search", "memory_recall", "memory_append", "memory_forget")
+
 HOOK_TIMEOUT_S = 3
 """When a client stops waiting for a hook; ours end themselves after half a second. Codex allows its SessionEnd no more,
 and warns at every start if a file asks for more."""
@@ -26,12 +28,14 @@ MANAGED = Path("/Library/Application Support/ClaudeCode" if sys.platform == "dar
 
 @dataclass(frozen=True, slots=True)
 class ClientPaths:
-    """Where clients look for their files. `managed`: an organization's folder for Claude Code."""
+    """Where clients look for their files. `managed`: an organization's folder for Claude Code. `is_mac`: editors keep
+    their settings elsewhere there."""
 
     home: Path
     environ: Mapping[str, str]
     project: Path | None = None
     managed: Path = MANAGED
+    is_mac: bool = sys.platform == "darwin"
 
     def folder(self, variable: str, default: str) -> Path:
         chosen = self.environ.get(variable)
@@ -65,6 +69,8 @@ class Client:
     scopes: ClassVar[tuple[Scope, ...]] = ("user",)
     hooks: ClassVar[Mapping[str, HookEvent]] = {}
     hook_timeout: ClassVar[int] = HOOK_TIMEOUT_S
+    tolerates: ClassVar[str] = "commas"
+    """What the client's own reader of JSON takes besides: nothing, `comments`, or trailing `commas` as well."""
 
     def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
         """Returns the files and what goes into them. Raises Refused for a scope that the client doesn't have."""

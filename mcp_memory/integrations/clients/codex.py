@@ -8,9 +8,10 @@ from typing import ClassVar
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.config_entries import EntryIdentity, HookEntries, HookEvent, HookTrust, ServerEntry
+from mcp_memory.integrations.config_entries import HookEntries, HookEvent, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
 class Codex(Client):
@@ -20,6 +21,7 @@ class Codex(Client):
     title: ClassVar = "Codex"
     program: ClassVar = "codex"
     scopes: ClassVar = ("user", "project")
+    tolerates: ClassVar = ""
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),

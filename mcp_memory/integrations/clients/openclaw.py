@@ -6,11 +6,11 @@ from typing import ClassVar
 
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.config_entries import EntryIdentity, ServerEntry
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.envfile import EnvVariable
 from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 from mcp_memory.text.parsed_values import value_at
 
 

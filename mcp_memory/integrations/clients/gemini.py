@@ -1,0 +1,62 @@
+"""Gemini CLI: `~/.gemini/settings.json` holds the server, trusted, and the hooks (as version 0.61.0 reads it)."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, ClientPaths
+from mcp_memory.integrations.clients.stdio_client import StdioClient
+from mcp_memory.integrations.config_entries import HookEvent
+from mcp_memory.text.parsed_values import list_at, value_at
+
+_MANAGED = "/Library/Application Support/GeminiCli" if sys.platform == "darwin" else "/etc/gemini-cli"
+
+
+class GeminiCli(StdioClient):
+    """Its hooks have Claude Code's form under other names, with timeouts in milliseconds. A server without trust has no
+    tools where it can't ask."""
+
+    name: ClassVar = "gemini"
+    title: ClassVar = "Gemini CLI"
+    program: ClassVar = "gemini"
+    scopes: ClassVar = ("user", "project")
+    hooks: ClassVar = {
+        "SessionStart": HookEvent("session-start"),
+        "BeforeAgent": HookEvent("prompt"),
+        "PreCompress": HookEvent("pre-compact"),
+        "AfterAgent": HookEvent("stop"),
+        "SessionEnd": HookEvent("session-end"),
+    }
+    hook_timeout: ClassVar = 1000 * HOOK_TIMEOUT_S
+    tolerates: ClassVar = "comments"
+    home: ClassVar = ".gemini"
+    file: ClassVar = "settings.json"
+    project_file: ClassVar = ".gemini/settings.json"
+    more: ClassVar = {"trust": True}
+    permission: ClassVar = '"trust" in its entry'
+    rules: ClassVar = "GEMINI.md"
+    project_rules: ClassVar = "GEMINI.md"
+
+    def folder(self, where: ClientPaths) -> Path:
+        return where.folder("GEMINI_CLI_HOME", "") / self.home
+
+    def server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:
+        for file, settings in self._layers(where):
+            allowed = value_at(settings, "mcp", "allowed")
+            if name in list_at(settings, "mcp", "excluded") or (isinstance(allowed, list) and name not in allowed):
+                return f"mcp.allowed or mcp.excluded in {file}"
+        return super().server_off(name, entry, where)
+
+    def hooks_off(self, where: ClientPaths) -> str | None:
+        for file, settings in self._layers(where):
+            if value_at(settings, "hooksConfig", "enabled") is False:
+                return f"hooksConfig.enabled = false in {file}"
+        return None
+
+    def _layers(self, where: ClientPaths) -> list[tuple[Path, dict[str, Any]]]:
+        """An organization's settings count before the project's, and those before yours."""
+        managed = where.folder("GEMINI_CLI_SYSTEM_SETTINGS_PATH", f"{_MANAGED}/settings.json")
+        files = [managed, self.config_file("project", where), self.config_file("user", where)]
+        return [(file, config_files.read_table(file)) for file in files if file]

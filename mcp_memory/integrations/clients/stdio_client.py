@@ -1,0 +1,83 @@
+"""A client whose entry starts `mcp-memory stdio`, so that no file of the client holds a token."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.config_entries import ConfigEntry
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
+
+
+class StdioClient(Client):
+    """`home` is its folder, which `home_variable` may replace; `file` is in there, or `project_file` in the repository,
+    and holds our entry under `path`, with `more` in it. `prefix` comes before our server's name. `permission` says what
+    lets the agent call our tools without asking. `rules`, in the folder, and `project_rules` are the files with
+    instructions for the agent. All may be empty."""
+
+    home: ClassVar[str]
+    mac_home: ClassVar[str] = ""
+    home_variable: ClassVar[str] = ""
+    format: ClassVar[str] = "json"
+    path: ClassVar[tuple[str, ...]] = ("mcpServers",)
+    file: ClassVar[str]
+    project_file: ClassVar[str] = ""
+    only_existing: ClassVar[bool] = False
+    more: ClassVar[Mapping[str, Any]] = {}
+    prefix: ClassVar[str] = ""
+    permission: ClassVar[str] = ""
+    rules: ClassVar[str] = ""
+    rules_head: ClassVar[str] = ""
+    project_rules: ClassVar[str] = "AGENTS.md"
+
+    def folder(self, where: ClientPaths) -> Path:
+        own = (where.is_mac and self.mac_home) or self.home
+        rest = own.removeprefix(".config/")
+        return (
+            where.folder("XDG_CONFIG_HOME", ".config") / rest if rest != own else where.folder(self.home_variable, own)
+        )
+
+    def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
+        if scope == "project":
+            return where.project / self.project_file if where.project and self.project_file else None
+        return self.folder(where) / self.file
+
+    def rules_file(self, scope: Scope, where: ClientPaths) -> Path | None:
+        """Returns the file with instructions for the agent; None for none."""
+        if scope == "project":
+            return where.project / self.project_rules if where.project else None
+        return self.folder(where) / self.rules if self.rules else None
+
+    def shape(self, command: str, arguments: list[str]) -> dict[str, Any]:
+        """Returns the entry that starts our program, in the client's spelling."""
+        return {"command": command, "args": arguments, **self.more}
+
+    def server(self, name: str, entry: Mapping[str, Any], vault: str | None, *, chosen: bool = False) -> ServerEntry:
+        """`chosen`: you asked for that name."""
+        identity = EntryIdentity(self.name, vault, verb="stdio")
+        return ServerEntry(self.format, self.path, name if chosen else self.prefix + name, entry, identity, chosen)
+
+    def more_entries(self, server: ServerEntry) -> tuple[ConfigEntry, ...]:  # noqa: ARG002 -- most have none
+        """Returns what else goes into the file with the entry."""
+        return ()
+
+    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
+        server = self.server(wire.name, wire.entry, wire.vault, chosen=wire.chosen)
+        entries: tuple[ConfigEntry, ...] = (server, *self.more_entries(server))
+        if hooks and self.hooks:
+            entries = (*entries, self.hook_entries(wire.hooks, wire.vault, wire.name))
+        found = [ConfigTarget(self._config(scope, where), entries, only_existing=self.only_existing)]
+        if rules := self.rules_file(scope, where):
+            found.append(ConfigTarget(rules, (InstructionBlock(wire.instructions, self.rules_head),)))
+        return found
+
+    def server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:  # noqa: ARG002 -- most need neither
+        """Returns what keeps the client from the server, as far as its files show; None if nothing does."""
+        is_off = entry.get("enabled") is False or entry.get("disabled") is True
+        return f"its entry {name!r} is switched off" if is_off else None
+
+    def hooks_off(self, where: ClientPaths) -> str | None:  # noqa: ARG002 -- most have none
+        """Returns what switches all hooks off, as far as its files show; None if they run."""
+        return None
