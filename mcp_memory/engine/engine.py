@@ -26,6 +26,7 @@ from mcp_memory.models import (
     SearchResult,
 )
 from mcp_memory.recall.answer import RecalledText
+from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
 from mcp_memory.vault.draft import Draft, creation, expiry
@@ -70,7 +71,7 @@ class Engine:
         kinds = [f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in parts.vault.kinds]
         self.facts: Mapping[str, Any] = {
             "kinds": "\n".join(kinds),
-            "phases": ", ".join(config.recall.phases),
+            "phases": ", ".join(name for name in config.recall.phases if name not in OWN_PHASES),
             "max_append_bytes": config.vault.max_append_bytes,
             "budget_tokens": config.recall.budget_tokens,
             "start_budget_tokens": config.recall.start_budget_tokens,

@@ -6,7 +6,7 @@ from functools import cache
 from types import NoneType
 from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from mcp_memory.engine.requests import INTERNAL, Mode, RecallRequest
+from mcp_memory.engine.requests import INTERNAL, UNLISTED, Mode, RecallRequest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.search.filters import checked_query
@@ -18,11 +18,13 @@ LEAST_TOKENS, MOST_TOKENS = 100, 200_000
 
 
 class Field(NamedTuple):
-    """A field of a request. `hint`: its type; `about`: what agents read, None if they aren't offered it."""
+    """A field of a request. `hint`: its type; `about`: what agents read, None if they aren't offered it; `is_listed`:
+    whether they are shown it."""
 
     name: str
     hint: Any
     about: str | None
+    is_listed: bool
     is_internal: bool
     is_required: bool
     default: Any
@@ -51,7 +53,17 @@ def fields_of(request: type[Any]) -> tuple[Field, ...]:
         if get_origin(hint) is Annotated:
             hint, *notes = get_args(hint)
         about = next((note for note in notes if isinstance(note, str)), None)
-        found.append(Field(member.name, hint, about, INTERNAL in notes, member.default is MISSING, member.default))
+        found.append(
+            Field(
+                member.name,
+                hint,
+                about,
+                UNLISTED not in notes,
+                INTERNAL in notes,
+                member.default is MISSING,
+                member.default,
+            )
+        )
     return tuple(found)
 
 

@@ -2,7 +2,8 @@
 
 The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ.
 The text in a field's annotation is what agents read about it; the server fills in what stands in braces. A field
-without one isn't offered to agents, and one marked `INTERNAL` isn't accepted from other processes.
+without one isn't offered to agents; one marked `UNLISTED` is accepted from them but not shown, since every session pays
+for each description; one marked `INTERNAL` isn't accepted from other processes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,11 +11,11 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, Literal
 
 Mode = Literal["hybrid", "semantic", "keyword"]
-Kinds = Annotated[Sequence[str] | None, "Only these kinds, e.g. ['decision', 'fix']."]
-Project = Annotated[str | None, "Only this project's notes and those without one; '*' = all. Default: your project."]
-Until = Annotated[str | None, "As of this date: what counted then, even if replaced since, e.g. 2026-11-21."]
-Session = Annotated[str | None, "Your session's id, if you know it."]
-INTERNAL = object()
+Kinds = Annotated[Sequence[str] | None, "E.g. ['decision', 'fix']."]
+Project = Annotated[str | None, "'*' = all. Default: yours, and notes without one."]
+Until = Annotated[str | None, "As it was at this date."]
+UNLISTED, INTERNAL = object(), object()
+Session = Annotated[str | None, "Your session's id, if you know it.", UNLISTED]
 BRIEF_MS = 5000
 """How long the text for a session may take, in milliseconds, if the caller names no limit."""
 
@@ -31,16 +32,16 @@ class SearchRequest:
 
     query: Annotated[str, "A question or key words."]
     _: KW_ONLY
-    limit: Annotated[int, "How many hits, 1 to 1000. Default 6."] = 6
+    limit: Annotated[int, "1 to 1000. Default 6."] = 6
     kinds: Kinds = None
-    tags: Annotated[Sequence[str] | None, "Only notes with all of these tags."] = None
+    tags: Annotated[Sequence[str] | None, "Only with all of these tags."] = None
     project: Project = None
-    since: Annotated[str | None, "Only notes from this date on, e.g. 2026-11-01."] = None
+    since: Annotated[str | None, "From this date on, e.g. 2026-11-01."] = None
     until: Until = None
-    path: Annotated[str | None, "Only this folder or file, e.g. notes/fix; @transcripts = past sessions."] = None
-    include_archived: Annotated[bool, "Also retired and expired notes."] = False
-    mode: Annotated[Mode, "Default hybrid; keyword for exact words."] = "hybrid"
-    explain: Annotated[bool, "Add why each hit is there, and what filters left out."] = False
+    path: Annotated[str | None, "A folder or file, e.g. notes/fix; @transcripts = past sessions."] = None
+    include_archived: Annotated[bool, "Also retired notes."] = False
+    mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
+    explain: Annotated[bool, "Add why each hit is there, and what filters left out.", UNLISTED] = False
     is_prompt: Annotated[bool, INTERNAL] = False
 
 
@@ -48,19 +49,17 @@ class SearchRequest:
 class RecallRequest:
     """Text within a token budget: notes by id or path, what fits a question, or what a session starts with."""
 
-    query: Annotated[str | None, "A question to find passages for."] = None
+    query: Annotated[str | None, "A question."] = None
     _: KW_ONLY
-    ids: Annotated[Sequence[str] | None, "Ids, or their last 6 characters: these notes in full."] = None
-    path: Annotated[str | None, "Path of one note, in full."] = None
-    lines: Annotated[str | None, "With path: only these lines, e.g. '10-20' or '40-'."] = None
-    phase: Annotated[str | None, "What you do next; one of {phases}. With prompt, unlikely matches are left out."] = (
-        None
-    )
+    ids: Annotated[Sequence[str] | None, "These notes in full; the last 6 characters do."] = None
+    path: Annotated[str | None, "One note in full."] = None
+    lines: Annotated[str | None, "With path: e.g. '10-20' or '40-'."] = None
+    phase: Annotated[str | None, "Of your work: {phases}."] = None
     kinds: Kinds = None
     project: Project = None
     until: Until = None
     budget_tokens: Annotated[
-        int | None, "At most this long, 100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."
+        int | None, "100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."
     ] = None
 
 
@@ -72,20 +71,17 @@ class AppendRequest:
     content: Annotated[str, "Self-contained Markdown, up to {max_append_bytes:,} bytes."]
     _: KW_ONLY
     kind: Annotated[str, "Default note. One of:\n{kinds}"] = "note"
-    title: Annotated[str | None, "5 to 15 words to search for; default: derived from the content."] = None
-    tags: Annotated[Sequence[str] | None, "A few plain words, each on one line."] = None
+    title: Annotated[str | None, "5 to 15 words."] = None
+    tags: Annotated[Sequence[str] | None, "Plain words."] = None
     project: Annotated[
         str | None,
-        "Its project; '*' = none. Default: your client's, if it names one. In a log entry's heading: "
-        "## 10:30 Title (project: x; tags: a, b).",
+        "'*' = none. Default: your client's.",
     ] = None
-    supersedes: Annotated[str | None, "Id of the note or entry that this one replaces."] = None
+    supersedes: Annotated[str | None, "Id of what this replaces."] = None
     session: Session = None
-    expires: Annotated[str | None, "Date from which it no longer counts, e.g. 2026-12-31."] = None
-    path: Annotated[
-        str | None, "Exact path of the new file; usually leave it out. MEMORY.md: an entry that every session reads."
-    ] = None
-    section: Annotated[str | None, "With path='MEMORY.md': its heading there, e.g. Preferences."] = None
+    expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
+    path: Annotated[str | None, "Usually leave it out. MEMORY.md: an entry that every session reads."] = None
+    section: Annotated[str | None, "Heading in MEMORY.md, e.g. Preferences."] = None
     source: str | None = None
     created: str | None = None
     once: bool = False
@@ -120,9 +116,9 @@ class ForgetRequest:
 
     target: str
     _: KW_ONLY
-    reason: Annotated[str | None, "Why, in a few words."] = None
-    restore: Annotated[bool, INTERNAL, "true brings a forgotten or archived note back."] = False
-    archive: Annotated[bool, "true only archives it: found with include_archived."] = False
+    reason: Annotated[str | None, "Why."] = None
+    restore: Annotated[bool, INTERNAL, "true brings it back."] = False
+    archive: Annotated[bool, "true only archives it."] = False
     session: Session = None
     source: str | None = None
     personal: bool = False

@@ -47,6 +47,9 @@ SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
     "review": PhaseConfig(2000, ("preference", "decision", "lesson", "workflow", "note")),
 }
 
+OWN_PHASES = frozenset({"start", "prompt", "subagent"})
+"""Those in which hooks answer; an agent can ask for them too, but isn't told of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecallConfig:

@@ -1,6 +1,40 @@
-"""Output schemas of the tools. Plain JSON Schema: some clients validate, some show it to the model."""
+"""Schemas of the tools as clients list them. Plain JSON Schema: some validate by it, some show it to the model.
 
+Every session of every agent pays for each word of the input schemas.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
+from fastmcp.tools import Tool
+from mcp_types import ListToolsRequest
+
+IS_LISTED = "is_listed"
+"""A key of an argument in a tool's own schema: whether it is listed. The tool takes it in any case."""
+
+
+class ListedSchemas(Middleware):
+    """Lists each tool with the arguments that agents need, in the fewest words."""
+
+    async def on_list_tools(
+        self, context: MiddlewareContext[ListToolsRequest], call_next: CallNext[ListToolsRequest, Sequence[Tool]]
+    ) -> Sequence[Tool]:
+        return [tool.model_copy(update={"parameters": listed(tool.parameters)}) for tool in await call_next(context)]
+
+
+def listed(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Without defaults, which descriptions name and some clients strip, and without null, which means the default."""
+    properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
+    found = {name: _argument(about) for name, about in properties.items() if about[IS_LISTED]}
+    return {"type": "object", "properties": found, **{key: schema[key] for key in ("required",) if key in schema}}
+
+
+def _argument(about: Mapping[str, Any]) -> dict[str, Any]:
+    kinds = [kind for kind in about.get("anyOf", ()) if kind.get("type") != "null"]
+    merged = {key: value for key, value in about.items() if key not in {"anyOf", "default", IS_LISTED}}
+    return {**(kinds[0] if kinds else {}), **merged}
+
 
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}

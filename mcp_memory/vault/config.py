@@ -36,20 +36,20 @@ class KindConfig:
 
 
 SHIPPED_KINDS: Mapping[str, KindConfig] = {
-    "note": KindConfig("topics/_fresh", about="anything worth keeping that fits no other kind"),
-    "log": KindConfig("memory", about="what happened today; goes into the daily log"),
-    "preference": KindConfig(about="how the person wants things done"),
-    "fact": KindConfig(about="something that is true of the person, project or world"),
+    "note": KindConfig("topics/_fresh", about="what fits no other kind"),
+    "log": KindConfig("memory", about="what happened today"),
+    "preference": KindConfig(about="how the person wants it"),
+    "fact": KindConfig(about="true of the person, project or world"),
     "decision": KindConfig(about="what was decided, and why"),
-    "workflow": KindConfig(about="how a recurring task is done here"),
+    "workflow": KindConfig(about="how a recurring task is done"),
     "fix": KindConfig(about="an error and what solved it"),
-    "lesson": KindConfig(about="what to do differently next time"),
-    "reference": KindConfig(about="where something is: links, paths, names, commands"),
-    "idea": KindConfig(about="something to try later"),
-    "skill": KindConfig(about="a procedure that an agent can follow step by step"),
-    "task": KindConfig(ttl_days=7, about="work in progress; counts for 7 days"),
-    "agent": KindConfig(ttl_days=30, about="an agent's own state; counts for 30 days"),
-    "commitment": KindConfig(about="something promised for a date; pass `expires`"),
+    "lesson": KindConfig(about="what to do differently"),
+    "reference": KindConfig(about="links, paths, names, commands"),
+    "idea": KindConfig(about="to try later"),
+    "skill": KindConfig(about="a procedure, step by step"),
+    "task": KindConfig(ttl_days=7, about="in progress; counts for 7 days"),
+    "agent": KindConfig(ttl_days=30, about="an agent's state; for 30 days"),
+    "commitment": KindConfig(about="promised for a date: `expires`"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import time
 
 import jsonschema
@@ -55,17 +57,17 @@ def test_search_and_recall_are_always_loaded(tools):
 
 
 def test_arguments_are_those_of_the_contract(tools):
+    """Those that an agent rarely needs are taken, but not listed."""
     arguments = {name: set(tool["inputSchema"]["properties"]) for name, tool in tools.items()}
     assert arguments == {
         "memory_search": {
-            "query", "limit", "kinds", "tags", "project", "since", "until", "path", "include_archived", "mode",
-            "explain",
+            "query", "limit", "kinds", "tags", "project", "since", "until", "path", "include_archived",
         },
         "memory_recall": {"query", "ids", "path", "lines", "phase", "kinds", "project", "until", "budget_tokens"},
         "memory_append": {
-            "content", "kind", "title", "tags", "project", "supersedes", "session", "expires", "path", "section",
+            "content", "kind", "title", "tags", "project", "supersedes", "expires", "path", "section",
         },
-        "memory_forget": {"id", "path", "reason", "restore", "archive", "session"},
+        "memory_forget": {"id", "path", "reason", "restore", "archive"},
     }  # fmt: skip
     required = {name: set(tool["inputSchema"].get("required", [])) for name, tool in tools.items()}
     assert required == {
@@ -80,7 +82,7 @@ def test_descriptions_carry_what_clients_strip_from_schemas(tools):
     """Codex drops minimum, maximum and default, so limits and defaults must stand in the text."""
     fields = {name: tool["inputSchema"]["properties"] for name, tool in tools.items()}
     for properties in fields.values():
-        assert all(len(schema["description"]) > 10 for schema in properties.values())
+        assert all(schema["description"] for schema in properties.values())
     assert "1 to 1000" in fields["memory_search"]["limit"]["description"]
     assert "Default 6" in fields["memory_search"]["limit"]["description"]
     assert "100 to 200000" in fields["memory_recall"]["budget_tokens"]["description"]
@@ -90,6 +92,20 @@ def test_descriptions_carry_what_clients_strip_from_schemas(tools):
     assert "debug" in fields["memory_recall"]["phase"]["description"]
     for name, tool in tools.items():
         assert len(tool["description"]) > 150, f"{name} does not say when to call it"
+
+
+def test_the_listing_has_no_word_too_many(tools):
+    """Every session of every agent pays for it: no defaults, no null, no titles."""
+    listed = json.dumps([tool["inputSchema"] for tool in tools.values()], separators=(",", ":"))
+    assert not re.search(
+        r'"(default|title|anyOf|additionalProperties|is_listed)":|null', listed.replace('"title":{', "")
+    )
+
+
+def test_what_is_not_listed_is_taken(both: Wire):
+    both.tool("memory_append", {"content": "The alder is felled in March.", "session": "s1", "title": None})
+    found = both.tool("memory_search", {"query": "alder felled", "mode": "keyword", "explain": True, "kinds": None})
+    assert found["structuredContent"]["hits"][0]["explain"] and "signs" in found["structuredContent"]
 
 
 def test_structured_results_fit_their_schemas(tools, both: Wire):
@@ -163,9 +179,9 @@ def test_a_bad_value_is_a_tool_error_that_says_what_to_pass(both: Wire, tool, ar
 MISFITS = [
     ("memory_search", {}, "query is missing: A question or key words"),
     ("memory_search", {"query": [MARK]}, "query must be a string: A question or key words"),
-    ("memory_search", {"query": "x", "limit": MARK}, "limit must be a whole number: How many hits, 1 to 1000."),
+    ("memory_search", {"query": "x", "limit": MARK}, "limit must be a whole number: 1 to 1000. Default 6."),
     ("memory_search", {"query": "x", "limit": 1.5}, "limit must be a whole number"),
-    ("memory_search", {"query": "x", "kinds": MARK}, "kinds must be a list of strings: Only these kinds, e.g. ["),
+    ("memory_search", {"query": "x", "kinds": MARK}, "kinds must be a list of strings: E.g. ["),
     ("memory_search", {"query": "x", "kinds": [MARK, {MARK: 1}]}, "kinds must be a list of strings"),
     ("memory_search", {"query": "x", "mode": MARK}, "mode must be one of hybrid, semantic, keyword"),
     ("memory_search", {"query": "x", "explain": MARK}, "explain must be true or false"),
@@ -174,7 +190,7 @@ MISFITS = [
     ("memory_append", {"content": {"text": MARK * 20}}, "content must be a string: Self-contained Markdown"),
     ("memory_append", {"content": None, "tags": 5}, "content must be a string"),
     ("memory_append", {"content": "x", "tags": 5}, "tags must be a list of strings"),
-    ("memory_recall", {"budget_tokens": [MARK]}, "budget_tokens must be a whole number: At most this long"),
+    ("memory_recall", {"budget_tokens": [MARK]}, "budget_tokens must be a whole number: 100 to 200000"),
     ("memory_forget", {"id": 5, "restore": MARK}, "id must be a string: Id of the note or log entry"),
 ]
 
