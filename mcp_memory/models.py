@@ -134,6 +134,15 @@ class NoteRecord:
         return EVERYWHERE in muted or project in muted
 
 
+CHANNEL = "channel:"
+"""Begins the project of a conversation with others, such as a group chat. It sees only its own notes, and no other
+session is told of them unasked."""
+
+
+def is_channel(project: str | None) -> bool:
+    return project is not None and project.startswith(CHANNEL)
+
+
 @dataclass(frozen=True, slots=True)
 class PrivateMarks:
     """What makes a note private, besides `private: true` in its head."""
@@ -163,7 +172,7 @@ class Filters:
     path_prefix: str | None = None  # a folder (`notes/fix` or `notes/fix/`) or one file
     kinds: frozenset[str] | None = None
     tags: frozenset[str] | None = None  # all of them must be present
-    project: str | None = None  # this project's notes and those without a project; None = all
+    project: str | None = None  # this project's notes and those without a project; None = all; see also CHANNEL
     since: datetime | None = None  # by the note's date (for logs, the day); aware; included
     until: datetime | None = None  # excluded
     session: str | None = None
@@ -180,7 +189,7 @@ class Filters:
             and (not prefix or note.path == prefix or note.path.startswith(f"{prefix.removesuffix('/')}/"))
             and (self.kinds is None or note.kind in self.kinds)
             and (not self.tags or self.tags <= set(note.tags))
-            and (self.project is None or note.project in (None, self.project))
+            and self.admits_project(note.project)
             and (self.session is None or note.session == self.session)
             and (note.always_load or not self.always_load)
             and (self.since is None or (date is not None and date >= self.since))
@@ -189,6 +198,12 @@ class Filters:
             and (self.foreign is None or note.is_foreign is self.foreign)
             and (self.private is None or not (self.private.cover(note) or note.is_muted_in(self.project)))
         )
+
+    def admits_project(self, project: str | None) -> bool:
+        """Whether notes of this project pass."""
+        if self.project is None:
+            return self.private is None or not is_channel(project)
+        return project == self.project or (project is None and not is_channel(self.project))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
 from mcp_memory.capture.readers.lines import TranscriptLine
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.openclaw import find_conversation
 from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.tail import NewLines
 from mcp_memory.capture.transcript_paths import TranscriptPath
@@ -68,7 +69,9 @@ def build_step(
     messages = [message for line in batch.lines for message in read.new(line)]
     threads = dict(checkpoint.threads)
     pages: dict[str, bytes] = {}
-    if not context.project or Path(context.folder).is_dir():
+    if path.is_database and (conversation := find_conversation(path.file, path.session)):
+        context.project = conversation
+    elif not context.project or Path(context.folder).is_dir():
         context.project = project_of(context.folder)
     for thread, spoken in _by_thread(messages, tool_output=tool_output).items():
         segments = threads.get(thread, SessionSegment()).extend(spoken)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mcp_memory.client.credentials import PERSON
@@ -15,7 +15,7 @@ from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
 from mcp_memory.engine.serializers import Payload
-from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError
+from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import (
     Hit,
     NoteId,
@@ -24,11 +24,13 @@ from mcp_memory.models import (
     Problem,
     Receipt,
     SearchResult,
+    is_channel,
 )
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
+from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import Draft, creation, expiry
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
@@ -128,6 +130,7 @@ class Engine:
         parts.model.preload()
         plan = recall_plan(parts.config.recall, request)
         if plan.targets:
+            await self._check_visible(request.project, plan.targets)
             return await parts.note_lookup.reach(
                 plan.targets, lambda wanted: answerer.notes(wanted, request.lines, plan.budget_tokens)
             )
@@ -138,6 +141,14 @@ class Engine:
         await parts.model.wait_loaded()
         return await answerer.question(plan.question, filters, plan.budget_tokens, plan.phase, [stale] if stale else [])
 
+    async def _check_visible(self, project: str | None, targets: Sequence[str]) -> None:
+        """Raises NotFound for a note that a conversation with others doesn't see."""
+        for target in targets if is_channel(project) else ():
+            path, _ = await self.parts.note_lookup.find(target)
+            note = await in_thread(partial(self.parts.index.note, path), deadline_s=10, what="looking for the note")
+            if note is None or note.project != project:
+                raise NotFound("no such note in this conversation", hint="memory_search finds its own")
+
     @_takes(AppendRequest)
     async def append(self, request: AppendRequest) -> Receipt:
         """Store a note durably and index it; the same content again returns the first note."""
@@ -145,6 +156,8 @@ class Engine:
         parts.watcher.touch()
         if request.section and request.path != MEMORY:
             raise InvalidInput("only MEMORY.md has sections", hint="pass path='MEMORY.md' too, or leave section out")
+        if is_channel(request.project) and (request.path or request.kind == LOG):
+            raise Refused("other conversations read that", hint="in a conversation with others: no path, and no log")
         zone = parts.vault.layout.tz
         draft = Draft(
             content=request.content,
@@ -162,6 +175,7 @@ class Engine:
         )
         if not request.supersedes:
             return await append_note(parts, draft)
+        await self._check_visible(request.project, [request.supersedes])
         return await parts.note_lookup.reach([request.supersedes], lambda places: append_note(parts, draft, places[0]))
 
     @_takes(UpdateRequest)

@@ -28,6 +28,7 @@ from mcp_memory.models import (
     Problem,
     Receipt,
     SimilarNote,
+    is_channel,
 )
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
@@ -71,7 +72,7 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
     async with anyio.create_task_group() as tasks:
         if draft.kind.name != LOG:
             tasks.start_soon(find_near)  # while the disk is at work
-        if supersedes is None and not draft.replaces:
+        if supersedes is None and not draft.replaces and not is_channel(draft.project):
             tasks.start_soon(find_contrary)
         try:
             with acting(Caller(draft.source, draft.session)):

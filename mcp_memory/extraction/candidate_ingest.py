@@ -29,7 +29,7 @@ from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candida
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
-from mcp_memory.models import NoteId, NoteState, Outcome, Receipt
+from mcp_memory.models import NoteId, NoteState, Outcome, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.summarizers.base import Summarizer
@@ -194,6 +194,7 @@ class CandidateIngest:
         *,
         waits: bool,
     ) -> Draft:
+        is_everywhere = is_personal(candidate.kind, candidate.text) and not is_channel(captured.project)
         is_clock_right = candidate.at and candidate.at <= self._clock() + CLOCKS_DIFFER
         more: dict[str, Value] = {
             "derived_from": [f"{captured.file}@{candidate.offset}"],
@@ -206,7 +207,7 @@ class CandidateIngest:
             content=candidate.text,
             kind=self._vault.kinds.get(candidate.kind),
             title=(replaced and _title_now(*replaced)) or candidate.title or None,
-            project=None if is_personal(candidate.kind, candidate.text) else captured.project,
+            project=None if is_everywhere else captured.project,
             session=captured.session[:MAX_WORD],
             source=captured.client[:MAX_WORD],
             created=candidate.at if is_clock_right else None,

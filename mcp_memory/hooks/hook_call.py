@@ -51,6 +51,8 @@ class HookCall:
         }
 
     async def project(self) -> str | None:
+        if self.given.project:
+            return self.given.project
         return await self.project_of(self.given.cwd, min(self.within_ms / 1000, LOOK_DEADLINE_S))
 
     def told(self, briefings: Sequence[Mapping[str, Any]]) -> str:

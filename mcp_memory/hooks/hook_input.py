@@ -33,10 +33,10 @@ MARKS = {name: f"mcp-memory-{name.lower().replace('_', '-')}" for name in (_IN_C
 
 
 class HookInput:
-    """Fields are empty if the client sends none, or not as text. `cwd`: the folder that the agent works in;
-    `transcript`: the file in which its client records the session. `tool`, `tool_input` and `tool_output` (what it
-    returned, or its error): of the tool that the agent is about to call or has called. `agent_id` and `agent_type`: of
-    the sub-agent that it concerns. `is_shortened`: some text in it was cut."""
+    """Fields are empty if the client sends none, or not as text. `cwd`: the folder that the agent works in; `project`:
+    where the client names it itself; `transcript`: the file in which it records the session. `tool`, `tool_input` and
+    `tool_output` (what it returned, or its error): of the tool that the agent is about to call or has called.
+    `agent_id` and `agent_type`: of the sub-agent that it concerns. `is_shortened`: some text in it was cut."""
 
     def __init__(self, data: bytes) -> None:
         """Raises Unusable for anything but a JSON object; unknown keys are ignored."""
@@ -49,6 +49,7 @@ class HookInput:
         texts = {key: value for key, value in table.items() if isinstance(value, str)}
         self.session = texts.get("session_id", "")[:MOST_NAME_CHARS]
         self.cwd = texts.get("cwd", "")
+        self.project = texts.get("project", "")[:MOST_NAME_CHARS]
         self.prompt = texts.get("prompt", "")[:MOST_PROMPT_CHARS]
         self.transcript = texts.get("transcript_path", "")
         self.tool = texts.get("tool_name", "")[:MOST_NAME_CHARS]
@@ -64,8 +65,9 @@ class HookInput:
         """The same as JSON, without what nobody needs."""
         tool_input = {key: value for key, value in self.tool_input.items() if isinstance(value, str)}
         table = {
-            "session_id": self.session, "cwd": self.cwd, "prompt": self.prompt, "transcript_path": self.transcript,
-            "tool_name": self.tool, "tool_response": self.tool_output[:MOST_TOOL_CHARS],
+            "session_id": self.session, "cwd": self.cwd, "project": self.project, "prompt": self.prompt,
+            "transcript_path": self.transcript, "tool_name": self.tool,
+            "tool_response": self.tool_output[:MOST_TOOL_CHARS],
             "tool_input": {key: value[:MOST_TOOL_CHARS] for key, value in tool_input.items()},
             "agent_id": self.agent_id, "agent_type": self.agent_type, "mcp_memory_shortened": True,
         }  # fmt: skip

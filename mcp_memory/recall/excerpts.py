@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import time
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.models import NotePath, NoteRecord, Passage
+from mcp_memory.models import Filters, NotePath, NoteRecord, Passage
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
@@ -218,9 +218,10 @@ def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = 
     return stretches(Excerpt(record, first, last, "", entry=entry), shown)
 
 
-def latest_entries(file: NoteFile, project: str | None, private: frozenset[str]) -> list[Excerpt]:
+def latest_entries(file: NoteFile, wanted: Filters, private: frozenset[str]) -> list[Excerpt]:
     """The entries of a log that count, the latest first, then what stands before them; none with a `private` tag or
-    muted and, with `project`, none of other projects."""
+    muted, and none of projects that aren't `wanted`."""
+    project = wanted.project
     all_lines, found = _lines_of(file), logs.entries(file.text, file.body_start)
     begin = file.text.count("\n", 0, file.body_start) + 1
     starts = [entry.start_line for entry in found]
@@ -231,7 +232,7 @@ def latest_entries(file: NoteFile, project: str | None, private: frozenset[str])
         if entry.hash in file.forgotten_entries or record.superseded_at or record.is_muted_in(project):
             continue
         labels = logs.labels([heading])
-        if (project is None or labels.project in {None, project}) and private.isdisjoint(labels.tags):
+        if wanted.admits_project(labels.project) and private.isdisjoint(labels.tags):
             body = range(entry.start_line + 1, entry.end_line + 1) or [entry.start_line]
             whole = Excerpt(
                 file.record, entry.start_line, entry.end_line, "", (heading,), entry=entry.hash, time=entry.time,
@@ -240,7 +241,7 @@ def latest_entries(file: NoteFile, project: str | None, private: frozenset[str])
             kept += stretches(whole, {number: all_lines[number - 1] for number in body})
     ahead = range(begin, min(starts, default=len(all_lines) + 1))
     rest = {number: line for number in ahead if not (line := all_lines[number - 1]).startswith("# ")}
-    return [*kept, *stretches(Excerpt(file.record, begin, begin, ""), rest)]
+    return [*kept, *(stretches(Excerpt(file.record, begin, begin, ""), rest) if wanted.admits_project(None) else ())]
 
 
 def forgotten_lines(file: NoteFile) -> set[int]:

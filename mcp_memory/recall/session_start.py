@@ -114,7 +114,9 @@ class SessionStart:
         if self.private.cover(file.record) or file.record.is_muted_in(self.wanted.project):
             return []
         if file.record.is_log:
-            return latest_entries(file, self.wanted.project, self.private.tags)
+            return latest_entries(file, self.wanted, self.private.tags)
+        if not self.wanted.admits_project(file.record.project):
+            return []
         return (
             [replace(excerpt, asking=self.wanted.project, remark=remark) for excerpt in note_excerpts(file)]
             if file.body.strip()

@@ -78,3 +78,29 @@ async def test_what_is_no_database(desk: Desk):
     desk.file(NAME, "openclaw").write_bytes(b"no database at all, and longer than a header of one would be " * 20)
     with pytest.raises(StorageFailed):
         await desk.take(desk.file(NAME, "openclaw"), "openclaw")
+
+
+async def test_what_was_said_in_a_group_belongs_to_that_group(desk: Desk):
+    """Its topics too, and the sessions of sub-agents that it starts; your own sessions belong to none."""
+    file = desk.file(NAME, "openclaw")
+    keys = {
+        "one": ("agent:main:telegram:group:-1001:topic:4", None),
+        "two": ("agent:main:subagent:b", "agent:main:telegram:group:-1001"),
+        "three": ("agent:main:main", None),
+        "four": ("agent:main:discord:channel:9", None),
+    }
+    for number, session in enumerate(keys):
+        write(file, session, [event.replace("We always use tabs", f"We {number} use tabs") for event in EVENTS[:5]])
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE session_windows (session_id TEXT, session_key TEXT, spawned_by TEXT)")
+        rows = [(session, key, spawner) for session, (key, spawner) in keys.items()]
+        database.executemany("INSERT INTO session_windows VALUES (?, ?, ?)", rows)
+        database.commit()
+    await desk.take(file, "openclaw")
+    projects = {
+        text.partition("\nsession: ")[2].partition("\n")[0]: text.partition("\nproject: ")[2].partition("\n")[0]
+        for text in desk.leaves().values()
+    }
+    group = '"channel:telegram:group:-1001"'
+    assert (projects["one"], projects["two"]) == (group, group)
+    assert projects["four"] == '"channel:discord:channel:9"' and "channel" not in projects["three"]

@@ -399,15 +399,20 @@ class IndexContract:
             "a.md": {"title": '"private":true'}, "private.md": {}, "notes/health/a.md": {}, "importedx/a.md": {},
             "memory/2026-01-01.md": {"is_log": True, "tags": ("money",)}, "tags.md": {"tags": ("moneys",)},
         }  # fmt: skip
-        notes = foreign | private | muted | own
+        group: dict[str, dict[str, Any]] = {"group.md": {"project": "channel:chat:group:1"}}
+        notes = foreign | private | muted | own | group
         start(index, [make_upsert(path, ["alpha"], **values) for path, values in notes.items()])
         marks = PrivateMarks(("private/", "/health/"), frozenset({"diary"}), frozenset({"money"}))
         for filters, wanted in (
             (Filters(foreign=True), {*foreign}),
-            (Filters(foreign=False), {*private, *muted, *own}),
+            (Filters(foreign=False), {*private, *muted, *own, *group}),
             (Filters(private=marks), {*foreign, "muted-in-api.md", *own}),
-            (Filters(private=PrivateMarks()), {*notes} - {"head.md", "muted.md"}),
-            (Filters(private=PrivateMarks(), project="api"), {*notes} - {"head.md", *muted}),
+            (Filters(private=PrivateMarks()), {*notes} - {"head.md", "muted.md", *group}),
+            (Filters(private=PrivateMarks(), project="api"), {*notes} - {"head.md", *muted, *group}),
+            (Filters(project="api"), {*notes} - {*group}),
+            (Filters(project="channel:chat:group:1"), {*group}),
+            (Filters(project="channel:chat:group:1", private=marks), {*group}),
+            (Filters(project="channel:chat:group:2"), set()),
             (Filters(foreign=False, private=marks), {"muted-in-api.md", *own}),
         ):
             assert {str(note.path) for note in index.notes(filters)} == wanted

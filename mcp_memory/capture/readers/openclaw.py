@@ -5,9 +5,10 @@ An event's number serves as the offset of a line. The database is only read, wit
 with version 2026.9.6.
 """
 
+import re
 import sqlite3
 from collections.abc import Generator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,7 +22,15 @@ from mcp_memory.capture.readers.spoken_text import (
     make_tool_message,
     strip_memory,
 )
+from mcp_memory.models import CHANNEL
+from mcp_memory.runtime.paths import MAX_PROJECT_CHARS
 from mcp_memory.text.parsed_values import table_at, text_at, value_at
+
+_CONVERSATION = re.compile(
+    r"agent:[^:]+:((?:[^:]+:){0,2}(?:group|channel):.+?)(?::(?:thread|topic):.*)?", re.IGNORECASE
+)
+MOST_SPAWNERS = 8
+"""Sub-agents in sub-agents, up to the conversation that they belong to."""
 
 _NOT_A_PERSON = ("System: [", "[cron:", "[Subagent Context]", "[Subagent Task]", "[Inter-session message]")
 
@@ -79,6 +88,20 @@ def measure_session(file: Path, session: str) -> tuple[int, int]:
     )
     with _opened(file) as database:
         return database.execute(query, [session]).fetchone()
+
+
+def find_conversation(file: Path, session: str) -> str | None:
+    """The project of a group's or channel's session, as the plugin names it, and of its sub-agents' sessions; None for
+    any other. Other people's direct messages are not captured as yours. Raises as `list_session_ids`."""
+    query = "SELECT session_key, spawned_by FROM session_windows WHERE session_id = ?"
+    with _opened(file) as database, suppress(sqlite3.OperationalError):  # another version has no such table
+        row = database.execute(query, [session]).fetchone() or ("", "")
+        for _ in range(MOST_SPAWNERS):
+            if found := _CONVERSATION.fullmatch(row[0]):
+                return f"{CHANNEL}{found[1]}"[:MAX_PROJECT_CHARS]
+            query = query.replace("session_id =", "session_key =")
+            row = database.execute(query, [row[1]]).fetchone() or (row[1] or "", "")
+    return None
 
 
 def read_rows(file: Path, session: str, start: int) -> LineBatch:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
-from mcp_memory.models import EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks
+from mcp_memory.models import CHANNEL, EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks, is_channel
 from mcp_memory.runtime.lru_cache import LruCache
 
 _KEPT = 16
@@ -43,7 +43,10 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
     for tag in sorted(filters.tags or ()):
         add(f"number IN (SELECT number FROM {tables.tags} WHERE tag = ?)", bindable(tag))
     if filters.project is not None:
-        add("(project = ? OR project IS NULL)", bindable(filters.project))
+        others = "" if is_channel(filters.project) else " OR project IS NULL"
+        add(f"(project = ?{others})", bindable(filters.project))
+    elif filters.private is not None:
+        add("(project IS NULL OR substr(project, 1, ?) <> ?)", len(CHANNEL), CHANNEL)
     if filters.session is not None:
         add("session = ?", bindable(filters.session))
     if filters.always_load:
