@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from shutil import disk_usage
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ from mcp_memory.vault.shared.lost_entries import SERIOUS, LostEntry
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
+
+
+LEAST_FREE_BYTES = 1_000_000
+"""With less the disk is full: a note and what belongs to it take some 10 kB, so nothing would be stored soon."""
 
 
 class Admin:
@@ -158,6 +163,7 @@ class Admin:
             "vault": str(parts.config.root),
             "home": parts.marker.home,
             "read_only": self._vault.read_only,
+            "full": self._is_full(),
             "ready": parts.model.settled.is_set(),
             "notes": mark.notes,
             "chunks": mark.chunks,
@@ -178,6 +184,11 @@ class Admin:
             "problems": len(problems),
             "errors": [f"{problem.path}: {problem.reason}" for problem in problems[:20]],
         }
+
+    def _is_full(self) -> bool:
+        with suppress(OSError):
+            return disk_usage(self._parts.config.root).free < LEAST_FREE_BYTES
+        return False
 
     def problems(self) -> list[Problem]:
         """Files that couldn't be used as they are, shared ones that lost entries, and faults of the index."""

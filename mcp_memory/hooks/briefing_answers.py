@@ -1,15 +1,23 @@
 """Answers the hooks of a session's start and of a prompt: what the agent should know."""
 
+from contextlib import suppress
 from time import monotonic
 from typing import Any
 
-from mcp_memory.errors import DeadlineExceeded
+import anyio
+
+from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.hooks.hook_call import HookCall, context
+from mcp_memory.hooks.person_message import SHOWN_BY, trouble_of
 from mcp_memory.hooks.subagent_answers import answer_subagent_prompt
+from mcp_memory.text.pluralize import counted
 
 FORGETFUL = frozenset({"openclaw"})
 """Clients whose model sees what comes with a prompt in that turn only, so it may be given again. They also ask for the
 text of a session's start until they get it."""
+
+LOOK_S = 0.1
+"""Of a session's start, to see whether memory can be used; that takes 2 ms."""
 
 NOTICE = "<task-notification>"
 """Begins what Claude Code passes for a prompt when a sub-agent or a command in the background has ended."""
@@ -17,7 +25,7 @@ NOTICE = "<task-notification>"
 
 async def answer_start(call: HookCall) -> bytes:
     briefing = await call.perform("brief", await _wanted(call))
-    return context("SessionStart", call.told([briefing]))
+    return context("SessionStart", call.told([briefing]), await _for_person(call, is_start=True))
 
 
 async def answer_prompt(call: HookCall) -> bytes:
@@ -39,8 +47,21 @@ async def answer_prompt(call: HookCall) -> bytes:
     except DeadlineExceeded:
         if not briefings:
             raise
-    return context("UserPromptSubmit", call.told(briefings))
+    return context("UserPromptSubmit", call.told(briefings), await _for_person(call))
 
 
 async def _wanted(call: HookCall) -> dict[str, Any]:
     return {**call.transcript(), "project": await call.project(), "within_ms": call.within_ms}
+
+
+async def _for_person(call: HookCall, *, is_start: bool = False) -> str:
+    """Whether memory can be used at all, at a session's start; and how much of it was used, if that is wanted."""
+    if call.client not in SHOWN_BY:
+        return ""
+    notes = call.facts.get("notes", ())
+    use = f"Memory: {counted(len(notes), 'note')} shown" if notes and call.config.show_use else ""
+    trouble = ""
+    if is_start:
+        with suppress(McpMemoryError), anyio.move_on_after(LOOK_S):
+            trouble = trouble_of(await call.perform("status", {}))
+    return trouble or use

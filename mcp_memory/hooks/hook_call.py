@@ -7,6 +7,7 @@ from typing import Any
 
 from mcp_memory.errors import Unusable
 from mcp_memory.hooks.hook_input import HookInput, is_nested
+from mcp_memory.hooks.person_message import for_person
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.settings.settings import HooksConfig
 
@@ -68,10 +69,15 @@ class HookCall:
         return text
 
 
-def context(name: str, text: str) -> bytes:
-    """The answer that puts text before the agent, silence for none. `name`: of the event, in Claude Code and Codex."""
-    return specific_output(name, {"additionalContext": text}) if text else b""
+def context(name: str, text: str, person: str = "") -> bytes:
+    """The answer that puts text before the agent, and a line before its person; silence for neither. `name`: of the
+    event, in Claude Code and Codex."""
+    more = for_person(person)
+    if text:
+        return specific_output(name, {"additionalContext": text}, **more)
+    return json.dumps(more).encode("ascii") if more else b""
 
 
-def specific_output(name: str, fields: Mapping[str, Any]) -> bytes:
-    return json.dumps({"hookSpecificOutput": {"hookEventName": name, **fields}}).encode("ascii")
+def specific_output(name: str, fields: Mapping[str, Any], **more: str) -> bytes:
+    """`more` goes beside it."""
+    return json.dumps({**more, "hookSpecificOutput": {"hookEventName": name, **fields}}).encode("ascii")

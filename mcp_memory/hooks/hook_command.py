@@ -48,6 +48,10 @@ WITHIN_MS, FACTS = "mcp-memory-within-ms", "mcp-memory-facts"
 SWITCHES = "mcp-memory-switches"
 """Header: the truth values of `[hooks]`, such as `own_tools=false`."""
 
+TURN, AGAIN_S = "hook-start.lock", 10.0
+"""A file of the state folder whose time says when a hook last started the daemon, and for how long no other does; a
+daemon is there after one to three seconds."""
+
 ON_THE_WAY_MS = 20.0
 """What an answer takes from the daemon to standard output."""
 
@@ -81,7 +85,7 @@ def hook(
     if {"-h", "--help"} & set(arguments):
         write_output(USAGE.encode())
         return
-    line, log, data = HookLogLine(), None, b""
+    line, log, data, state, message = HookLogLine(), None, b"", "", b""
     try:
         data = read_input()  # in any case: a client may fail if nobody reads
         options = _parse(arguments)
@@ -102,8 +106,25 @@ def hook(
             line.session = HookInput(data).session
         except Unusable:
             pass
-    line.ms = deadline.taken_ms
-    line.write(log or fallback_file(environ))
+        message = _for_person(error, line, state, log or fallback_file(environ))
+    line.ms, line.told_person = deadline.taken_ms, bool(message)
+    try:
+        line.write(log or fallback_file(environ))
+    except OSError:
+        if line.event != START:  # it could not be known that you were told
+            raise
+    if message:
+        write_output(message)
+
+
+def _for_person(error: BaseException, line: HookLogLine, state: str, log: str) -> bytes:
+    """What tells you that memory is out; empty if there is nothing to do, and if you have been told in this session."""
+    from mcp_memory.hooks.person_message import SHOWN_BY, output, was_told, why_out
+
+    if line.client not in SHOWN_BY or line.event not in {START, "prompt"}:
+        return b""
+    is_new = line.event == START or not was_told(log, line.client, line.session)
+    return output(reason) if is_new and (reason := why_out(error, state)) else b""
 
 
 def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:
@@ -181,13 +202,34 @@ def _answer(
                 output = channel.body(replied, deadline.until)
                 facts = json_object(replied.get(FACTS, "{}").encode() if status == 200 else output)
     except NotRunning:
-        if os.path.exists(f"{state}/{PORT}") or os.path.exists(f"{vault}/.mcp-memory/vault.toml"):
+        is_known = os.path.exists(f"{state}/{PORT}") or os.path.exists(f"{vault}/.mcp-memory/vault.toml")
+        if is_known and _has_turn(f"{state}/{TURN}"):
             _start_daemon(options, environ)
         raise
     if status != 200:
         raise error_of(status, facts)
     line.add_facts(facts)
     return output
+
+
+def _has_turn(file: str) -> bool:
+    """Whether this hook starts the daemon: of many at once one does, and none for a while after. Raises OSError."""
+    import fcntl
+    from time import time
+
+    os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        last = os.fstat(descriptor)
+        if last.st_size and 0 <= time() - last.st_mtime < AGAIN_S:
+            return False
+        os.pwrite(descriptor, b"1", 0)
+        return True
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
 
 
 def _start_daemon(options: HookOptions, environ: Mapping[str, str]) -> None:

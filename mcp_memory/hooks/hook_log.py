@@ -26,6 +26,7 @@ LATEST_BYTES = 200_000
 
 class HookLogLine:
     """What is known so far of the running call. `started`: a prompt brought what its session's start should have.
+    `told_person`: you were shown why memory is out.
     `degraded`: why a prompt may have got less than usual, such as a model that is unloaded."""
 
     def __init__(self) -> None:
@@ -37,6 +38,7 @@ class HookLogLine:
         self.tokens = 0
         self.notes: Sequence[str] = ()
         self.started = False
+        self.told_person = False
         self.degraded = ""
         self.ms = 0.0
 
@@ -81,21 +83,30 @@ def read_lines(file: str) -> Iterator[Mapping[str, Any]]:
 
 
 def owes_start(file: str, event: str, client: str, session: str) -> bool:
-    """Whether this session's latest start, an `event`, failed, and no prompt has made up for it. Raises OSError."""
+    """Whether this session still lacks the text of its start, an `event`: it failed or never came, and no prompt has
+    made up for it. Raises OSError."""
+    for facts in lines_of(file, client, session):
+        if facts.get("event") == event or facts.get("started"):
+            return facts.get("outcome") == "failed"
+        if facts.get("event") == "prompt" and facts.get("outcome") != "failed":
+            return False  # its start is too long ago for the part of the log that is read
+    return True
+
+
+def lines_of(file: str, client: str, session: str) -> Iterator[Mapping[str, Any]]:
+    """The latest lines of a session, the last first. Raises OSError."""
     try:
         with open(file, "rb") as log:
             log.seek(max(0, os.fstat(log.fileno()).st_size - LATEST_BYTES))
             latest = log.read().splitlines()
     except FileNotFoundError:
-        return False
+        return
     wanted = json.dumps(session).encode("ascii")
     for line in reversed(latest):
         if wanted in line:
             facts = _facts(line)
-            is_same = (facts.get("client"), facts.get("session")) == (client, session)
-            if is_same and (facts.get("event") == event or facts.get("started")):
-                return facts.get("outcome") == "failed"
-    return False
+            if (facts.get("client"), facts.get("session")) == (client, session):
+                yield facts
 
 
 def _facts(line: str | bytes) -> Mapping[str, Any]:

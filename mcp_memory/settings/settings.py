@@ -58,6 +58,7 @@ class HooksConfig:
     session_start_ms: int = SESSION_START_MS
     prompt_ms: int = PROMPT_MS
     own_tools: bool = True
+    show_use: bool = False
     subagents: bool = True
 
 

@@ -36,7 +36,7 @@ class Session:
     def context(self, event: str, said: Mapping[str, Any], **more: str) -> str:
         """What the hook puts into the agent's context; empty for silence."""
         out = self.run(event, json.dumps({**self.said(event), **said}).encode(), **more)
-        if not out:
+        if "hookSpecificOutput" not in out:  # silence, or a line for the person
             return ""
         context = json.loads(out)["hookSpecificOutput"]
         assert context.pop("hookEventName") == EVENT_NAMES[event]

@@ -114,7 +114,9 @@ def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Pla
         heard = Session(place, "heard")
         assert "Likes short answers." in heard.start()
         assert heard.prompt("which colour has the sky?") == ""
-        assert Session(place, "never started").prompt("which colour has the sky?") == "", "nothing was missed"
+        unstarted = Session(place, "its hooks came later")
+        assert "Likes short answers." in unstarted.prompt("which colour has the sky?")
+        assert unstarted.prompt("and the sea?") == "", "once"
         late = Session(place, "late")
         claw = Session(place, "claw", client="openclaw")
         with stopped(place):

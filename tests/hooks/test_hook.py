@@ -134,7 +134,7 @@ def test_the_report_names_what_was_given(filled: Place):
     found = filled.run("hooks", "report", "--sessions", "1", "--json").ok().json
     (told,) = found["sessions"]
     assert (told["session"], told["given"], told["silent"]) == ("reported", 1, 1)
-    assert next(found["titles"][note]["title"] for note in told["notes"]) == PORT
+    assert PORT in [found["titles"][note]["title"] for note in told["notes"]]
     assert found["silent_prompts"] == 1 and found["prompts"] == 2 and found["p99_ms"] >= found["p50_ms"] > 0
     assert found["failures"]["the input is not JSON"] >= 1
     assert (found["late_starts"], found["late_prompts"]) == (1, 1)

@@ -1,0 +1,83 @@
+"""What you are told when memory is out: one line with what to do, once a session, and nothing otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mcp_memory.hooks.deadline import Deadline
+from mcp_memory.hooks.hook_command import TURN, hook
+from tests.daemon.place import START_S, Place, eventually
+from tests.hooks.client import Session
+
+
+def told(session: Session, event: str, **more: str) -> str:
+    """The line for the person; empty for none."""
+    said = {**session.said(event), "prompt": "which colour has the sky?"}
+    return json.loads(session.run(event, json.dumps(said).encode(), **more) or "{}").get("systemMessage", "")
+
+
+def test_a_daemon_that_cannot_start(place: Place):
+    place.vault.mkdir()
+    with place.serving():
+        pass
+    shutil.rmtree(place.vault)
+    place.vault.touch()
+    log = place.state.log.with_name("start.log")
+    assert told(Session(place, "first"), "session-start") == "", "it may be starting"
+    eventually(lambda: log.exists() and "cannot open the vault" in log.read_text(), within_s=2 * START_S)
+    second = Session(place, "second")
+    line = told(second, "session-start")
+    assert (
+        line.startswith(f"Memory is out: cannot open the vault {place.vault}: Not a directory → ") and "\n" not in line
+    )
+    assert told(second, "prompt") == "", "once a session"
+    third = Session(place, "third", "codex")
+    assert [told(third, "prompt"), told(third, "prompt")] == [line, ""], "a session may have begun before"
+    assert told(Session(place, "fourth", "my-editor"), "session-start") == "", "who knows what it would show"
+    assert told(second, "stop") == ""
+
+
+def test_settings_that_cannot_be_read(place: Place):
+    broken = place.root / "broken.toml"
+    broken.write_text("[hooks\n")
+    line = told(Session(place, "s"), "session-start", MCP_MEMORY_CONFIG=str(broken))
+    assert f"{broken} is not valid TOML" in line
+
+
+def test_of_many_hooks_one_starts_the_daemon(place: Place, monkeypatch: pytest.MonkeyPatch):
+    started: list[object] = []
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
+    place.state.make()
+    place.state.port.write_text("1")
+    said = json.dumps(Session(place, "s").said("before-tool")).encode()
+
+    def call(_: int) -> None:
+        hook(["before-tool", "--client", "codex"], place.environ, lambda: said, print, Deadline(10_000))
+
+    with ThreadPoolExecutor(50) as many:
+        [*many.map(call, range(50))]
+    assert len(started) == 1
+    os.utime(place.state.root / TURN, (0, 0))
+    call(0)
+    assert len(started) == 2, "it may have failed"
+
+
+def test_a_daemon_that_answers_says_what_is_wrong_with_the_vault(place: Place):
+    place.vault.mkdir()
+    with place.serving():
+        place.run("append", "-k", "fact", "The heron likes frogs.").ok()
+        session = Session(place, "s")
+        assert told(session, "session-start") == ""
+        use = {"MCP_MEMORY_HOOKS_SHOW_USE": "true"}
+        assert told(session, "session-start", **use) == "Memory: 1 note shown"
+        place.vault.rename(place.root / "elsewhere")
+        place.run("reindex")
+        line = told(session, "session-start")
+        assert line.startswith("Memory is out: ") and "mount the disk" in line
+        (place.root / "elsewhere").rename(place.vault)
