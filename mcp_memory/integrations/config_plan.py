@@ -4,11 +4,12 @@ import difflib
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations.config_entries import ConfigEntry
+from mcp_memory.integrations.own_memory import OwnMemory
 
 _STRING = r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'"
 _SECRET = re.compile(
@@ -84,6 +85,12 @@ def plan_install(target: ConfigTarget, old: bytes | None, backups: Sequence[tupl
     return ConfigChange(target, old, new, what, keeps_old=old is not None, brings_secret=target.private)
 
 
+def with_own_memory_off(target: ConfigTarget) -> ConfigTarget:
+    """Adds that the client's own memory is switched off."""
+    entries = (replace(entry, switches_off=True) if isinstance(entry, OwnMemory) else entry for entry in target.entries)
+    return replace(target, entries=tuple(entries))
+
+
 def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> ConfigChange:
     """Takes out the entries that are in. `backups`: the file before we changed it, oldest first.
 
@@ -96,6 +103,11 @@ def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tu
     if not present:
         return ConfigChange(target, old, old)
     before = next((content for _, content in backups), None)
+    own = [entry for entry in target.entries if isinstance(entry, OwnMemory)]
+    with _naming(target.file):
+        if present and any(entry.is_on(decode(before)) for entry in own):  # else it was switched off by you
+            target = with_own_memory_off(target)
+            present = _present(target, old)
     if before is not None and _is_ours_alone(target, before):
         before = None  # we had made the file, and changed it later
     untouched = _leads_to(target, present, before, old)

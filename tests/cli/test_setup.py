@@ -98,6 +98,13 @@ def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Pla
     ):
         assert line in ended.out, line
     assert not (home / ".claude.json").exists()
+    both = answered(place, ["setup", "--client", "claude-code"], [yes, yes])
+    assert '+  "autoMemoryEnabled": false' in both.out, both
+    assert "Switch its own off, until you disconnect it from ours? [y/N]" in both.out
+    assert json.loads((home / ".claude/settings.json").read_text())["autoMemoryEnabled"] is False
+    assert "keeps a memory of its own" not in answered(place, ["setup", "--client", "claude-code"], []).out
+    place.run("uninstall", "claude-code", "--yes").ok()
+    assert not (home / ".claude/settings.json").exists(), "it was ours alone"
 
 
 def test_without_a_terminal_nothing_is_changed(place: Place, home: Path):

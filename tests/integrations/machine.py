@@ -17,7 +17,7 @@ from mcp_memory.integrations.clients import (
     config_targets,
     with_hook_trust,
 )
-from mcp_memory.integrations.config_plan import ConfigChange, plan_install, plan_uninstall
+from mcp_memory.integrations.config_plan import ConfigChange, plan_install, plan_uninstall, with_own_memory_off
 
 URL = "http://127.0.0.1:8423/mcp"
 ENTRIES = {
@@ -62,10 +62,12 @@ def planned(
     scope: Scope = "user",
     hooks: bool = True,
     hashes: Mapping[str, str] | None = None,
+    own_memory: bool = True,
     **more: str,
 ) -> list[ConfigChange]:
     wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
     wanted = with_hook_trust(wanted, hashes) if hashes else wanted
+    wanted = wanted if own_memory else map(with_own_memory_off, wanted)
     return [
         plan_install(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted
     ]

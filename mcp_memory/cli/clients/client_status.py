@@ -34,6 +34,7 @@ from mcp_memory.integrations.clients import (
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations.own_memory import OwnMemory
 from mcp_memory.integrations.server_entry import ServerEntry, command_of, helper_of
 from mcp_memory.settings.settings import Settings
 
@@ -57,14 +58,16 @@ class ConnectedBy:
 @dataclass(slots=True)
 class ClientStatus:
     """`found`: its programs on the PATH with their versions. `hooks`: event → state, as far as its files show. `tools`:
-    our server's name → whether the agent may call its tools, if the client has rules for that. `last_hook` and
-    `last_call`: what last ran, and when. `todo`: a line for each thing that you may want to do."""
+    our server's name → whether the agent may call its tools, if the client has rules for that. `own_memory`: what to do
+    about the memory that the client keeps by itself, if that is on. `last_hook` and `last_call`: what last ran, and
+    when. `todo`: a line for each thing that you may want to do."""
 
     client: str
     found: dict[str, str]
     wired: list[ConnectedBy] = field(default_factory=list[ConnectedBy])
     hooks: dict[str, str] = field(default_factory=dict[str, str])
     tools: dict[str, str] = field(default_factory=dict[str, str])
+    own_memory: str = ""
     last_hook: str | None = None
     last_call: str | None = None
     todo: list[str] = field(default_factory=list[str])
@@ -82,11 +85,12 @@ class ClientStatus:
             "reachable": ", ".join(reached) or "not connected",
             "hooks": ", ".join(f"{event} {state}" for event, state in self.hooks.items()) or "none",
             "tools": ", ".join(f"{name} {permission}" for name, permission in self.tools.items()),
+            "own memory": self.own_memory if self.wired else "",
             "last hook": self.last_hook or "none yet",
             "last call": self.last_call or "none since the daemon started",
         }
         yield Heading(TITLES[self.client])
-        yield from (f"  {name:<9}  {value}" for name, value in rows.items() if value)
+        yield from (f"  {name:<10}  {value}" for name, value in rows.items() if value)
         yield from (f"  → {line}" for line in self.todo)
 
 
@@ -179,6 +183,8 @@ class _Examination:
                 status.add_todo(f"the tools come twice, by the plugin and the server {own_names[0]}: {remedy}")
         if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_shadowed):
             status.add_todo(f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
+        if scope == "user" and ask_entry(target, content or b"", OwnMemory, OwnMemory.is_on):
+            status.own_memory = f"on as well, so facts end up in two places: {remedy} --no-own-memory, or leave it so"
         states = hooks_of(client, scope, target, content, self._paths)
         status.hooks.update(states)
         self._check_hooks(states, remedy)

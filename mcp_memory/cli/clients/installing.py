@@ -38,7 +38,7 @@ from mcp_memory.integrations.clients import (
     with_hook_trust,
 )
 from mcp_memory.integrations.config_entries import HookEntries
-from mcp_memory.integrations.config_plan import ConfigTarget, plan_install, plan_uninstall
+from mcp_memory.integrations.config_plan import ConfigTarget, plan_install, plan_uninstall, with_own_memory_off
 from mcp_memory.integrations.installed_plugin import find_installed_plugin, refuse_installed_plugin
 from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
@@ -56,6 +56,7 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 @click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
 @click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
 @click.option("--trust-hooks", is_flag=True, help="Codex: make it trust our hooks, as if you had accepted them there.")
+@click.option("--no-own-memory", is_flag=True, help="Switch the client's own memory off, until you uninstall.")
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
@@ -67,6 +68,7 @@ def install(
     name: str | None,
     no_hooks: bool,
     trust_hooks: bool,
+    no_own_memory: bool,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -80,7 +82,8 @@ def install(
     mcp-memory install --all
     mcp-memory install codex --scope project --dry-run
     """
-    if (client is None) != everything or (everything and (name or no_hooks or trust_hooks or scope != "user")):
+    is_special = name or no_hooks or trust_hooks or no_own_memory or scope != "user"
+    if (client is None) != everything or (everything and is_special):
         what = "name a client, or pass --all, with --yes or --dry-run at most"
         raise InvalidInput(what, hint=f"one of: {', '.join(CLIENTS)}")
     can_trust = client == "codex" and scope == "user" and not no_hooks
@@ -95,7 +98,7 @@ def install(
         launch.launch(settings, [], tell=print_status)
     if client:
         plan = plan_connection(
-            settings, client, scope, name=name, hooks=not no_hooks, dry_run=dry_run,
+            settings, client, scope, name=name, hooks=not no_hooks, own_memory=not no_own_memory, dry_run=dry_run,
             is_trusted=lambda wanted: trust_hooks or (can_ask and _agrees_to_trust(wanted)),
         )  # fmt: skip
         apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
@@ -114,11 +117,12 @@ def plan_connection(
     *,
     name: str | None = None,
     hooks: bool = True,
+    own_memory: bool = True,
     is_trusted: Callable[[Sequence[ConfigTarget]], bool],
     dry_run: bool,
 ) -> InstallPlan:
-    """What `install` will change. `is_trusted`: whether Codex shall trust our hooks in these files. Makes a token for
-    OpenClaw unless `dry_run`. Raises Refused, and what reading the client's files raises."""
+    """What `install` will change; without `own_memory` it switches the client's off. `is_trusted`: whether Codex trusts
+    our hooks there. Makes a token for OpenClaw unless `dry_run`. Raises Refused, and what reading the files raises."""
     if settings.daemon.uds and client not in OVER_STDIO:
         hint = "remove daemon.uds, or have the client start mcp-memory stdio"
         raise Refused("the daemon listens on a Unix socket, which clients can't use directly", hint=hint)
@@ -127,6 +131,7 @@ def plan_connection(
     connection = _connection(client, settings, paths, scope, name=name, token=token)
     refuse_installed_plugin(client, paths, connection.entry)
     wanted = config_targets(client, scope, paths, connection, hooks=hooks)
+    wanted = wanted if own_memory else [*map(with_own_memory_off, wanted)]
     if trust := is_trusted(wanted):
         wanted = with_hook_trust(wanted, _hashes(wanted))
     if any(not target.entries for target in wanted):
@@ -212,13 +217,7 @@ def _url(settings: Settings, port: int) -> str:
 
 
 def _connection(
-    client: str,
-    settings: Settings,
-    paths: ClientPaths,
-    scope: Scope,
-    *,
-    name: str | None = None,
-    token: str = UNKNOWN_TOKEN,
+    client: str, settings: Settings, paths: ClientPaths, scope: Scope, *, name: str | None = None, token: str = ""
 ) -> ConnectionDetails:
     project = paths.project.name if scope == "project" and paths.project else None
     url = expected_url(settings)
@@ -229,7 +228,7 @@ def _connection(
         hooks=snippets.hook_commands(client, settings, shared=project is not None),
         vault=snippets.vault_option(settings),
         variable=snippets.token_variable(settings),
-        token=token,
+        token=token or UNKNOWN_TOKEN,
         plugin=(str(shipped_path("plugin")), snippets.hook_line("EVENT", "openclaw", settings)),
         chosen=name is not None,
     )
@@ -237,8 +236,10 @@ def _connection(
 
 def _agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
     """Ask, unless Codex already trusts our hooks, or isn't there to say what it would trust."""
-    question = "make Codex trust our hooks? Otherwise it asks you later, and skips them until then"
-    return not has_trust(wanted) and shutil.which("codex") is not None and click.confirm(question)
+    is_open = not has_trust(wanted) and shutil.which("codex") is not None
+    return is_open and click.confirm(
+        "make Codex trust our hooks? Otherwise it asks you later, and skips them until then"
+    )
 
 
 def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:

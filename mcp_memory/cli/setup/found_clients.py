@@ -81,12 +81,24 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
     dialogue.say(f"{TITLES[client]}: {state}")
     for remark in (remark for remark in made["remarks"] if remark != SESSIONS_ARE_KEPT):  # said at the end
         dialogue.say(f"→ {remark}", indent=4)
+    if not (dialogue.preview or dialogue.yes):
+        _ask_about_own_memory(dialogue, settings, client)
     return {**made, "state": state}
 
 
-def _plan(dialogue: Dialogue, settings: Settings, client: str) -> InstallPlan:
+def _ask_about_own_memory(dialogue: Dialogue, settings: Settings, client: str) -> None:
+    """Once, when it has been connected."""
+    plan = _plan(dialogue, settings, client, own_memory=False)
+    if plan.changes:
+        dialogue.say(f"{TITLES[client]} keeps a memory of its own. With both on, facts end up in two places.")
+        show_diff(plan)
+        if click.confirm("  Switch its own off, until you disconnect it from ours?", default=False):
+            make_changes(plan, dry_run=False, done="its own memory is off")
+
+
+def _plan(dialogue: Dialogue, settings: Settings, client: str, *, own_memory: bool = True) -> InstallPlan:
     """With Codex's trust in our hooks, if Codex says what it would trust. Raises Refused."""
-    plan = partial(plan_connection, settings, client, "user", dry_run=dialogue.preview)
+    plan = partial(plan_connection, settings, client, "user", own_memory=own_memory, dry_run=dialogue.preview)
     if client == "codex" and shutil.which("codex"):
         with suppress(Refused):
             return plan(is_trusted=lambda wanted: not has_trust(wanted))

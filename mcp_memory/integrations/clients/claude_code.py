@@ -10,6 +10,7 @@ from mcp_memory.integrations.clients.client import OWN_TOOLS, Client, ClientPath
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.own_memory import OwnMemory
 from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
@@ -51,9 +52,10 @@ class ClaudeCode(Client):
         server = ServerEntry("json", ("mcpServers",), wire.name, wire.entry, identity, wire.chosen)
         name = _server_name(config, server)
         more: tuple[ConfigEntry, ...] = (self.hook_entries(wire.hooks, wire.vault, name),) if hooks else ()
+        own = () if root else (OwnMemory("json", ("autoMemoryEnabled",), default=True),)
         return [
             ConfigTarget(config, (server,), lock=None if root else config.with_name(f"{config.name}.lock")),
-            ConfigTarget(folder / "settings.json", (*more, *_permission(config, server, name))),
+            ConfigTarget(folder / "settings.json", (*more, *_permission(config, server, name), *own)),
             ConfigTarget((root or folder) / "CLAUDE.md", (InstructionBlock(wire.instructions),)),
         ]
 

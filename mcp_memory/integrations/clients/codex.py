@@ -11,6 +11,7 @@ from mcp_memory.integrations.clients.client import Client, ClientPaths, Connecti
 from mcp_memory.integrations.config_entries import HookEntries, HookEvent, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.own_memory import OwnMemory
 from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
@@ -45,11 +46,12 @@ class Codex(Client):
         server = ServerEntry("toml", ("mcp_servers",), wire.name, wire.entry, identity, wire.chosen)
         folder = where.project if scope == "project" and where.project else config.parent
         instructions = ConfigTarget(folder / "AGENTS.md", (InstructionBlock(wire.instructions),))
+        own = () if scope == "project" else (OwnMemory("toml", ("features", "memories"), default=False),)
         if not hooks:
-            return [ConfigTarget(config, (server,)), instructions]
+            return [ConfigTarget(config, (server, *own)), instructions]
         file, ours = config.parent / "hooks.json", self.hook_entries(wire.hooks, wire.vault, wire.name)
         return [
-            ConfigTarget(config, (server, HookTrust(_trust_keys(file, ours)))),
+            ConfigTarget(config, (server, HookTrust(_trust_keys(file, ours)), *own)),
             ConfigTarget(file, (ours,)),
             instructions,
         ]

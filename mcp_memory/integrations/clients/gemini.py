@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, ClientPaths
 from mcp_memory.integrations.clients.stdio_client import StdioClient
-from mcp_memory.integrations.config_entries import HookEvent
+from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent
+from mcp_memory.integrations.own_memory import OwnMemory
+from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.text.parsed_values import list_at, value_at
 
 _MANAGED = "/Library/Application Support/GeminiCli" if sys.platform == "darwin" else "/etc/gemini-cli"
@@ -41,6 +43,9 @@ class GeminiCli(StdioClient):
 
     def folder(self, where: ClientPaths) -> Path:
         return where.folder("GEMINI_CLI_HOME", "") / self.home
+
+    def more_entries(self, server: ServerEntry) -> tuple[ConfigEntry, ...]:  # noqa: ARG002 -- the same for each
+        return (OwnMemory("json", ("experimental", "autoMemory"), default=False),)
 
     def server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:
         for file, settings in self._layers(where):
