@@ -146,7 +146,7 @@ class RecallAnswerer:
         """What answers a prompt: one's own passages, and foreign ones that it names, or that alone answer it."""
         rank = partial(self.searcher.rank, prompt, limit=most, is_prompt=True)
         ranked = await rank(filters=replace(filters, foreign=False))
-        told = bars.fitting(bars.answering(ranked))
+        told = bars.fitting(bars.answering(ranked), prompt)
         others = replace(filters, foreign=True)
         if await in_thread(lambda: self.index.count_chunks(others), deadline_s=LOOK_S, what="looking for imports"):
             ranked, told = with_foreign(prompt, bars, ranked, told, await rank(filters=others))

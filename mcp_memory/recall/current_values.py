@@ -9,7 +9,7 @@ from mcp_memory.conflicts.change_words import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage
-from mcp_memory.recall.excerpts import named
+from mcp_memory.recall.excerpts import named, shortened
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.succession.entry_marks import admits
 
@@ -49,15 +49,16 @@ class CurrentValues:
         if now is None:
             return path, ""
         if now.note.is_log:  # an entry alone can't take the place of a note
-            return path, f"outdated, not confirmed: {now.shown_id}"
+            return path, f"outdated, not confirmed: {shortened(now.shown_id) or now.shown_id}"
         return now.note.path, now.remark
 
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
         if conflict and newest and (keeps_older or not conflict.is_certain):
+            newer = shortened(conflict.newer) or conflict.newer
             when = f"outdated since {conflict.newer_at[:10]}"
-            remark = f"{when if conflict.is_certain else f'perhaps {when}'}, not confirmed: {conflict.newer}"
+            remark = f"{when if conflict.is_certain else f'perhaps {when}'}, not confirmed: {newer}"
             yield replace(passage, remark=remark)
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)

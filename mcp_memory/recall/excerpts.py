@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import time
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.models import Filters, NotePath, NoteRecord, Passage
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
@@ -80,9 +80,7 @@ class Excerpt:
     @property
     def short_id(self) -> str:
         """The end of the id that stands for it; empty for a file without an id."""
-        if self.entry:
-            return self.entry[-ENTRY_CHARS:]
-        return self.note.id[-ID_CHARS:] if _OWN_ID.fullmatch(self.note.id) else ""
+        return shortened(NoteId(f"#{self.entry}") if self.entry else self.note.id) or ""
 
     @property
     def shown_path(self) -> str:
@@ -128,6 +126,13 @@ class Excerpt:
         new = words - content_words(f"{self.text} {path}")
         is_known = 2 * len(new) <= len(words) if path and label == self.note.title else not new
         return "" if is_known else f" {in_quotes(title[:MAX_LABEL_CHARS])}"
+
+
+def shortened(note_id: NoteId) -> str | None:
+    """The end of an id that stands for it; None for that of a file without an id of its own."""
+    if "#" in note_id:
+        return note_id[-ENTRY_CHARS:]
+    return note_id[-ID_CHARS:] if _OWN_ID.fullmatch(note_id) else None
 
 
 def excerpt_of(passage: Passage, asking: str | None = None) -> Excerpt:

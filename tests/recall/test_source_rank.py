@@ -103,8 +103,25 @@ async def test_what_has_no_project_has_to_fit_as_well(
     notes: list[tuple[str | None, float, str]], kept: list[str]
 ) -> None:
     found = ranked(*notes)
-    assert [chunk.passage.note.path for chunk in PromptBars(PhaseConfig(), "p").fitting(found)] == kept
-    assert PromptBars(PhaseConfig()).fitting(found) == found
+    assert [chunk.passage.note.path for chunk in PromptBars(PhaseConfig(), "p").fitting(found, "")] == kept
+    assert PromptBars(PhaseConfig()).fitting(found, "") == found
+
+
+async def test_a_preference_without_a_project_is_meant_for_each() -> None:
+    found = ranked(("p", 0.6, "a.md"), (None, 0.2, "b.md"), (None, 0.1, "c.md"))
+    ours, *preferences = [
+        replace(chunk, passage=replace(chunk.passage, note=replace(chunk.passage.note, kind="preference")))
+        for chunk in found
+    ]
+    assert PromptBars(PhaseConfig(), "p").fitting([ours, *preferences], "") == [ours, preferences[0]]
+
+
+async def test_a_project_that_a_prompt_names_comes_first() -> None:
+    found = ranked(("harbor", 0.6, "a.md"), ("lantern", 0.5, "b.md"), ("lantern", 0.7, "c.md"), (None, 0.1, "d.md"))
+    for prompt, kept in (("fix the Harbor tests", "acd"), ("fix lantern", "bcd"), ("harbor and lantern", "abcd")):
+        told_ = PromptBars(PhaseConfig()).fitting(found, prompt)
+        assert [chunk.passage.note.path[0] for chunk in told_] == list(kept), prompt
+    assert PromptBars(PhaseConfig()).fitting(found, "fix the tests") == found
 
 
 PRIVATE = {
