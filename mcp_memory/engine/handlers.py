@@ -296,6 +296,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "search": (requests.SearchRequest, _search),
     "recall": (requests.RecallRequest, _recall),
     "brief": (requests.BriefRequest, session_handlers.brief),
+    "advise": (requests.AdviseRequest, lambda engine, wanted: engine.parts.advisor.advise(**asdict(wanted))),
     "flush": (requests.NoArguments, session_handlers.flush),
     "emptied": (requests.TranscriptRequest, session_handlers.emptied),
     "grown": (requests.TranscriptRequest, session_handlers.grown),

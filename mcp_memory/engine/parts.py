@@ -39,6 +39,8 @@ from mcp_memory.recall.briefing_log import MOST_BYTES as BRIEFING_BYTES
 from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.current_values import CurrentValues
+from mcp_memory.recall.moments.action_advice import ActionAdvisor
+from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
@@ -94,8 +96,9 @@ class EngineParts:
         self.briefing_log = BriefingLog(lines, config.recall.matched_words)
         self.briefer = Briefer(
             self.answerer, index, self.model, seen, self.updates, config.recall, self.filters, self.freshness,
-            self.digest, self.briefing_log,
+            self.digest, self.briefing_log, Withdrawals(index, vault.changes, config.recall.private_marks),
         )  # fmt: skip
+        self.advisor = ActionAdvisor(self.briefer, self.conflicts)
         vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]
         self.note_lookup = NoteLookup(index, vault.ledger)
         self.near_duplicates = NearDuplicates(index, self.conflicts)

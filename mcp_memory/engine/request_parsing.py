@@ -96,6 +96,7 @@ _CHECKS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
     bool: ("true or false", lambda value: isinstance(value, bool)),
     Mode: (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode)),
     Sequence[str]: ("a list of strings", _is_texts),
+    Mapping[str, Any]: ("an object", lambda value: isinstance(value, dict)),
     Sequence[Mapping[str, Any]]: ("a list of objects", lambda value: isinstance(value, list)),
 }
 """A type → its name in messages, and whether a JSON value is of it."""

@@ -231,13 +231,28 @@ class TranscriptRequest:
 @dataclass(frozen=True, slots=True)
 class BriefRequest(TranscriptRequest):
     """What a session is shown at its start, or with its `prompt`, within `within_ms`. `subagent`: it is that of a
-    sub-agent, and the prompt its task."""
+    sub-agent, and the prompt its task. `withdrawn`: also what of the earlier no longer holds."""
 
     prompt: str | None = None
     project: str | None = None
     within_ms: int = BRIEF_MS
     lasting: bool = True
     subagent: bool = False
+    withdrawn: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AdviseRequest:
+    """A call of a client's tool with these `arguments`, that a session is about to make in a `folder`; or the `output`
+    of one that failed; or that may have, with the `arguments`. `stop`: what memory forbids shall be stopped."""
+
+    session: str
+    arguments: Mapping[str, Any] | None = None
+    output: str | None = None
+    folder: str = ""
+    project: str | None = None
+    stop: bool = False
+    within_ms: int = BRIEF_MS
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
     else:
         briefing = await parts.briefer.prompt(
             request.session, checked_query(request.prompt), request.project, deadline_s=deadline_s,
-            lasting=request.lasting, subagent=request.subagent,
+            lasting=request.lasting, subagent=request.subagent, withdrawn=request.withdrawn,
         )  # fmt: skip
     facts = {"tokens": briefing.tokens, "notes": list(briefing.notes), "degraded": briefing.degraded}
     return {"text": briefing.text, **facts}

@@ -42,6 +42,7 @@ async def answer_prompt(call: HookCall) -> bytes:
         call.facts["started"] = True
         wanted["within_ms"] = max(1, call.within_ms - int((monotonic() - began) * 1000))
     wanted |= {"session": session, "prompt": given.prompt, "lasting": call.client not in FORGETFUL}
+    wanted["withdrawn"] = call.config.withdrawn
     try:
         briefings.append(await call.perform("brief", wanted))
     except DeadlineExceeded:

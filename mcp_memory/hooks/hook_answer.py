@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
 
 from mcp_memory.errors import Unusable
+from mcp_memory.hooks.action_answers import answer_after_tool
 from mcp_memory.hooks.briefing_answers import answer_prompt, answer_start
 from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import START
@@ -15,6 +16,7 @@ _HANDLERS: Mapping[str, Callable[[HookCall], Awaitable[bytes]]] = {
     START: answer_start,
     "prompt": answer_prompt,
     "before-tool": answer_before_tool,
+    "after-tool": answer_after_tool,
     "subagent-start": answer_subagent,
     "flush": answer_flush,
     "pre-compact": answer_compaction,

@@ -35,7 +35,7 @@ MARKS = {name: f"mcp-memory-{name.lower().replace('_', '-')}" for name in (_IN_C
 class HookInput:
     """Fields are empty if the client sends none, or not as text. `cwd`: the folder that the agent works in; `project`:
     where the client names it itself; `transcript`: the file in which it records the session. `tool`, `tool_input` and
-    `tool_output` (what it returned, or its error): of the tool that the agent is about to call or has called.
+    `tool_output` (what it returned, or its error if it `has_failed`): of the tool that it will call or has called.
     `agent_id` and `agent_type`: of the sub-agent that it concerns. `is_shortened`: some text in it was cut."""
 
     def __init__(self, data: bytes) -> None:
@@ -55,6 +55,7 @@ class HookInput:
         self.tool = texts.get("tool_name", "")[:MOST_NAME_CHARS]
         given = table.get("tool_input")
         self.tool_input: dict[str, Any] = given if isinstance(given, dict) else {}
+        self.has_failed = bool(texts.get("error"))
         returned = table.get("error") or table.get("tool_response") or ""
         self.tool_output = returned if isinstance(returned, str) else json.dumps(returned, ensure_ascii=False)
         self.agent_id = texts.get("agent_id", "")[:MOST_NAME_CHARS]
@@ -67,7 +68,7 @@ class HookInput:
         table = {
             "session_id": self.session, "cwd": self.cwd, "project": self.project, "prompt": self.prompt,
             "transcript_path": self.transcript, "tool_name": self.tool,
-            "tool_response": self.tool_output[:MOST_TOOL_CHARS],
+            "error" if self.has_failed else "tool_response": self.tool_output[:MOST_TOOL_CHARS],
             "tool_input": {key: value[:MOST_TOOL_CHARS] for key, value in tool_input.items()},
             "agent_id": self.agent_id, "agent_type": self.agent_type, "mcp_memory_shortened": True,
         }  # fmt: skip

@@ -1,11 +1,12 @@
 """Answers the hook before a tool call: allows our own tools, fills in whose project and session a call is of, and tells
-a sub-agent what bears on its task."""
+an agent what bears on its action, and a sub-agent what bears on its task."""
 
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from mcp_memory.extraction.language import is_personal
+from mcp_memory.hooks.action_answers import ACTING, answer_before_action
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
 from mcp_memory.vault.draft import MAX_WORD
@@ -21,6 +22,8 @@ _KEEPS_SESSION = frozenset({"append", "forget"})
 async def answer_before_tool(call: HookCall) -> bytes:
     if own := _OWN.fullmatch(call.given.tool):
         return await _allow(call, own[1]) if call.config.own_tools else b""
+    if call.given.tool in ACTING:
+        return await answer_before_action(call)
     return await answer_before_subagent(call) if call.given.tool in STARTING else b""
 
 

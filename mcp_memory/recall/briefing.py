@@ -8,6 +8,7 @@ what is stale.
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import anyio
@@ -21,6 +22,7 @@ from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
+from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
@@ -83,6 +85,7 @@ class Briefer:
     freshness: Freshness
     announcer: Announcer
     log: BriefingLog
+    withdrawals: Withdrawals
 
     async def start(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """What every session should know. Its context counts as empty, so anything may be shown again.
@@ -126,12 +129,13 @@ class Briefer:
 
     async def prompt(
         self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True,
-        subagent: bool = False,
+        subagent: bool = False, withdrawn: bool = True,
     ) -> Briefing:  # fmt: skip
         """What fits the prompt and is new to the session; nothing if the prompt probably needs no memory.
 
         `lasting`: it stays in the session's context, and so isn't shown again. `subagent`: the session is that of a
-        sub-agent, which has got `orders`, and the prompt its task. Raises DeadlineExceeded.
+        sub-agent, which has got `orders`, and the prompt its task. `withdrawn`: with what of the earlier no longer
+        holds. Raises DeadlineExceeded.
         """
         phase = self.config.phases[SUBAGENT if subagent else PROMPT]
         with _within(deadline_s):
@@ -158,7 +162,11 @@ class Briefer:
             lasts = recalled.passages if lasting else ()
             briefing = await self._briefing(session, project, recalled, lasts, notes, prompt)
             self.updates.mark_seen(session, lasts)
-            return briefing
+            if not withdrawn or subagent:
+                return briefing
+            look = partial(self.withdrawals.describe, session)
+            gone = await in_thread(look, deadline_s=LOOK_S, what="comparing what was told")
+            return replace(briefing, text="\n".join(filter(None, (gone, briefing.text))))
 
     async def reset(self, session: str) -> None:
         """The session's context is empty, or it ended."""
@@ -186,6 +194,7 @@ class Briefer:
 
         def record() -> None:
             self.seen.add(session, marks)
+            self.withdrawals.add(session, passages)
             self.log.add(self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt)
 
         await in_thread(record, deadline_s=LOOK_S, what="noting what was shown")

@@ -30,9 +30,9 @@ class BriefingLog:
 
     def add(
         self, at: datetime, session: str, project: str | None, passages: Iterable[Passage],
-        chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None,
+        chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None, event: str = "session-start",
     ) -> None:  # fmt: skip
-        """Without a `prompt`, a session's start. Each note is recorded once, with its best passage."""
+        """`event`: the moment, unless it is a `prompt`. Each note is recorded once, with its best passage."""
         scored = {chunk.passage.chunk_id: chunk for chunk in chunks}
         given: dict[str, Facts] = {}
         for passage in passages:
@@ -42,7 +42,7 @@ class BriefingLog:
             if prompt and self.with_words:
                 facts["words"] = matched_words(prompt, f"{passage.note.title} {passage.chunk.text}")
             given.setdefault(passage.shown_id, facts)
-        event, sure = "prompt" if prompt else "session-start", confidence and round(confidence, 3)
+        event, sure = "prompt" if prompt else event, confidence and round(confidence, 3)
         when = {"at": format_when(at), "session": session, "project": project, "event": event}
         self.lines.append({**when, "confidence": sure, "passages": list(given.values())})
 

@@ -54,19 +54,21 @@ class SeenPassages:
         with self._lock:
             return self._known(self._file(session))
 
-    def add(self, session: str, marks: Iterable[str]) -> None:
+    def add(self, session: str, marks: Iterable[str]) -> bool:
+        """Returns whether any of them is new to it."""
         file = self._file(session)
         with self._lock:
             known = self._known(file)
             new = dict.fromkeys(mark for mark in marks if mark not in known)
             if not new:
-                return
+                return False
             if len(known) + len(new) > MOST_PASSAGES:
                 self._drop(file)
                 known = frozenset[str]()
             self._sessions.store(file, known | new.keys())
             with _in_memory_alone():
                 append_line(file, "\n".join(new).encode(), synced=False)
+            return True
 
     def reset(self, session: str) -> None:
         """Its context is empty, or it ended. Also removes sessions that ended long ago."""

@@ -60,6 +60,10 @@ class HooksConfig:
     own_tools: bool = True
     show_use: bool = False
     subagents: bool = True
+    before_action: bool = True
+    stop_action: bool = True
+    after_failure: bool = True
+    withdrawn: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients.client import OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.clients.client import ACTIONS, OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
@@ -25,7 +25,8 @@ class ClaudeCode(Client):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),
-        "PreToolUse": HookEvent("before-tool", f"{OWN_TOOLS}|^(Agent|Task)$"),
+        "PreToolUse": HookEvent("before-tool", f"{OWN_TOOLS}|^(Agent|Task)$|{ACTIONS}"),
+        "PostToolUseFailure": HookEvent("after-tool", ACTIONS),
         "SubagentStart": HookEvent("subagent-start"),
         "PreCompact": HookEvent("pre-compact"),
         "Stop": HookEvent("stop"),

@@ -19,6 +19,9 @@ HOOK_TIMEOUT_S = 3
 and warns at every start if a file asks for more."""
 
 SERVER = "SERVER"
+ACTIONS = "^(Bash|Edit|MultiEdit|Write|NotebookEdit|apply_patch)$"
+"""Matches the tools that change files or run commands."""
+
 OWN_TOOLS = f"^mcp__{SERVER}__memory_(append|forget|recall|search)$"
 """Matches our tools, as Claude Code and Codex name them; what the client calls our server takes the place of `SERVER`,
 so that another server's tools of these names are left alone."""

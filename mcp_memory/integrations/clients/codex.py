@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
+from mcp_memory.integrations.clients.client import ACTIONS, Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.config_entries import HookEntries, HookEvent, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
@@ -26,6 +26,8 @@ class Codex(Client):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "UserPromptSubmit": HookEvent("prompt"),
+        "PreToolUse": HookEvent("before-tool", ACTIONS),
+        "PostToolUse": HookEvent("after-tool", ACTIONS),
         "SubagentStart": HookEvent("subagent-start"),
         "PreCompact": HookEvent("pre-compact"),
         "Stop": HookEvent("stop"),

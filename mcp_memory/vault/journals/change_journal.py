@@ -6,6 +6,7 @@ as there is room, and may lack what was recorded just before a power cut.
 
 import hashlib
 import threading
+from collections import deque
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -109,10 +110,15 @@ class ChangeJournal:
         self._keep_bytes = keep_bytes
         self._lock = threading.Lock()
         self._latest: dict[NotePath, tuple[Etag | None, float]] | None = None
+        self.recent: deque[NoteChange] = deque(maxlen=1000)
+        self.count = 0
+        """Of this process's changes; `recent` has the latest of them, the oldest first."""
 
     def record(self, change: NoteChange) -> None:
         """Adds a change that was made. Never fails: the note itself is written."""
         with self._lock:
+            self.recent.append(change)
+            self.count += 1
             if self._latest is not None:
                 self._latest[change.path] = change.after, monotonic()
         self._lines.append(asdict(change))

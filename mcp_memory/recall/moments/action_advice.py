@@ -1,0 +1,146 @@
+"""Chooses the one note that an agent should hear of as it acts: what names the file or command that it is about to
+touch, or quotes the error that it has just met. Silent unless a note does so exactly.
+
+Works on words alone: each call of a tool waits for it.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mcp_memory.indexing.conflict_scan import ConflictScan
+from mcp_memory.models import Filters, Passage
+from mcp_memory.recall.briefing import Briefer
+from mcp_memory.recall.context_budget import TextFrame, fit, render
+from mcp_memory.recall.excerpts import Excerpt, excerpt_of, stretches
+from mcp_memory.recall.moments.error_quotes import ErrorOutput
+from mcp_memory.recall.moments.note_mentions import Mention, find_mention
+from mcp_memory.recall.moments.tool_action import ToolAction, read_action
+from mcp_memory.recall.seen_passages import mark_of
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
+from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.succession.entry_marks import admits, note_of
+
+CANDIDATES, MOST_TERMS = 100, 64
+BUDGET_TOKENS, LINE_CHARS = 300, 320
+
+_SILENT_KINDS = frozenset({"log", "fact", "reference", "idea", "task", "agent", "commitment"})
+"""They say nothing about how to act."""
+_NO_FIX_KINDS = frozenset({"idea", "task", "agent", "commitment"})
+_AGAINST_ALONE = frozenset({"fix", "preference"})
+"""Of these a command counts only if they speak against it: who runs `pnpm gen` does what they ask for."""
+_LEARNED_KINDS = frozenset({"fix", "lesson"})
+_STOPPED = """Stopped once, because memory holds an order of the person that speaks against this call.
+{}
+If the person has asked for exactly this, make the same call again: it goes through."""
+
+
+Advice = dict[str, Any]
+"""`text` for the agent, empty for silence, its `tokens` and `notes`; `stops`: it should read it before the call."""
+
+_SILENCE: Advice = {"text": "", "tokens": 0, "notes": [], "stops": False}
+
+Found = tuple[tuple[Any, ...], Mention, Passage]
+"""What to rank a passage by, where it names or quotes something, and the passage."""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionAdvisor:
+    """A session hears of each note once, until its context is emptied."""
+
+    briefer: Briefer
+    conflicts: ConflictScan
+
+    async def advise(
+        self, session: str, arguments: Mapping[str, Any] | None, output: str | None, folder: str, project: str | None,
+        stop: bool, within_ms: int,
+    ) -> Advice:  # fmt: skip
+        """What memory holds about a call of a tool with these arguments; with the `output` of one that failed, about
+        that. `stop`: what an order forbids shall be stopped. Raises DeadlineExceeded."""
+        action, briefer = read_action(arguments or {}, folder, project), self.briefer
+        wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks)
+        wanted = replace(wanted, foreign=False if output is None else None)
+
+        def look() -> Advice:
+            found = self._naming(action, wanted) if output is None else self._quoting(output, wanted)
+            for _, mention, passage in sorted(found, key=lambda one: one[0], reverse=True):
+                if self._is_current(passage, wanted):
+                    if self._is_new(session, passage):
+                        event = "before-tool" if output is None else "after-tool"
+                        briefer.withdrawals.add(session, [passage])
+                        briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
+                        excerpt = _line(excerpt_of(passage, project), mention)
+                        return self._advice(passage, excerpt, stop and mention.forbids)
+                    if output is not None:  # it has the best one
+                        break
+            return {**_SILENCE}
+
+        if action.commands and action.only_reads if output is not None else not (action.files or action.commands):
+            return {**_SILENCE}
+        return await in_thread(look, deadline_s=within_ms / 1000, what="looking for what an action needs")
+
+    def _naming(self, action: ToolAction, wanted: Filters) -> Iterator[Found]:
+        """The passages that name what the action touches; those that forbid it rank first."""
+        for passage in self._found(_terms(action), wanted):
+            note, is_standing = passage.note, _is_standing(passage)
+            if is_standing or note.kind not in _SILENT_KINDS:
+                commands = is_standing or note.kind not in _AGAINST_ALONE
+                if mention := find_mention(passage.chunk.text, action, commands=commands):
+                    when = note.updated or note.created
+                    rank = (mention.forbids, note.kind != "fix", mention.weight, is_standing, str(when))
+                    yield rank, mention, passage
+
+    def _quoting(self, output: str, wanted: Filters) -> Iterator[Found]:
+        """The passages that quote an error of the output."""
+        error = ErrorOutput(output)
+        for passage in self._found(error.telling, wanted):
+            likeness = error.likeness(f"{passage.note.title}\n{passage.chunk.text}")
+            if likeness and passage.note.kind not in _NO_FIX_KINDS:
+                yield (likeness, passage.note.kind in _LEARNED_KINDS), Mention(False, 0, False, ""), passage
+
+    def _found(self, terms: Iterable[str], wanted: Filters) -> list[Passage]:
+        """The passages with any of these words; without a project only those that are of none."""
+        rows = self.briefer.index.lexical(list(dict.fromkeys(terms))[:MOST_TERMS], CANDIDATES, wanted)
+        found = self.briefer.index.get(row.chunk_id for row in rows).values()
+        return [one for one in found if admits(wanted, one) and (wanted.project or note_of(one).project is None)]
+
+    def _is_current(self, passage: Passage, wanted: Filters) -> bool:
+        """Whether its file still says so, and nothing newer contradicts it."""
+        conflict = self.conflicts.newer_of(passage.shown_id)
+        now = self.briefer.freshness.check([passage], wanted).passages
+        return now == [passage] and not (conflict and conflict.is_certain)
+
+    def _is_new(self, session: str, passage: Passage) -> bool:
+        mark = hashlib.sha256(f"{mark_of(passage)} as it acts".encode()).hexdigest()[:16]
+        return self.briefer.seen.add(session, [mark])
+
+    def _advice(self, passage: Passage, excerpt: Excerpt, is_forbidden: bool) -> Advice:
+        folder = str(self.briefer.answerer.vault.roots()[""])
+        frame = TextFrame("memory about this", None, (), folder).within(BUDGET_TOKENS)
+        text = render(frame, fit([excerpt], BUDGET_TOKENS * CHARS_PER_TOKEN))
+        stops = is_forbidden and (_is_standing(passage) or passage.note.kind not in _LEARNED_KINDS)
+        text = _STOPPED.format(text) if stops else text
+        return {"text": text, "tokens": count_tokens(text), "notes": [passage.shown_id], "stops": stops}
+
+
+def _is_standing(passage: Passage) -> bool:
+    return passage.note.always_load or passage.note.path == MEMORY
+
+
+def _terms(action: ToolAction) -> Iterable[str]:
+    for file in action.files[:8]:
+        name = file.rpartition("/")[2]
+        yield from (file, name, name.partition(".")[0], file.partition("/")[0])
+    for command in action.commands:
+        yield from command.words[:3]
+
+
+def _line(whole: Excerpt, mention: Mention) -> Excerpt:
+    """All of a short note; of a longer one the lines with the mention."""
+    if len(whole.text) <= LINE_CHARS and whole.text.count("\n") < 2:
+        return whole
+    lines = enumerate(whole.text.split("\n"), whole.start_line)
+    found = stretches(whole, {number: line for number, line in lines if mention.is_in(line)})
+    return replace(found[0], text=found[0].text[: 2 * LINE_CHARS]) if found else whole

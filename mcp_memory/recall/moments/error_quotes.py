@@ -1,0 +1,82 @@
+"""Compares what a failing tool printed with the errors that notes quote. Pure.
+
+Numbers, paths and hashes differ each time, so they don't count; nor do the words that every error has.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+
+from mcp_memory.recall.moments import WORD_SETS
+
+MOST_CHARS, MOST_LINES, WINDOW_LINES = 12_000, 200, 3
+"""Of an output: its beginning and end. A message may be broken into so many lines."""
+
+ENOUGH = 0.6
+"""The share of a message's telling words that must be there, in their order."""
+
+_QUOTE = re.compile(
+    r"``(.+?)``|`([^`\n]+)`|[\"“]([^\"”\n]{12,})[\"”]|^(?!.*`)\s*(.*\b\w+(?:Error|Exception)\b.*)$", re.M
+)
+_GAP = re.compile(r"…|\.\.\.|<[^<>]*>")
+_VOLATILE = re.compile(
+    r"0x[0-9a-f]+|(?:[a-z]+://|~?/|\b[a-z]:\\)[^\s'\"`)\]]*|\b\d[\d.:,_-]*[a-z]{0,2}\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
+_NAME = re.compile(
+    r"[A-Z][a-z]*\d{3,}|[A-Z]{2,}[-_]\d{2,}|[A-Z]{3,}(?:_[A-Z\d]+)+|OOMKilled|"
+    r"[A-Z]\w*[a-z](?:Error|Exception|Fault|Failure|Warning|Killed|Timeout|BackOff|Invalid|Expired|NotFound)\b"
+)
+"""`E4021`, `SUP-4290`, `ERR_PNPM_OUTDATED_LOCKFILE`, `ArrowInvalid`."""
+
+
+class ErrorOutput:
+    """What a tool has printed."""
+
+    def __init__(self, text: str) -> None:
+        half = MOST_CHARS // 2
+        self._text = text if len(text) <= MOST_CHARS else f"{text[:half]}\n{text[-half:]}"
+        self._names = frozenset(_NAME.findall(self._text)) - WORD_SETS["common_errors"]
+
+    @cached_property
+    def _lines(self) -> list[list[str]]:
+        found = [words for line in self._text.splitlines() if (words := _words(line))]
+        return found if len(found) <= MOST_LINES else [*found[: MOST_LINES // 2], *found[-MOST_LINES // 2 :]]
+
+    @property
+    def telling(self) -> list[str]:
+        """The words and names to look notes up by."""
+        return [*self._names, *dict.fromkeys(word for line in self._lines for word in line if _tells(word))]
+
+    def likeness(self, note: str) -> float:
+        """How surely a note's text quotes this error, 0 to 1: the best of its quotes."""
+        return max(map(self._likeness, _quotes(note)), default=0.0)
+
+    def _likeness(self, quote: str) -> float:
+        if self._names & set(_NAME.findall(quote)):
+            return 1.0
+        words = _words(quote)
+        telling = [word for word in words if _tells(word)]
+        if len(words) < 3 or not telling:
+            return 0.0
+        best, phrase = 0.0, f" {' '.join(words)} "
+        for at in range(len(self._lines)):
+            window = [word for line in self._lines[at : at + WINDOW_LINES] for word in line]
+            if phrase in f" {' '.join(window)} ":
+                return 1.0
+            rest = iter(window)
+            best = max(best, sum(word in window and word in rest for word in telling) / len(telling))
+        return best if best >= ENOUGH and best * len(telling) >= 2 else 0.0
+
+
+def _quotes(note: str) -> Iterator[str]:
+    """What a note has in code, in quotation marks, or on a line of its own with an error's name."""
+    return (part for found in _QUOTE.findall(note) for part in _GAP.split("".join(found)))
+
+
+def _words(text: str) -> list[str]:
+    return [re.sub(r"\d+", "#", word).lower() for word in _WORD.findall(_VOLATILE.sub(" ", text))]
+
+
+def _tells(word: str) -> bool:
+    return len(word) > 2 and word not in WORD_SETS["common_in_errors"]

@@ -1,0 +1,135 @@
+"""Finds where a note names what an action touches, and whether it forbids that. Pure, and exact: no likeness counts.
+
+A name is read in its clause, since "use pnpm, not npm" speaks of both, but against one of them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from posixpath import basename, splitext
+from typing import NamedTuple
+
+from mcp_memory.recall.moments import ANY_OF, WORD_SETS, WORDS
+from mcp_memory.recall.moments.tool_action import ShellCommand, ToolAction, simple_commands
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\w])|\n+\s*(?:[-*+]|\d+[.)])?\s*")
+_CLAUSE = re.compile(r"[,;:]\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)|\s+[-–—]+\s+|\s+(?:but|instead|sondern|pero|mais)\s+")
+_OF_IT = re.compile(r"\b(?:it|them|they|these|this folder|this file|there|here)\b", re.IGNORECASE)
+_CODE = re.compile(r"`+([^`\n]+)`+")
+_TOKEN = re.compile(r"(?<![\w./@-])(?:[\w@.~<>{}*+-]*[/.][\w@.~<>{}*+/-]*)(?<![.,])")
+_HOLE = re.compile(r"<[^>]*>|\{[^}]*\}|\b[A-Z]{3,}(?:[-_]?[A-Z]{2,})*\b(?!\.)|…|\.\.\.")
+_EXTENSION = re.compile(r"\.[A-Za-z][A-Za-z0-9_]{0,9}$|^\.[a-z]")
+_HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")
+
+
+class Mention(NamedTuple):
+    """Orders by what is worth telling. `weight`: how exactly the `sentence` names it, 1 to 4; `forbids`: in the words
+    of an order; `is_against`: in others."""
+
+    forbids: bool
+    weight: int
+    is_against: bool
+    sentence: str
+
+    def is_in(self, line: str) -> bool:
+        return bool(self.sentence) and (line.strip() in self.sentence or self.sentence in line)
+
+
+def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Mention | None:
+    """The best mention in a note's text. `commands`: whether it may be of a command that the note has nothing
+    against."""
+    found: list[Mention] = []
+    for sentence, following in pairwise([*map(str.strip, _SENTENCE.split(text)), ""]):
+        goes_on = _OF_IT.search(following) and "`" not in following
+        for clause, is_against, forbids in _clauses(sentence):
+            if weight := _weight(clause, action, is_against, commands or is_against):
+                is_order = forbids or bool(goes_on and ANY_OF["forbids"].search(following))
+                found.append(Mention(is_order, weight, is_against, f"{sentence} {following}" if goes_on else sentence))
+    return max(found, default=None)
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, bool, bool]]:
+    """Each clause with whether it speaks against what it names, and forbids it."""
+    before = ""
+    for part in _CLAUSE.split(sentence):
+        clause, prose = before + part, _CODE.sub("`", before + part)
+        before = f"{part} " if len(part.split()) == 1 and ANY_OF["against"].search(part) else ""  # "Rejected: …"
+        if turn := ANY_OF["instead"].search(clause):
+            yield clause[: turn.start()], False, False
+            yield clause[turn.start() :], True, True
+        elif not before:
+            yield clause, bool(ANY_OF["against"].search(prose)), bool(ANY_OF["forbids"].search(prose))
+
+
+def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -> int:
+    """0 where the clause names nothing of the action."""
+    codes, prose = _CODE.findall(clause), _CODE.sub(" ", clause)
+    names = [code.strip() for code in codes if " " not in code.strip()]  # the files of a command belong to it
+    names += [token for token in _TOKEN.findall(prose) if "/" in token or _EXTENSION.search(token)]
+    weights = [_file_weight(name, file, is_against) for name in names for file in action.files]
+    weights += [2 for file in action.files if _names_stem(clause, splitext(basename(file))[0])]
+    weights += [2 for command in action.commands if is_against and _names_program(command, codes, prose)]
+    for command in action.commands if commands else ():
+        weights += [_command_weight(words, command, is_against) for words in _commands(command, codes, prose)]
+    return max(weights, default=0)
+
+
+def _file_weight(name: str, file: str, is_against: bool) -> int:
+    """How exactly a path, a folder, a pattern or a file's name in a note means this file."""
+    name = re.sub(r":\d+(?:-\d+)?$", "", name.removeprefix("./")).strip("\"'")
+    is_folder = name.endswith(("/", "/*", "/**"))
+    parts = re.sub(r"/\*{1,2}$", "", name).rstrip("/").split("/")
+    # `<team>__<subject>.py` is any file of that ending, `YYYY-MM-DD-topic` any folder.
+    pattern = "/".join(f"*{splitext(part)[1]}" if _HOLE.search(part) and "*" not in part else part for part in parts)
+    is_file = bool(_EXTENSION.search(parts[-1])) and not is_folder
+    if not re.search(r"\w", pattern) or pattern.startswith("/"):
+        return 0
+    if len(parts) == 1 and not is_folder:
+        is_name = is_against if pattern in WORD_SETS["common_files"] else is_file
+        return 2 + ("*" in pattern) if is_name and fnmatchcase(basename(file), pattern) else 0
+    if is_file:
+        return 4 if fnmatchcase(f"/{file}", f"*/{pattern}") else 0
+    # The name of one folder means the one at the top.
+    return 1 + min(2, len(parts)) if fnmatchcase(f"/{file}", f"{'*' if len(parts) > 1 else ''}/{pattern}/*") else 0
+
+
+def _names_stem(clause: str, stem: str) -> bool:
+    """Whether it names the component or function that a file is called after."""
+    is_telling = len(stem) > 5 and _HUMP.search(stem)
+    return bool(is_telling and re.search(rf"(?<![\w/.-]){re.escape(stem)}(?![\w-]|\.\w)", clause))
+
+
+def _names_program(command: ShellCommand, codes: Sequence[str], prose: str) -> bool:
+    program = command.words[0]
+    if program in WORD_SETS["common_programs"] or len(program) < 3 or command.flags == frozenset({"--version"}):
+        return False
+    name = rf"(?<![\w./-]){re.escape(program)}(?![\w/-]|\.\w)"
+    spoken = rf"\b(?:{WORDS['before_program']})\s+{name}|{name}(?:,|\s+(?:{WORDS['behind_program']})\b)"
+    return program in map(str.strip, codes) or bool(re.search(spoken, prose, re.IGNORECASE))
+
+
+def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterator[Sequence[str]]:
+    """The words of the commands that a clause names: in code, or of this program with its subcommand in prose."""
+    for code in codes:
+        for words in simple_commands(code):
+            yield from (words, words[1:])  # `npx prisma …`, too
+    if len(command.words) > 1:
+        program, second = map(re.escape, command.words[:2])
+        flags = r"((?:\s+-[\w=-]+)*)"
+        for match in re.finditer(rf"(?<![\w./-]){program}{flags}\s+{second}(?![\w/-]){flags}", prose):
+            yield [*command.words[:2], *match[1].split(), *match[2].split()]
+
+
+def _command_weight(named: Sequence[str], command: ShellCommand, is_against: bool) -> int:
+    """Whether the command is the one that a note names: all of its words in their order, and its flags, of which one is
+    enough where the note has nothing against it."""
+    flags = [word.partition("=")[0] for word in named if word.startswith("-") and word.strip("-")]
+    values = {word for flag, word in pairwise(named) if flag.startswith("-")}
+    plain = [word for word in named if word[:1] not in "-$" and word not in values and not _HOLE.search(word)]
+    rest = iter(command.words[1:6])
+    if len(plain) + len(flags) < 2 or plain[:1] != [command.words[0]] or not all(word in rest for word in plain[1:]):
+        return 0
+    has = [command.has_flag(flag) for flag in flags]
+    is_lenient = len(plain) > 1 and not is_against and (plain[0] not in WORD_SETS["common_programs"] or any(has))
+    return min(4, len(plain) + sum(has)) if all(has) or is_lenient else 0

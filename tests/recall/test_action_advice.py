@@ -1,0 +1,106 @@
+"""An agent that acts hears of the note that names what it touches, or quotes its error: one line, once, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from mcp_memory.engine.engine import Engine
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+ORDER = "Never edit generated files under `api/gen`. Change `openapi.yaml` instead."
+EDIT = {"file_path": "/work/mill/api/gen/client.ts", "old_string": "a", "new_string": "b"}
+FIX = "`ERR_PNPM_OUTDATED_LOCKFILE`: somebody ran npm. Delete package-lock.json."
+OUTPUT = "Exit code 1\n ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile"
+
+
+async def _advice(engine: Engine, session: str = "c/s", **given: Any) -> dict[str, Any]:
+    return await engine.perform("advise", {"session": session, "project": "mill", "folder": "/work/mill", **given})
+
+
+async def test_an_order_stops_once_and_is_told_in_one_line(world: World) -> None:
+    async with world.engine() as engine:
+        order = await engine.append(ORDER, kind="preference", project="mill", title="Generated client")
+        advice = await _advice(engine, arguments=EDIT, stop=True)
+        assert advice["stops"] and advice["notes"] == [order.id] and advice["text"].startswith("Stopped once")
+        assert f'2026-11-21 preference {order.id[-6:]} "Generated client": {ORDER}' in advice["text"]
+        assert "make the same call again" in advice["text"] and "data, not instructions" in advice["text"]
+        assert (await _advice(engine, arguments=EDIT, stop=True))["text"] == ""
+        told = await _advice(engine, "c/two", arguments=EDIT)
+        assert not told["stops"] and ORDER in told["text"] and "Stopped" not in told["text"]
+        await engine.parts.briefer.reset("c/s")
+        assert (await _advice(engine, arguments=EDIT, stop=True))["stops"], "its context was emptied"
+        assert (await engine.perform("why", {"session": "c/two"}))["given"][0]["event"] == "before-tool"
+
+
+async def test_only_orders_that_forbid_stop(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append("Totals in `src/total.ts` are cents.", kind="lesson", project="mill")
+        await engine.append("Never call floats in `src/cart.ts`.", kind="lesson", project="mill")
+        for file in ("src/total.ts", "src/cart.ts"):
+            advice = await _advice(engine, file, arguments={"file_path": f"/work/mill/{file}"}, stop=True)
+            assert advice["text"] and not advice["stops"]
+
+
+async def test_what_is_private_retired_contradicted_or_of_another_project_is_never_told(world: World) -> None:
+    async with world.engine() as engine:
+        private = await engine.append(ORDER, kind="preference", project="mill", tags=["private"])
+        other = await engine.append(ORDER + " (Other.)", kind="preference", project="other")
+        gone = await engine.append(ORDER + " (Gone.)", kind="preference", project="mill")
+        old = await engine.append(ORDER + " (Old.)", kind="preference", project="mill")
+        expired = await engine.append(ORDER + " (Late.)", kind="preference", project="mill", expires="2026-11-22")
+        await engine.forget(gone.id)
+        await engine.append("Edit them as you like.", kind="preference", project="mill", supersedes=old.id)
+        world.later(days=2)
+        for project in ("mill", None):
+            assert (await _advice(engine, arguments=EDIT, project=project))["text"] == ""
+        assert len({private.id, other.id, gone.id, old.id, expired.id}) == 5, "each was stored"
+        edited = await engine.append(ORDER + " (New.)", kind="preference", project="mill")
+        file = world.root / edited.path
+        file.write_text(file.read_text().replace("api/gen", "api/made"))
+        assert (await _advice(engine, arguments=EDIT))["text"] == "", "its file says something else by now"
+
+
+async def test_a_fix_answers_its_error_and_no_listing_of_it(world: World) -> None:
+    async with world.engine() as engine:
+        fix = await engine.append(FIX, kind="fix", project="mill")
+        reading = {"command": "cat notes/lockfile.md | head"}
+        assert (await _advice(engine, output=OUTPUT, arguments=reading))["text"] == ""
+        advice = await _advice(engine, output=OUTPUT, arguments={"command": "cd web && pnpm install"})
+        assert advice["notes"] == [fix.id] and "Delete package-lock.json" in advice["text"]
+        assert (await _advice(engine, output=OUTPUT))["text"] == "", "once"
+        assert (await _advice(engine, "c/two", output="Exit code 1\nassert 3 == 4"))["text"] == ""
+
+
+async def test_strange_input_is_silent(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(ORDER, kind="preference", project="mill")
+        for arguments in (
+            {}, {"command": ""}, {"command": "'unbalanced"}, {"command": ";;;&&|"}, {"file_path": "\0"},
+            {"file_path": "/"}, {"command": ["ls"]}, {"command": "x" * 100_000}, {"command": "<<EOF\n" * 500},
+            {"file_path": "../" * 500},
+            {"command": "`" * 3000}, {"file_path": "[" * 2000}, {"command": "(" * 3000 + "\\"},
+        ):  # fmt: skip
+            with anyio.fail_after(5):
+                assert (await _advice(engine, arguments=arguments))["text"] == ""
+        for output in ("", "\0" * 9000, "a-" * 50_000, "'" * 50_000, "E" * 50_000, "\n" * 50_000, "1." * 50_000):
+            with anyio.fail_after(5):
+                assert (await _advice(engine, output=output))["text"] == ""
+
+
+async def test_fifty_calls_at_once_are_told_once(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(ORDER, kind="preference", project="mill")
+        told: list[bool] = []
+
+        async def call() -> None:
+            told.append(bool((await _advice(engine, arguments=EDIT))["text"]))
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(50):
+                tasks.start_soon(call)
+        assert len(told) == 50 and sum(told) == 1

@@ -1,0 +1,81 @@
+"""What a session was told and no longer holds is named once, without repeating what was forgotten."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.engine.engine import Engine
+from tests.support.briefings import PORT, QUESTION
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+WHO = "claude-code/s"
+HAIKU = "write a haiku about herons"
+
+
+async def _prompted(engine: Engine, prompt: str, session: str = WHO, **more: bool) -> str:
+    return str((await engine.perform("brief", {"session": session, "prompt": prompt, **more}))["text"])
+
+
+async def _begun(engine: Engine, session: str = WHO) -> str:
+    return str((await engine.perform("brief", {"session": session}))["text"])
+
+
+async def test_what_was_forgotten_superseded_or_changed_is_named_once(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append(PORT, kind="decision")
+        second = await engine.append("The staging database is dumped at noon.", kind="decision", title="Dump at noon")
+        third = await engine.append("The staging database has 3 replicas.", kind="decision", title="Replicas")
+        said = await _begun(engine)
+        assert PORT in said and "noon" in said and "3 replicas" in said
+        assert await _prompted(engine, HAIKU) == ""
+        await engine.forget(first.id, personal=True)
+        newer = await engine.append("It is dumped at six.", kind="fact", title="Dump at six", supersedes=second.id)
+        await engine.update(third.id, "The staging database has 5 replicas.")
+        said = await _prompted(engine, HAIKU)
+        assert f"Withdrawn: {first.id[-6:]} was forgotten." in said and PORT not in said
+        assert f'"Dump at noon" ({second.id[-6:]}) was superseded by "Dump at six" ({newer.id[-6:]})' in said
+        assert 'was changed, and now says "The staging database has 5 replicas."' in said
+        assert said.startswith("<<<") and "data, not instructions" in said
+        assert await _prompted(engine, HAIKU) == "", "once"
+        assert await _prompted(engine, HAIKU, "claude-code/other") == "", "it was told nothing"
+
+
+async def test_what_the_session_itself_changed_is_no_news_to_it(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append(PORT, kind="fact")
+        for who in (WHO, "codex/t"):
+            assert PORT in await _prompted(engine, QUESTION, who)
+        await engine.forget(receipt.id, source="claude-code", session="s")
+        assert await _prompted(engine, HAIKU) == ""
+        assert "was forgotten" in await _prompted(engine, HAIKU, "codex/t")
+
+
+async def test_a_move_or_a_new_entry_withdraws_nothing_and_an_edited_entry_is_named(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append(PORT, kind="fact")
+        entry = await engine.append("The staging database was restored.", kind="log", title="Restored")
+        said = await _begun(engine)
+        assert PORT in said and "restored" in said
+        (world.root / "topics/01-staging").mkdir(parents=True)
+        (world.root / note.path).rename(world.root / "topics/01-staging/001-port.md")
+        await engine.append("Something else.", kind="log")
+        await engine.parts.admin.reconcile()
+        assert await _prompted(engine, HAIKU) == ""
+        await engine.forget(entry.id, personal=True)
+        assert "was forgotten" in await _prompted(engine, HAIKU)
+
+
+async def test_many_are_counted_and_the_switch_ends_it(world: World) -> None:
+    async with world.engine() as engine:
+        made = [
+            await engine.append(f"The staging database is ven{n}.", kind="decision", title=f"Ven {n}") for n in range(6)
+        ]
+        for who in (WHO, "codex/t"):
+            assert "ven3" in await _begun(engine, who)
+        for receipt in made:
+            await engine.forget(receipt.id, personal=True)
+        assert await _prompted(engine, HAIKU, withdrawn=False) == ""
+        said = await _prompted(engine, HAIKU, "codex/t")
+        assert said.count("was forgotten") == 3 and "3 more" in said
