@@ -13,7 +13,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.change_history import list_changes, undo_changes
-from mcp_memory.engine.doctor import examine, fix
+from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.note_changes import list_forgotten
 from mcp_memory.engine.serializers import (

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from mcp_memory.compaction import auto_compactor
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.summarizers.config import SummarizerConfig

@@ -6,8 +6,8 @@ import shlex
 
 import pytest
 
-from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.diagnostics import Finding, VaultFacts, findings_of
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.vault.journals.append_journal import JournaledAppend
 from mcp_memory.vault.note_file import original_of

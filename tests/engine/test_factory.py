@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.runtime.threads import in_thread

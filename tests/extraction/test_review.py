@@ -10,7 +10,7 @@ import pytest
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED

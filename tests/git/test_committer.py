@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.git.committer import UncommittedFiles

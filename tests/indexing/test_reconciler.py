@@ -14,7 +14,7 @@ import anyio
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Change
 from mcp_memory.indexing.index_rows import IndexedFile, to_upsert

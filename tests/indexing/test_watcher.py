@@ -11,7 +11,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.indexing import watcher
 from mcp_memory.indexing.config import WatchConfig

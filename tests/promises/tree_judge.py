@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 
 from mcp_memory.compaction.journal import JobOutcome, RunJournal
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend

@@ -102,7 +102,7 @@ async def test_home_decides_where_notes_land(tmp_path: Path) -> None:
 READ_ONLY = """
 import asyncio, json, sys
 from pathlib import Path
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import McpMemoryError
 from tests.support.world import World, found
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.doctor import examine
+from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import ConfigInvalid, Refused
 from mcp_memory.models import Filters
 from mcp_memory.text.markdown import frontmatter

@@ -10,7 +10,7 @@ from mcp_memory.cli.console import fit, say_all, short_id, wrap
 from mcp_memory.cli.daemon.state_checks import check_state, mend
 from mcp_memory.cli.engine_session import no_vault
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.engine.diagnostics import Finding, by_severity
+from mcp_memory.engine.diagnosis.diagnostics import Finding, by_severity
 from mcp_memory.errors import InvalidInput
 
 LEAST_ENDING = 6

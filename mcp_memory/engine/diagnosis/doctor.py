@@ -7,7 +7,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from mcp_memory.engine.diagnostics import Finding, VaultFacts, findings_of
+from mcp_memory.engine.diagnosis.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import Filters, NoteId, NoteState, Problem
