@@ -34,12 +34,14 @@ def test_headers_of_a_client(served: Place):
     assert served.run("headers", "--vault", str(served.vault)).ok().json == served.run("headers").ok().json
 
 
-def test_codex_asks_in_the_folder_of_its_session(served: Place):
+def test_clients_that_run_it_in_the_folder_of_their_session_get_its_project(served: Place):
     folder = served.root / "mill" / "src"
     (served.root / "mill" / ".git").mkdir(parents=True)
     folder.mkdir()
     for client, more, project in (
-        ("codex", (), "mill"), ("codex", ("--project", "weir"), "weir"), ("claude-code", (), None),
+        ("codex", (), "mill"), ("codex", ("--project", "weir"), "weir"),
+        ("gemini", (), "mill"), ("opencode", (), "mill"),
+        ("claude-code", (), None),
     ):  # fmt: skip
         asked = subprocess.run(
             served.command("headers", "--client", client, *more), env=served.environ, cwd=folder, capture_output=True

@@ -28,8 +28,9 @@ from mcp_memory.settings.state import StateFolder, was_served
 if TYPE_CHECKING:
     import threading
 
-IN_PROJECT = frozenset({"codex"})
-"""Clients that run this command in the folder of the session, as Codex 0.169.0 does anew for each session."""
+IN_PROJECT = frozenset({"codex", "gemini", "opencode"})
+"""Clients that run these commands in the folder of the session: Codex 0.169.0 `headers`, anew for each session; Gemini
+CLI 0.61.0 and opencode 1.18.33 `stdio`. An editor with several windows may have been started anywhere."""
 
 HEADERS_USAGE = """Print one client's HTTP headers as a JSON object: the bearer token, and with --project the project.
 For Codex that is, unless you name one, the git repository of its session.
