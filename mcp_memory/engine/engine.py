@@ -30,6 +30,7 @@ from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query
+from mcp_memory.search.note_lookup import Place
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import Draft, creation, expiry
 from mcp_memory.vault.journals.change_journal import acting
@@ -176,7 +177,14 @@ class Engine:
         if not request.supersedes:
             return await append_note(parts, draft)
         await self._check_visible(request.project, [request.supersedes])
-        return await parts.note_lookup.reach([request.supersedes], lambda places: append_note(parts, draft, places[0]))
+
+        async def replace_note(places: Sequence[Place]) -> Receipt:
+            (path, entry), find = places[0], parts.index.note
+            is_known = entry or request.project
+            old = None if is_known else await in_thread(lambda: find(path), deadline_s=10, what="looking up the note")
+            return await append_note(parts, replace(draft, project=old.project) if old else draft, places[0])
+
+        return await parts.note_lookup.reach([request.supersedes], replace_note)
 
     @_takes(UpdateRequest)
     async def update(self, request: UpdateRequest) -> Receipt:

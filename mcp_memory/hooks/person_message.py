@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 
 from mcp_memory.errors import ConfigInvalid, IndexUnavailable, NotRunning, Refused, StillReading, StorageFailed
 from mcp_memory.hooks.hook_log import lines_of
@@ -47,10 +46,6 @@ def trouble_of(status: Mapping[str, Any]) -> str:
 def for_person(text: str) -> dict[str, str]:
     """The part of a hook's output that shows it."""
     return {"systemMessage": text} if text else {}
-
-
-def output(text: str) -> bytes:
-    return json.dumps(for_person(text)).encode("ascii")
 
 
 def was_told(log: str, client: str, session: str) -> bool:

@@ -205,6 +205,15 @@ async def test_a_chain_of_superseded_notes(world: World) -> None:
     assert meta(world, second.path)["superseded_by"] == [third.id]
 
 
+async def test_what_replaces_a_note_belongs_to_its_project(world: World) -> None:
+    async with world.engine() as engine:
+        first = await engine.append("Tea at four", kind="fact", project="mill")
+        second = await engine.append("Tea at five", kind="fact", supersedes=first.id)
+        wide = await engine.append("Tea at six", kind="fact", supersedes=second.id, project="*")
+    notes = [(world.root / receipt.path).read_text() for receipt in (second, wide)]
+    assert ["project: mill\n" in note for note in notes] == [True, False]
+
+
 async def test_a_repeated_call_changes_nothing_more(world: World) -> None:
     async with world.engine() as engine:
         old = await engine.append("Tea at four", kind="fact")

@@ -33,7 +33,7 @@ IN_PROJECT = frozenset({"codex", "gemini", "opencode"})
 CLI 0.61.0 and opencode 1.18.33 `stdio`. An editor with several windows may have been started anywhere."""
 
 HEADERS_USAGE = """Print one client's HTTP headers as a JSON object: the bearer token, and with --project the project.
-For Codex that is, unless you name one, the git repository of its session.
+For Codex, Gemini CLI and opencode that is, unless you name one, the git repository that they run in.
 
 The running daemon must first prove that it is ours, so that no other program on its port gets the token. If none runs,
 one is started, provided that one has served this vault before; an older version is replaced. Otherwise this prints {}
