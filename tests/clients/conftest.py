@@ -10,7 +10,7 @@ import pytest
 
 from tests.clients.machine import Machine, serving
 from tests.clients.programs import Programs, locate
-from tests.clients.stubs import AnthropicStub, OpenAIStub
+from tests.clients.stubs import AnthropicStub, GeminiStub, OpenAIStub
 
 HERE = Path(__file__).parent
 
@@ -43,4 +43,10 @@ def anthropic(tmp_path: Path) -> Iterator[AnthropicStub]:
 @pytest.fixture
 def openai(tmp_path: Path) -> Iterator[OpenAIStub]:
     with OpenAIStub(tmp_path / "openai.jsonl") as stub:
+        yield stub
+
+
+@pytest.fixture
+def gemini(tmp_path: Path) -> Iterator[GeminiStub]:
+    with GeminiStub(tmp_path / "gemini.jsonl") as stub:
         yield stub

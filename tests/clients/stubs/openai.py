@@ -132,10 +132,13 @@ def _completion(number: int, model: str, reply: Reply) -> Json:
 
 
 def _completion_events(completion: Json) -> Iterator[str]:
+    """The usage comes alone, as OpenAI sends it: Continue skips a chunk that has it."""
     choice = completion["choices"][0]
+    chunk = {**completion, "object": "chat.completion.chunk", "usage": None}
     for part in (
         {"index": 0, "delta": choice["message"], "finish_reason": None},
         {"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]},
     ):
-        yield event({**completion, "object": "chat.completion.chunk", "choices": [part]})
+        yield event({**chunk, "choices": [part]})
+    yield event({**chunk, "choices": [], "usage": completion["usage"]})
     yield "data: [DONE]\n\n"

@@ -1,0 +1,145 @@
+"""Gemini CLI, opencode, Continue and Cline after `mcp-memory install`: they find the memory; their files come back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.integrations.clients import HOOK_EVENTS
+from tests.clients.agents import Agent, Conversation, doctored
+from tests.clients.machine import Machine
+from tests.clients.programs import run
+from tests.clients.stubs import GeminiStub, OpenAIStub, call
+from tests.hooks.client import PATIENT
+
+INSTRUCTIONS = "Store at once what a later session would want"
+FACT = "The lightship off Rya is painted ochre."
+
+
+def written(home: Path, files: Mapping[str, str]) -> dict[Path, bytes]:
+    for name, text in files.items():
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return {home / name: text.encode() for name, text in files.items()}
+
+
+def connected(machine: Machine, agent: Agent, client: str, prefix: str, words: str) -> Conversation:
+    """The agent stores and finds a note, and has our instructions; the doctor sees the client call."""
+    talk = agent.ask(
+        words,
+        call(f"{prefix}memory_append", content=f"{FACT} ({client})", kind="fact"),
+        call(f"{prefix}memory_search", query="which colour has the lightship"),
+    )
+    assert talk.called == [f"{prefix}memory_append", f"{prefix}memory_search"]
+    assert {f"{prefix}memory_{verb}" for verb in ("search", "recall", "append", "forget")} <= {*talk.listed}
+    assert FACT in talk.heard[1]
+    (note,) = (text for text in machine.notes().values() if f"{FACT} ({client})".encode() in text)
+    assert f"source: {client}".encode() in note
+    assert INSTRUCTIONS in agent.model.raw_log, "the instructions are in front of the model"
+    seen = doctored(machine, client)
+    assert [(way["how"], way["reachable"]) for way in seen["wired"]] == [("install", None)]
+    assert seen["last_call"] and seen["todo"] == []
+    return talk
+
+
+def disconnected(machine: Machine, client: str, before: Mapping[Path, bytes]) -> None:
+    machine.mcp_memory("uninstall", client, "--yes")
+    for file, content in before.items():
+        assert file.read_bytes() == content
+        assert not list(file.parent.glob("*.bak"))
+    assert b"mcp-memory" not in b"".join(file.read_bytes() for file in before)
+
+
+def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None:
+    served.mcp_memory("append", "-k", "preference", "Ada likes her lightships repainted in spring.")
+    settings = served.home / ".gemini" / "settings.json"
+    auth = '{\n  // mine\n  "security": {"auth": {"selectedType": "gemini-api-key"}}\n}\n'
+    before = written(served.home, {".gemini/settings.json": auth, ".gemini/GEMINI.md": "Use tabs."})
+    said = served.mcp_memory("install", "gemini", "--yes").out
+    assert '"trust" in its entry' in said and "folders that you trust" in said
+    trusted = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "stub", "GOOGLE_GEMINI_BASE_URL": gemini.url}
+    environ = served.environ(**trusted, GEMINI_TELEMETRY_ENABLED="false", NO_COLOR="1", **PATIENT)
+    agent = Agent(served, gemini, ("gemini", "-p"), environ)
+    connected(served, agent, "gemini", "mcp_memory_", "When are lightships repainted?")
+    assert "repainted in spring" in gemini.raw_log, "its hooks bring memory up, without a call of a tool"
+    seen = doctored(served, "gemini")
+    assert {*seen["hooks"]} == {*HOOK_EVENTS["gemini"]} and {*seen["hooks"].values()} == {"wired"}
+    assert seen["last_hook"].startswith("session-end, ")
+
+    text, managed = settings.read_text(), tmp_path / "managed.json"
+    settings.write_text(text.replace("{", '{"hooksConfig": {"enabled": false},', 1))
+    managed.write_text('{"mcp": {"allowed": ["github"]}}')
+    its = served.environ(GEMINI_CLI_SYSTEM_SETTINGS_PATH=str(managed), **trusted)
+    assert "- Blocked" in run("gemini", "mcp", "list", environ=its, cwd=served.home).err, "by the organization"
+    looked = run("mcp-memory", "doctor", "--clients", environ=its, cwd=served.home).out
+    assert f"hooksConfig.enabled = false in {settings} switches our hooks off" in looked
+    assert f"mcp.allowed or mcp.excluded in {managed}" in looked
+    settings.write_text(text.replace('"trust": true', '"trust": true,', 1))
+    assert any("trailing commas aren't allowed" in line for line in doctored(served, "gemini")["todo"])
+    settings.write_text(text)
+    disconnected(served, "gemini", before)
+
+
+def test_opencode(served: Machine, openai: OpenAIStub) -> None:
+    model = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{openai.url}/v1", "apiKey": "stub"}}
+    config = {
+        "provider": {"stub": {**model, "models": {"stub": {}}}},
+        "model": "stub/stub", "autoupdate": False, "share": "disabled",
+    }  # fmt: skip
+    text = f"// mine\n{json.dumps(config, indent=2)}\n"
+    before = written(served.home, {".config/opencode/opencode.jsonc": text})
+    served.mcp_memory("install", "opencode", "--yes")
+    quiet = ("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_LSP_DOWNLOAD")
+    piped = ("sh", "-c", 'printf %s "$1" | opencode run', "sh")  # it puts an argument with blanks in quotes
+    agent = Agent(served, openai, piped, served.environ(**dict.fromkeys(quiet, "1")))
+    connected(served, agent, "opencode", "memory_", "Look it up.")
+    disconnected(served, "opencode", before)
+    assert not (served.home / ".config/opencode/AGENTS.md").exists()
+
+
+def test_continue(served: Machine, openai: OpenAIStub) -> None:
+    text = f"""name: Mine # and nobody's
+version: 1.0.0
+schema: v1
+models:
+- name: stub
+  provider: openai
+  model: stub
+  apiBase: {openai.url}/v1
+  apiKey: stub
+  capabilities: [tool_use]
+# the end"""
+    before = written(served.home, {".continue/config.yaml": text})
+    served.mcp_memory("install", "continue", "--yes")
+    environ = served.environ(CONTINUE_TELEMETRY_ENABLED="0")
+    connected(served, Agent(served, openai, ("cn", "-p"), environ), "continue", "", "Look it up.")
+    disconnected(served, "continue", before)
+
+
+def test_cline(served: Machine, openai: OpenAIStub) -> None:
+    if not served.programs.has("cline"):
+        pytest.skip("an extra: cline is not installed")
+    environ = served.environ(DO_NOT_TRACK="1", CLINE_SESSION_BACKEND_MODE="local")
+    auth = ("cline", "auth", "-p", "openai-compatible", "-k", "stub", "-m", "stub", "-b", f"{openai.url}/v1")
+    run(*auth, environ=environ, cwd=served.home).succeeded()
+    before = written(served.home, {".cline/data/settings/cline_mcp_settings.json": '{"mcpServers": {}}'})
+    served.mcp_memory("install", "cline", "--yes")
+    command = ("cline", "--json", "-P", "openai-compatible", "-m", "stub")
+    connected(served, Agent(served, openai, command, environ), "cline", "memory__", "Look it up.")
+    disconnected(served, "cline", before)
+
+
+def test_all_that_are_here(served: Machine) -> None:
+    """Their programs are on the PATH, and each is asked about by itself."""
+    said = json.loads(served.mcp_memory("install", "--all", "--dry-run", "--json").out)
+    states = {row["client"]: row["state"] for row in said["clients"]}
+    assert [states[client] for client in ("gemini", "opencode", "cursor")] == ["would be connected"] * 2 + ["not found"]
+    refused = run("mcp-memory", "install", "--all", "gemini", environ=served.environ(), cwd=served.home)
+    assert refused.returncode == 2 and "name a client, or pass --all" in refused.err
+    pasted = served.mcp_memory("install", "generic", "--yes").out
+    for line in ("~/.cursor/mcp.json", '"context_servers": {', "mcpServers:", "~/.config/zed/settings.json"):
+        assert line in pasted, line
