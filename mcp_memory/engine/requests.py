@@ -231,7 +231,8 @@ class TranscriptRequest:
 @dataclass(frozen=True, slots=True)
 class BriefRequest(TranscriptRequest):
     """What a session is shown at its start, or with its `prompt`, within `within_ms`. `subagent`: it is that of a
-    sub-agent, and the prompt its task. `withdrawn`: also what of the earlier no longer holds."""
+    sub-agent, and the prompt its task. `withdrawn`: also what of the earlier no longer holds. `due`: only the
+    commitments that are due."""
 
     prompt: str | None = None
     project: str | None = None
@@ -239,6 +240,7 @@ class BriefRequest(TranscriptRequest):
     lasting: bool = True
     subagent: bool = False
     withdrawn: bool = True
+    due: bool = False
 
 
 @dataclass(frozen=True, slots=True)

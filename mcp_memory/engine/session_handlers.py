@@ -32,7 +32,7 @@ async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
         parts.capture_worker.follow(client, request.transcript, due=False, delegated=request.delegated)
     deadline_s = request.within_ms / 1000
     if request.prompt is None:
-        begin = parts.briefer.orders if request.subagent else parts.briefer.start
+        begin = parts.briefer.orders if request.subagent else parts.briefer.due if request.due else parts.briefer.start
         briefing = await begin(request.session, request.project, deadline_s=deadline_s)
     else:
         briefing = await parts.briefer.prompt(

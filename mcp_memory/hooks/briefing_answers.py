@@ -51,6 +51,14 @@ async def answer_prompt(call: HookCall) -> bytes:
     return context("UserPromptSubmit", call.told(briefings), await _for_person(call))
 
 
+async def answer_heartbeat(call: HookCall) -> bytes:
+    """A turn that nobody asked for gets the open commitments that are due, and nothing else."""
+    if not call.config.commitments:
+        return b""
+    wanted = {**await _wanted(call), "session": call.session, "due": True}
+    return context("Heartbeat", call.told([await call.perform("brief", wanted)]))
+
+
 async def _wanted(call: HookCall) -> dict[str, Any]:
     return {**call.transcript(), "project": await call.project(), "within_ms": call.within_ms}
 

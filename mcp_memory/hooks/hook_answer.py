@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mcp_memory.errors import Unusable
 from mcp_memory.hooks.action_answers import answer_after_tool
-from mcp_memory.hooks.briefing_answers import answer_prompt, answer_start
+from mcp_memory.hooks.briefing_answers import answer_heartbeat, answer_prompt, answer_start
 from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import START
 from mcp_memory.hooks.subagent_answers import answer_subagent
@@ -18,6 +18,7 @@ _HANDLERS: Mapping[str, Callable[[HookCall], Awaitable[bytes]]] = {
     "before-tool": answer_before_tool,
     "after-tool": answer_after_tool,
     "subagent-start": answer_subagent,
+    "heartbeat": answer_heartbeat,
     "flush": answer_flush,
     "pre-compact": answer_compaction,
     "stop": answer_stop,

@@ -43,6 +43,7 @@ characters nothing is lost on dialogues and documentation, at 150 .2 points of e
 
 START_TITLE = "memory at session start"
 ORDERS_TITLE = "memory for sub-agents"
+DUE_TITLE = "commitments that are due"
 
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
@@ -190,6 +191,12 @@ class RecallAnswerer:
         frame = self._frame(ORDERS_TITLE, budget_tokens)
         read = partial(self._session_start(filters).orders, frame.room(budget_tokens))
         return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading standing orders"))
+
+    async def due(self, filters: Filters, budget_tokens: int) -> RecalledText:
+        """The open commitments that are due."""
+        frame = self._frame(DUE_TITLE, budget_tokens)
+        read = partial(self._session_start(filters).due, frame.room(budget_tokens))
+        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading commitments"))
 
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
         """How many lines of MEMORY.md a session start has room for, and how many it has, as it is or if it becomes

@@ -127,6 +127,14 @@ class Briefer:
             quoted, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
 
+    async def due(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
+        """The open commitments that are due, each time anew. Raises DeadlineExceeded."""
+        with _within(deadline_s):
+            budget = self.config.phases[SUBAGENT].budget_tokens
+            recalled = await self.answerer.due(self.filters(project=project), budget)
+            quoted, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
+            return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
+
     async def prompt(
         self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True,
         subagent: bool = False, withdrawn: bool = True,

@@ -24,6 +24,9 @@ last. What a part leaves goes to the others."""
 LEAST_SHARE = 0.4
 """Of a usual start, for what isn't curated where the curated part alone is longer."""
 
+DUE = timedelta(days=2)
+"""So long before its date, a commitment is due: there is still time to keep it."""
+
 MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
 
 _WORD = re.compile(r"\w+")
@@ -56,6 +59,14 @@ class SessionStart:
             rest = min(sum(rooms[1:]), max(usual_chars - rooms[0], int(LEAST_SHARE * usual_chars)))
             rooms[1:] = _rooms([(part, share / (1 - CURATED_SHARE)) for part, share in parts[1:]], rest)
         return _fit_parts(parts, rooms)
+
+    def due(self, room_chars: int) -> BudgetedText:
+        """The open commitments that are due, the next one first. Those without a date never are."""
+        now = self.wanted.now or datetime.now(UTC)
+        found = self.index.notes(replace(self.wanted, kinds=frozenset({"commitment"}), foreign=False))
+        dated = sorted((note.expires_at, note.path) for note in found if note.expires_at)
+        near = [path for until, path in dated if until <= now + DUE]
+        return fit([excerpt for path in near for excerpt in self._excerpts(path)], room_chars)
 
     def orders(self, room_chars: int) -> BudgetedText:
         """The standing orders that fit; which of them don't is named."""

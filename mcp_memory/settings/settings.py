@@ -64,6 +64,7 @@ class HooksConfig:
     stop_action: bool = True
     after_failure: bool = True
     withdrawn: bool = True
+    commitments: bool = True
 
 
 @dataclass(frozen=True, slots=True)

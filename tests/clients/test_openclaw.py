@@ -12,12 +12,14 @@ import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from tests.clients.agents import (
     OPENCLAW_S,
     Agent,
+    Conversation,
     claude_code,
     find_in_claude,
     first_request,
@@ -27,7 +29,7 @@ from tests.clients.agents import (
     wire,
 )
 from tests.clients.machine import Machine
-from tests.clients.programs import PINS, Programs, installed_version
+from tests.clients.programs import PINS, Programs, installed_version, run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.daemon.place import eventually
 from tests.hooks.client import PATIENT
@@ -152,6 +154,52 @@ def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: M
         assert ("read", "write") in {turn.listed for turn in openai.exchanges}, "all that such a turn gets"
     events = [json.loads(line)["event"] for line in next(wired.home.rglob("hooks.jsonl")).read_text().splitlines()]
     assert {"flush", "session-start", "prompt", "session-end"} <= {*events}
+
+
+def test_a_group_sees_its_own_notes_alone_and_a_heartbeat_what_is_due(wired: Machine, openai: OpenAIStub) -> None:
+    own, crew, due = (
+        "Ada's locker at Ven is 12.",
+        "The crew of Ven meets at the locker at seven.",
+        "Send Ada the survey.",
+    )
+    wired.mcp_memory("append", "-k", "fact", own)
+    tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
+    wired.mcp_memory("append", "-k", "commitment", due, "--expires", tomorrow)
+    environ, group = _environ(wired), "agent:main:telegram:group:-1001:topic:4"
+
+    def talk(key: str, *script: str) -> tuple[str, Conversation]:
+        """What the model was sent first, and what came of it."""
+        before = len(openai.raw_log.splitlines())
+        command = ("openclaw", "agent", "--agent", "main", "--session-key", key, "--message")
+        seen = Agent(wired, openai, command, environ, OPENCLAW_S).ask(*script)
+        return openai.raw_log.splitlines()[before], seen
+
+    with gateway(wired, environ):
+        _, seen = talk(
+            group,
+            call("tool_call", id="memory_append", args={"content": crew, "kind": "fact"}),
+            call("tool_call", id="memory_search", args={"query": "locker at Ven", "project": "*"}),
+            call("tool_call", id="memory_get", args={"path": "notes/fact/ada-s-locker-at-ven-is-12.md"}),
+            call("tool_call", id="memory_forget", args={"id": "abcdef"}),
+        )
+        stored, found, read, forgotten = seen.heard[-4:]
+        assert "created" in stored and crew in found and own not in found
+        assert "no such note in this conversation" in read and "Unknown tool id" in forgotten
+        told, _ = talk("agent:main:main", "Which locker is it at Ven?")
+        assert own in told and crew not in told
+        told, _ = talk(group, "Which locker is it at Ven?")
+        assert crew in told and own not in told and due not in told
+
+        before = len(openai.raw_log.splitlines())
+        event = ("openclaw", "system", "event", "--text", "Look around.", "--mode", "now", "--token", "gw")
+        run(*event, environ=environ, cwd=wired.home, timeout_s=OPENCLAW_S).succeeded()
+        eventually(lambda: "commitments that are due" in openai.raw_log, within_s=60)
+        told = next(line for line in openai.raw_log.splitlines()[before:] if "commitments that are due" in line)
+        asked = json.loads(told)["body"]["messages"]
+        (beat,) = [each["content"] for each in asked if "commitments that are due" in str(each["content"])]
+        assert due in beat and own not in beat and "memory at session start" not in asked[0]["content"]
+    (note,) = [text for text in wired.notes().values() if crew.encode() in text]
+    assert b'project: "channel:telegram:group:-1001"' in note
 
 
 def locally(machine: Machine, model: OpenAIStub) -> Agent:

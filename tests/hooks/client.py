@@ -15,7 +15,12 @@ from tests.daemon.place import RUN_S, Place
 PATIENT = {"MCP_MEMORY_HOOKS_SESSION_START_MS": "10000", "MCP_MEMORY_HOOKS_PROMPT_MS": "10000"}
 """Tests share two cores; what is in time is a benchmark's to say."""
 
-EVENT_NAMES = {"session-start": "SessionStart", "prompt": "UserPromptSubmit", "flush": "Flush"}
+EVENT_NAMES = {
+    "session-start": "SessionStart",
+    "prompt": "UserPromptSubmit",
+    "flush": "Flush",
+    "heartbeat": "Heartbeat",
+}
 
 
 @dataclass(frozen=True)
