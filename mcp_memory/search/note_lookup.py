@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import Ambiguous, InvalidInput, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
@@ -35,8 +35,8 @@ class NoteLookup:
         self._ledger = ledger
 
     async def full_id(self, target: str) -> str:
-        """The id of which the target is the end, in any case of letters; any other target as it is. Raises InvalidInput
-        with the full ids if there are several."""
+        """The id of which the target is the end, in any case of letters; any other target as it is. Raises Ambiguous if
+        there are several."""
         named = named_by(target)
         if isinstance(named, tuple) or not _ENDING.fullmatch(named):
             return target
@@ -51,7 +51,8 @@ class NoteLookup:
         found = await in_thread(look, deadline_s=LOOK_S, what="looking for the note")
         if len(found) > 1:
             some = ", ".join(map(in_line, found[:10]))
-            raise InvalidInput(f"{len(found)} ids end with {named}: {some}", hint="pass one of them in full")
+            message = f"{len(found)} ids end with {named}: {some}"
+            raise Ambiguous(message, hint="pass one of them in full", ids=found[:10])
         return found[0] if found else target
 
     async def find(self, target: str, *, deleted: bool = False) -> Place:

@@ -5,6 +5,7 @@ result is all that some clients show their model: our words and names stand in l
 """
 
 import logging
+from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterator
 from inspect import Parameter, Signature
 from typing import Annotated, Any, TypeVar
@@ -15,14 +16,15 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ToolError
 from fastmcp.server.dependencies import get_access_token, get_context, get_http_headers
 from fastmcp.tools import ToolResult
-from mcp_types import ToolAnnotations
+from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.request_parsing import fields_of
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.engine.serializers import Payload, forgotten_payload, receipt_payload, search_payload
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import Ambiguous, McpMemoryError
 from mcp_memory.hooks.tool_answers import is_session, takes_project
+from mcp_memory.server.note_question import answered_note, which_note
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, IS_LISTED, SEARCH_SCHEMA
 from mcp_memory.text.escape_invisible import in_line, in_quotes, quoted, visible
 from mcp_memory.text.pluralize import counted
@@ -42,10 +44,19 @@ SNIPPET_CHARS = 600
 """Of a hit; two in three passages are shorter. A client that also shows the structured part pays for both."""
 
 
+_SVG = (
+    "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='#888'>"
+    "<path d='M6 3h9l4 4v14H6zM9 11h7M9 15h7'/></svg>"
+)
+_ICON_URI = f"data:image/svg+xml;base64,{b64encode(_SVG.encode()).decode()}"
+ICON = Icon(src=_ICON_URI, mime_type="image/svg+xml", sizes=["any"])
+"""A page of notes. Clients show it to people, never to a model."""
+
+
 def add_tools(server: FastMCP, engine: Engine) -> None:
     """Register memory_search, memory_recall, memory_append and memory_forget."""
 
-    @server.tool(annotations=_reads("Search memory"), output_schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)
+    @server.tool(icons=[ICON], annotations=_reads("Search memory"), output_schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)
     @_with_fields(SearchRequest, engine)
     async def memory_search(arguments: dict[str, Any]) -> ToolResult:
         """Search what the person and earlier sessions stored.
@@ -56,7 +67,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         payload = search_payload(await engine.search(**_with_project(arguments)))
         return ToolResult("\n".join(_search_lines(payload)), structured_content=payload)
 
-    @server.tool(annotations=_reads("Recall from memory"), output_schema=None, meta=ALWAYS_LOAD)
+    @server.tool(icons=[ICON], annotations=_reads("Recall from memory"), output_schema=None, meta=ALWAYS_LOAD)
     @_with_fields(RecallRequest, engine)
     async def memory_recall(arguments: dict[str, Any]) -> str:
         """Read memory as text. Without arguments: what every session starts with.
@@ -66,7 +77,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         """
         return await engine.recall(**_with_project(arguments))
 
-    @server.tool(annotations=_writes("Store in memory"), output_schema=APPEND_SCHEMA)
+    @server.tool(icons=[ICON], annotations=_writes("Store in memory"), output_schema=APPEND_SCHEMA)
     @_with_fields(AppendRequest, engine)
     async def memory_append(arguments: dict[str, Any]) -> ToolResult:
         """Store what a later session would want, as soon as you learn it: one fact a note, with the why. No secrets.
@@ -77,9 +88,9 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         payload = receipt_payload(await engine.append(**_with_project(_with_session(arguments)), source=_client()))
         return ToolResult(_append_text(payload), structured_content=payload)
 
-    @server.tool(annotations=_writes("Forget from memory"), output_schema=FORGET_SCHEMA)
+    @server.tool(icons=[ICON], annotations=_writes("Forget from memory"), output_schema=FORGET_SCHEMA)
     @_with_fields(ForgetRequest, engine, id=ID, path=PATH)
-    async def memory_forget(arguments: dict[str, Any]) -> ToolResult:
+    async def memory_forget(arguments: dict[str, Any]) -> ToolResult | InputRequiredResult:
         """Take a note out of search and recall; its file stays.
 
         Call this when the person asks to forget something, or when a note is wrong and nothing replaces it; if
@@ -89,7 +100,10 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         target = note_id or path
         if not target or (note_id and path):
             raise ToolError("pass either id or path (memory_search finds ids)")
-        record = await engine.forget(target, **_with_session(arguments), source=_client())
+        try:
+            record = await engine.forget(answered_note(target), **_with_session(arguments), source=_client())
+        except Ambiguous as error:
+            return await which_note(engine, error)
         payload = forgotten_payload(record, await engine.holding(record), restored=arguments["restore"])
         hint = " · restore=true brings it back" if payload["status"] != "active" else ""
         text = f"{payload['status']}: {in_line(payload['path'])} · id {in_line(payload['id'])}{hint}"
