@@ -6,9 +6,9 @@ from pathlib import Path
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.os_errors import failed, naming_the_cause
 from mcp_memory.storage.path_rules import is_note
-from mcp_memory.text.markdown.frontmatter import decode, parse
+from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.formats import agent_files, archive, claude_code, jsonl, markdown, server_memory
-from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
+from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
 from mcp_memory.transfer.memories.memory_reader import READERS, detect_memories, read_memories
 
@@ -60,22 +60,15 @@ def read(source: ImportSource, *, vault: Path, most_bytes: int) -> SourceReading
     kind, StorageFailed."""
     if source.kind in READERS:
         reading = read_memories(source)
-    elif source.root.is_dir():
+    elif source.kind is SourceKind.SERVER_MEMORY:
+        data, modified_s = _file(source.root, MOST_JSONL_BYTES)
+        reading = server_memory.read(source, data, modified_s)
+    else:
         reader = _FOLDER_READERS.get(source.kind, markdown.read)
         everything = reader is not markdown.read
         reading = reader(
             source, SourceFolder(source.root, apart=(vault,), everything=everything, most_bytes=most_bytes)
         )
-    elif source.kind is SourceKind.SERVER_MEMORY:
-        data, modified_s = _file(source.root, MOST_JSONL_BYTES)
-        reading = server_memory.read(source, data, modified_s)
-    else:
-        data, modified_s = _file(source.root, most_bytes)
-        text = decode(data)
-        if text.text is None or text.problem:
-            raise InvalidInput(f"{source.root}: {text.problem}")
-        reader = claude_code if source.kind is SourceKind.CLAUDE_CODE else agent_files
-        reading = reader.read_file(source, SourceFile(source.root.name, data, text.text, modified_s))
     if not reading.items and not reading.left_out:
         raise InvalidInput(f"{source.root} has nothing of {source.kind}", hint="mcp-memory import --help")
     return reading

@@ -48,6 +48,8 @@ def _tree(folder: Path) -> dict[str, bytes]:
 
 
 def test_yes_does_it_all_once(place: Place, home: Path):
+    (home / ".codex/memories_v2").mkdir()
+    (home / ".codex/memories_v2/memory_summary.md").write_text("v1\n\n## User Profile\n\nSells lamps.\n")
     said = place.run("setup", "--yes").ok().out
     for line in (
         "Claude Code: connected\n",
@@ -56,6 +58,7 @@ def test_yes_does_it_all_once(place: Place, home: Path):
         "1 session, 1 to read",
         "read: 1 message; 1 note stored (mcp-memory changes --all-projects)",
         "imported: 1 new",
+        "Codex: 1 note in ~/.codex/memories_v2, 1 of them new",
         "\n  > What did we say about ",
         "off: enabled = false under [hooks]",
     ):

@@ -42,6 +42,10 @@ class Codex(Client):
     def folder(self, where: ClientPaths) -> Path:
         return where.folder("CODEX_HOME", ".codex")
 
+    def memory_folder(self, where: ClientPaths) -> Path | None:
+        folders = (self.folder(where) / name for name in ("memories_v2", "memories"))
+        return next((folder for folder in folders if any(folder.glob("*.md"))), None)
+
     def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
         config = self._config(scope, where)
         identity = EntryIdentity(self.name, wire.vault)

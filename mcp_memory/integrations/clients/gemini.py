@@ -44,6 +44,10 @@ class GeminiCli(StdioClient):
     def folder(self, where: ClientPaths) -> Path:
         return where.folder("GEMINI_CLI_HOME", "") / self.home
 
+    def memory_folder(self, where: ClientPaths) -> Path | None:
+        folder = self.folder(where)
+        return folder if (folder / "GEMINI.md").is_file() or any(folder.glob("tmp/*/memory/*.md")) else None
+
     def more_entries(self, server: ServerEntry) -> tuple[ConfigEntry, ...]:  # noqa: ARG002 -- the same for each
         return (OwnMemory("json", ("experimental", "autoMemory"), default=False),)
 

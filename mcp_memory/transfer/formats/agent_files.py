@@ -5,9 +5,9 @@ Windsurf remember by themselves is in no file of a published form.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -19,36 +19,6 @@ from mcp_memory.transfer.formats.markdown import first_of, item_of
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, SourceReading
 from mcp_memory.transfer.memories.memory_record import MemoryRecord, key_of, moment
 
-
-@dataclass(frozen=True, slots=True)
-class FileLayout:
-    """`kinds` are those of notes, by patterns of paths from the folder that holds the program's; a source may also be
-    one of `roots` in there."""
-
-    roots: Sequence[str]
-    kinds: Mapping[str, str]
-
-    def tree(self, folder: SourceFolder) -> tuple[str, SourceTree]:
-        """Returns the path of the source's root, and what is in it. Raises StorageFailed."""
-        above, tree = "", SourceTree()
-        for above in self.roots:
-            tree = folder.tree(lambda path, above=above: self.leads_to_wanted(above + path))
-            tree.notes = [path for path in tree.notes if self.kind_of(above + path) is not None]
-            tree.left_out = [item for item in tree.left_out if self.kind_of(above + item.path) is not None]
-            if tree.notes:
-                break
-        return above, tree
-
-    def kind_of(self, path: str) -> str | None:
-        """Returns None for a file that isn't wanted."""
-        return next((kind for pattern, kind in self.kinds.items() if fnmatchcase(path, pattern)), None)
-
-    def leads_to_wanted(self, path: str) -> bool:
-        """Whether a folder may hold wanted files, at any depth."""
-        steps = path.split("/")
-        return any(all(map(fnmatchcase, steps, pattern.split("/")[:-1])) for pattern in self.kinds)
-
-
 _CODEX = {
     ".codex/AGENTS.md": "workflow",
     ".codex/memories*/MEMORY.md": "reference",
@@ -57,23 +27,17 @@ _CODEX = {
     ".codex/memories*/extensions/*/notes/*.md": "fact",
     ".codex/memories*/skills/*.md": "skill",
 }
-LAYOUTS = {
-    SourceKind.CODEX: FileLayout(("", ".codex/", ".codex/memories/"), _CODEX),
-    SourceKind.GEMINI: FileLayout(("",), {"GEMINI.md": "workflow", "tmp/*/memory/*.md": "fact"}),
-    SourceKind.CURSOR: FileLayout(
-        ("", ".cursor/", ".cursor/rules/"),
-        {".cursorrules": "workflow", ".cursor/rules/*.mdc": "workflow", ".cursor/rules/*.md": "workflow"},
-    ),
-    SourceKind.WINDSURF: FileLayout(
-        (".codeium/windsurf/memories/", "", ".windsurf/", ".windsurf/rules/"),
-        {
-            ".codeium/windsurf/memories/global_rules.md": "workflow",
-            ".codeium/windsurf/memories/*.pb": "",
-            ".windsurfrules": "workflow",
-            ".windsurf/rules/*.md": "workflow",
-        },
-    ),
+_CURSOR = (".cursorrules", ".cursor/rules/*.mdc", ".cursor/rules/*.md")
+_WINDSURF_OWN = ".codeium/windsurf/memories/"
+_WINDSURF = (".windsurfrules", ".windsurf/rules/*.md", f"{_WINDSURF_OWN}global_rules.md", f"{_WINDSURF_OWN}*.pb")
+
+LAYOUTS: Mapping[SourceKind, tuple[Sequence[str], Mapping[str, str]]] = {
+    SourceKind.CODEX: (("", ".codex/", ".codex/memories/"), _CODEX),
+    SourceKind.GEMINI: (("",), {"GEMINI.md": "workflow", "tmp/*/memory/*.md": "fact"}),
+    SourceKind.CURSOR: (("", ".cursor/", ".cursor/rules/"), dict.fromkeys(_CURSOR, "workflow")),
+    SourceKind.WINDSURF: ((_WINDSURF_OWN, "", ".windsurf/", ".windsurf/rules/"), dict.fromkeys(_WINDSURF, "workflow")),
 }
+"""Where a source may be in the folder that holds the program's; the kinds of notes by patterns of paths in there."""
 
 _ROLLOUT = re.compile(r"^(updated_at|cwd): (.+)$", re.MULTILINE)
 _ADDED = re.compile(r"^## Gemini Added Memories[ \t]*\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
@@ -84,18 +48,32 @@ _FIELD = re.compile(r"^(\w+):[ \t]*[\"']?(.*?)[\"']?[ \t]*\r?$", re.MULTILINE)
 
 def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     """Raises StorageFailed if the folder can't be opened."""
-    layout = LAYOUTS[source.kind]
-    above, tree = layout.tree(folder)
+    roots, kinds = LAYOUTS[source.kind]
+    above, tree = list_files(folder, roots, kinds)
     items: list[ImportItem] = []
     for file in folder.files(tree):
-        kind = layout.kind_of(above + file.path) or ""
+        kind = next(kind for pattern, kind in kinds.items() if fnmatchcase(above + file.path, pattern))
         items += _items(source, file, kind, _project(source, folder.root, above, file.path))
     return SourceReading(source, items, tree.left_out)
 
 
-def read_file(source: ImportSource, file: SourceFile) -> SourceReading:
-    """Reads one `GEMINI.md`."""
-    return SourceReading(source, [*_items(source, file, "workflow", None)])
+def list_files(folder: SourceFolder, roots: Iterable[str], wanted: Collection[str]) -> tuple[str, SourceTree]:
+    """Returns the first of `roots` below which `folder` has files that match, and these. Raises StorageFailed."""
+
+    def is_wanted(path: str) -> bool:
+        return any(fnmatchcase(path, pattern) for pattern in wanted)
+
+    def leads_to_wanted(path: str) -> bool:
+        return any(all(map(fnmatchcase, path.split("/"), pattern.split("/")[:-1])) for pattern in wanted)
+
+    above, tree = "", SourceTree()
+    for above in roots:
+        tree = folder.tree(lambda path, above=above: leads_to_wanted(above + path))
+        tree.notes = [path for path in tree.notes if is_wanted(above + path)]
+        tree.left_out = [item for item in tree.left_out if is_wanted(above + item.path)]
+        if tree.notes:
+            break
+    return above, tree
 
 
 def _items(source: ImportSource, file: SourceFile, kind: str, project: str | None) -> Iterator[ImportItem]:

@@ -16,7 +16,7 @@ from typing import Any
 from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
-from mcp_memory.transfer.formats.agent_files import FileLayout
+from mcp_memory.transfer.formats.agent_files import list_files
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.formats.markdown import first_of, item_of
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
@@ -25,7 +25,7 @@ INSTRUCTIONS = frozenset({"CLAUDE.md", "CLAUDE.local.md"})
 
 _KINDS = {"user": "fact", "feedback": "preference", "project": "fact", "reference": "reference"}
 _IN_FOLDER = (*INSTRUCTIONS, "rules/*.md", "projects/*/memory/*.md")
-_LAYOUT = {path: "" for name in _IN_FOLDER for path in (f".claude/{name}", *({name} & INSTRUCTIONS))}
+_WANTED = (*INSTRUCTIONS, *(f".claude/{name}" for name in _IN_FOLDER))
 _TRANSCRIPT_BYTES = 256 * 1024
 _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 
@@ -33,7 +33,7 @@ _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
     """Reads `~/.claude`, its `projects`, one of them, one's memory, or the instructions in a repository. Raises
     StorageFailed if the folder can't be opened."""
-    above, tree = FileLayout((_above(folder.root),), _LAYOUT).tree(folder)
+    above, tree = list_files(folder, [_above(folder.root)], _WANTED)
     about = cache(_project_of)
     items: list[ImportItem] = []
     for file in folder.files(tree):
@@ -42,11 +42,6 @@ def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
         project = about((folder.root / file.path).parents[len(parts) - 4]) if is_in_project else None
         items.append(_item(file, project))
     return SourceReading(source, items, tree.left_out)
-
-
-def read_file(source: ImportSource, file: SourceFile) -> SourceReading:
-    """Reads one `CLAUDE.md`."""
-    return SourceReading(source, [_item(file, None)])
 
 
 def is_memory(folder: Path) -> bool:

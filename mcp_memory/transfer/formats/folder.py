@@ -52,11 +52,11 @@ class SourceTree:
 
 
 class SourceFolder:
-    """`apart`: folders to leave out, such as the vault itself. What is hidden or no Markdown is left out, too, unless
-    you want `everything`."""
+    """A folder, or a file as if its folder had no other. `apart`: folders to leave out, such as the vault itself. What
+    is hidden or no Markdown is left out, too, unless you want `everything`."""
 
     def __init__(self, root: Path, *, apart: tuple[Path, ...] = (), everything: bool = False, most_bytes: int) -> None:
-        self.root = root
+        self.root, self._only = (root, None) if root.is_dir() else (root.parent, root.name)
         self._apart = [folder.stat() for folder in apart if folder.exists()]
         self._everything = everything
         self._most_bytes = most_bytes
@@ -66,6 +66,8 @@ class SourceFolder:
         found = SourceTree()
         with naming_the_cause(str(self.root)), opened_root(self.root) as root:
             self._visit(found, root, "", 0, wanted)
+        if self._only:
+            found = SourceTree([path for path in found.notes if path == self._only])
         found.notes.sort()
         return found
 

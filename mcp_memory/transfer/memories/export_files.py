@@ -71,10 +71,6 @@ class ExportFiles:
                 why = reason(error) if isinstance(error, OSError) else str(error) or type(error).__name__
                 self.leave(file.name, f"not readable: {why}")
 
-    def first_values(self) -> Iterator[object]:
-        """Yields the first of each file."""
-        return (value for path in self._files for value in [next(self.values(f"^{re.escape(path)}$"), None)])
-
     def tables(self) -> frozenset[str]:
         """Returns the names of a database's tables; none for any other file. Raises StorageFailed."""
         with naming_the_cause(str(self.root)):

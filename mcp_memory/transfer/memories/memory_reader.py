@@ -1,7 +1,8 @@
 """Detects which program a JSON file, a database, or a data export is of, and reads its memories."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Set
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from mcp_memory.text.parsed_values import table_at
@@ -16,25 +17,26 @@ READERS = {
     SourceKind.LETTA: letta.read_memories,
     SourceKind.MEM0: mem0.read_memories,
 }
-_TABLES = {
-    SourceKind.CLAUDE_MEM: ({"observations", "session_summaries"},),
-    SourceKind.MEM0: ({"history", "messages"}, {"memories", "apps", "memory_categories"}),
-}
-_KEYS = {
-    SourceKind.CHATGPT: ({"mapping"},),
-    SourceKind.CLAUDE_AI: ({"chat_messages"}, {"conversations_memory"}),
-    SourceKind.LETTA: ({"agents", "blocks"}, {"core_memory"}),
-    SourceKind.MEM0: ({"memory", "id"}, {"results"}, {"memories"}),
-}
+_MARKS: tuple[tuple[SourceKind, Set[str]], ...] = (
+    (SourceKind.CHATGPT, {"mapping"}),
+    (SourceKind.CLAUDE_AI, {"chat_messages"}),
+    (SourceKind.CLAUDE_AI, {"conversations_memory"}),
+    (SourceKind.CLAUDE_MEM, {"observations", "session_summaries"}),
+    (SourceKind.LETTA, {"agents", "blocks"}),
+    (SourceKind.LETTA, {"core_memory"}),
+    *((SourceKind.MEM0, marks) for marks in ({"history", "messages"}, {"memory", "id"}, {"results"}, {"memories"})),
+)
+"""Keys of a value in JSON, or tables in a database."""
+_LOOKED_AT = 1000
+"""Values of JSON; the first conversation of an export is enough."""
 
 
 def detect_memories(root: Path) -> SourceKind | None:
-    """Looks at the first value of each file. Raises StorageFailed, and InvalidInput for a damaged zip."""
+    """Raises StorageFailed, and InvalidInput for a damaged zip."""
     export = ExportFiles(root)
-    if tables := export.tables():
-        return _kind_in(_TABLES, tables)
-    found = (_kind_in(_KEYS, table_at(value).keys()) for value in export.first_values())
-    return next(filter(None, found), None)
+    tables = export.tables()
+    names = [tables] if tables else (table_at(value).keys() for value in islice(export.values(), _LOOKED_AT))
+    return next((kind for found in names for kind, marks in _MARKS if marks <= found), None)
 
 
 def read_memories(source: ImportSource) -> SourceReading:
@@ -45,7 +47,3 @@ def read_memories(source: ImportSource) -> SourceReading:
     if export.account:
         source = replace(source, name="", account=export.account)
     return SourceReading(source, list(known.values())[::-1], export.left_out)
-
-
-def _kind_in(marks: Mapping[SourceKind, Sequence[Set[str]]], names: Set[str]) -> SourceKind | None:
-    return next((kind for kind, sets in marks.items() if any(each <= names for each in sets)), None)

@@ -16,8 +16,7 @@ MOST_TITLE_CHARS = 80
 
 _NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
 _MARKUP = re.compile(r"^[\s>#*_-]+|[*_`]+")
-_MILLISECONDS_FROM = 1e11
-"""As seconds this would be the year 5138."""
+_MILLISECONDS_FROM = 1e11  # as seconds this would be the year 5138
 
 
 @dataclass(frozen=True, slots=True)
