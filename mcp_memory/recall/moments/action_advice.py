@@ -32,7 +32,7 @@ _NO_FIX_KINDS = frozenset({"idea", "task", "agent", "commitment"})
 _AGAINST_ALONE = frozenset({"fix", "preference"})
 """Of these a command counts only if they speak against it: who runs `pnpm gen` does what they ask for."""
 _LEARNED_KINDS = frozenset({"fix", "lesson"})
-_STOPPED = """Stopped once, because memory holds an order of the person that speaks against this call.
+_STOPPED = """Stopped once, because a note in memory speaks against this call.
 {}
 If the person has asked for exactly this, make the same call again: it goes through."""
 
@@ -96,9 +96,10 @@ class ActionAdvisor:
         """The passages that quote an error of the output."""
         error = ErrorOutput(output)
         for passage in self._found(error.telling, wanted):
-            likeness = error.likeness(f"{passage.note.title}\n{passage.chunk.text}")
+            is_learned = passage.note.kind in _LEARNED_KINDS
+            likeness = error.likeness(f"{passage.note.title}\n{passage.chunk.text}", is_learned=is_learned)
             if likeness and passage.note.kind not in _NO_FIX_KINDS:
-                yield (likeness, passage.note.kind in _LEARNED_KINDS), Mention(False, 0, False, ""), passage
+                yield (likeness, is_learned), Mention(False, 0, False, ""), passage
 
     def _found(self, terms: Iterable[str], wanted: Filters) -> list[Passage]:
         """The passages with any of these words; without a project only those that are of none."""

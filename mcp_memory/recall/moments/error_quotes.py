@@ -48,8 +48,11 @@ class ErrorOutput:
         """The words and names to look notes up by."""
         return [*self._names, *dict.fromkeys(word for line in self._lines for word in line if _tells(word))]
 
-    def likeness(self, note: str) -> float:
-        """How surely a note's text quotes this error, 0 to 1: the best of its quotes."""
+    def likeness(self, note: str, *, is_learned: bool) -> float:
+        """How surely a note's text quotes this error, 0 to 1: the best of its quotes. What was learned from it, a
+        fix or a lesson, may also have the error's name in plain words."""
+        if is_learned and self._names & set(_NAME.findall(note)):
+            return 1.0
         return max(map(self._likeness, _quotes(note)), default=0.0)
 
     def _likeness(self, quote: str) -> float:

@@ -1,0 +1,1 @@
+"""The moments at which an agent acts."""
