@@ -28,6 +28,7 @@ from mcp_memory.transfer.item import SkippedItem
 MOST_ELEMENT_CHARS = 32 << 20
 """The longest conversation, or file that is no array; real ones have a few megabytes."""
 
+_ENDINGS = (".json", ".af")
 _STEP_CHARS = 1 << 20
 _GAP = re.compile(r"[\s,]*")
 
@@ -46,14 +47,12 @@ class ExportFiles:
                 top: Any = zipfile.Path(root) if is_zip else root
                 if is_zip and (packed := max(info.date_time for info in top.root.infolist()))[0] > 1980:
                     self.made = datetime(*packed, tzinfo=UTC)
-                found = [*top.iterdir()] if top.is_dir() else [top]
-                found += [file for folder in found if folder.is_dir() for file in folder.iterdir()]
+                found = [top / name for name in top.root.namelist() if name.endswith(_ENDINGS)] if is_zip else [root]
+                found = [*root.glob("*"), *root.glob("*/*")] if root.is_dir() else found
             except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
                 raise InvalidInput(f"{root} is no whole zip: {error}", hint="download the export again") from error
-            files = [file for file in found if file.is_file() and (is_zip or not file.is_symlink())]
-        self._files: dict[str, Path] = {
-            f"{file.parent.name}/{file.name}": file for file in files if file.name.endswith(("json", "af"))
-        }
+            found = [file for file in found if file.name.endswith(_ENDINGS) and (is_zip or not file.is_symlink())]
+            self._files: dict[str, Path] = {f"{file.parent.name}/{file.name}": file for file in found if file.is_file()}
 
     def values(self, pattern: str = "") -> Iterator[object]:
         """Yields what the files hold whose path matches: the elements of an array one by one, else the whole."""
