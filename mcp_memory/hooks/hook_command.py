@@ -38,6 +38,8 @@ example:  echo '{"session_id": "1", "prompt": "how do we deploy?"}' | mcp-memory
 """
 
 START = "session-start"
+STARTS = frozenset({START, "subagent-start"})
+"""Events that are rare enough to wait longer for."""
 
 ROUTE = "/hook/"
 """The daemon's route for hooks, followed by the event."""
@@ -133,7 +135,8 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSe
     """The budget of one call. Before the file is read: from the environment, which wins over it, else the default.
     The daemon checks the whole configuration; only what is needed is looked at here. Raises ConfigInvalid."""
     usual = BUSY_PROMPT_MS if "prompt" in arguments[:1] and _is_busy() else PROMPT_MS
-    key, default = ("session_start_ms", SESSION_START_MS) if START in arguments[:1] else ("prompt_ms", usual)
+    is_start = bool(arguments) and arguments[0] in STARTS
+    key, default = ("session_start_ms", SESSION_START_MS) if is_start else ("prompt_ms", usual)
     chosen = given.table("hooks").get(key, default) if given else environ.get(f"{PREFIX}HOOKS_{key.upper()}") or default
     try:
         return float(str(chosen))

@@ -14,7 +14,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_call import HookCall
-from mcp_memory.hooks.hook_command import FACTS, START, SWITCHES, WITHIN_MS
+from mcp_memory.hooks.hook_command import FACTS, START, STARTS, SWITCHES, WITHIN_MS
 from mcp_memory.hooks.hook_input import MARKS, HookInput
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
 from mcp_memory.runtime.paths import project_of
@@ -45,7 +45,7 @@ class HookEndpoint:
         line, began = HookLogLine(), perf_counter()
         line.event, line.client = event if event in EVENTS else "", client
         try:
-            within_ms = self.config.session_start_ms if event == START else self.config.prompt_ms
+            within_ms = self.config.session_start_ms if event in STARTS else self.config.prompt_ms
             found = await self._answered(event, client, request, within_ms)
             line.add_facts(found.facts)
         except Exception as error:

@@ -30,7 +30,8 @@ async def test_the_end_of_an_id_does_wherever_an_id_does(world: World) -> None:
 async def test_what_answers_name_can_be_passed_on(world: World) -> None:
     async with world.engine() as engine:
         note = await engine.append("The kettle is red.", kind="fact")
-        named = (await engine.recall("kettle")).split("\n")[1].partition(": ")[0].split()[-1]
+        told = next(line for line in (await engine.recall("kettle")).split("\n") if "kettle is red" in line)
+        named = told.partition(": ")[0].split()[-1]
         assert note.id.endswith(named) and "kettle is red" in await engine.recall(ids=[named])
 
 
