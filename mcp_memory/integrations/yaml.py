@@ -145,4 +145,5 @@ def _parsed(parse: Callable[[str], Any], text: str) -> Any:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise Refused(f"{getattr(error, 'problem', None) or 'it cannot be read'}{where}") from None
+        what = " ".join(filter(None, (getattr(error, "context", ""), getattr(error, "problem", ""))))
+        raise Refused(f"{what or 'it cannot be read'}{where}") from None

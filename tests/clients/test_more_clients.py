@@ -56,6 +56,7 @@ def disconnected(machine: Machine, client: str, before: Mapping[Path, bytes]) ->
 
 def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None:
     served.mcp_memory("append", "-k", "preference", "Ada likes her lightships repainted in spring.")
+    served.mcp_memory("append", "-k", "fix", "`SUP-4290 quota exceeded`: wait until 11:00, retries make it worse.")
     settings = served.home / ".gemini" / "settings.json"
     auth = '{\n  // mine\n  "security": {"auth": {"selectedType": "gemini-api-key"}}\n}\n'
     before = written(served.home, {".gemini/settings.json": auth, ".gemini/GEMINI.md": "Use tabs."})
@@ -66,6 +67,9 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None
     agent = Agent(served, gemini, ("gemini", "-p"), environ)
     connected(served, agent, "gemini", "mcp_memory_", "When are lightships repainted?")
     assert "repainted in spring" in gemini.raw_log, "its hooks bring memory up, without a call of a tool"
+    fails = call("run_shell_command", command="echo 'SupplierError: SUP-4290 quota exceeded' >&2; exit 3")
+    (heard,) = Agent(served, gemini, ("gemini", "-y", "-p"), environ).ask(fails).heard
+    assert "<hook_context>" in heard and "retries make it worse" in heard, "the fix comes with the error"
     seen = doctored(served, "gemini")
     assert {*seen["hooks"]} == {*HOOK_EVENTS["gemini"]} and {*seen["hooks"].values()} == {"wired"}
     assert seen["last_hook"].startswith("session-end, ")

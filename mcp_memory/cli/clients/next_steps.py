@@ -57,7 +57,7 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
             if OpenClawPlugin in entries
             else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
         )
-    if settings.capture.enabled and {HookEntries, OpenClawPlugin} & set(entries):
+    if settings.capture.enabled and client in settings.capture.folders and {HookEntries, OpenClawPlugin} & set(entries):
         yield SESSIONS_ARE_KEPT
     if client == "codex" and HookEntries in entries and not trusted:
         yield (

@@ -27,7 +27,8 @@ class GeminiCli(StdioClient):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "BeforeAgent": HookEvent("prompt"),
-        "PreCompress": HookEvent("pre-compact"),
+        "AfterTool": HookEvent("after-tool", "^run_shell_command$"),
+        "PreCompress": HookEvent("pre-compact", "manual"),  # "auto" comes with each request to the model
         "AfterAgent": HookEvent("stop"),
         "SessionEnd": HookEvent("session-end"),
     }
