@@ -134,6 +134,24 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
         served.run("uninstall", client, "--yes").ok()
 
 
+def test_openclaws_workspace_is_offered_and_left_as_it_is(served: Place, home: Path, tmp_path: Path) -> None:
+    workspace = home / ".openclaw" / "workspace"
+    (workspace / "memory").mkdir(parents=True)
+    (workspace / "memory" / "2026-11-01.md").write_text("- Ada moors at Ven.\n")
+    before = tree(home)
+    shown = served.run("install", "openclaw", "--dry-run").ok().out
+    assert f"mcp-memory import {workspace}" in shown and "under [vault.sources]" in shown
+    installed = served.run("install", "openclaw", "--yes").ok().out
+    assert f"mcp-memory import {workspace}" in installed
+    served.run("uninstall", "openclaw", "--yes").ok()
+    assert tree(home) == before
+    configured = tmp_path / "config.toml"
+    configured.write_text(f'[vault.sources]\nopenclaw = "{workspace}"\n')
+    read = served.run("install", "openclaw", "--dry-run", "--config", str(configured)).ok().out
+    assert "under [vault.sources]" not in read, "searched where it is"
+    shutil.rmtree(home / ".openclaw")
+
+
 def test_a_client_that_is_not_there_is_said(served: Place, home: Path) -> None:
     shown = served.run("install", "claude-code", "--dry-run", PATH="/usr/bin:/bin").ok().out
     assert "claude was not found on your PATH; the files were written anyway" in shown

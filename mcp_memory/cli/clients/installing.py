@@ -12,7 +12,7 @@ import click
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
 from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
-from mcp_memory.cli.clients.next_steps import next_steps
+from mcp_memory.cli.clients.next_steps import next_steps, offer_source
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.options import scope as scope_option
@@ -35,6 +35,7 @@ from mcp_memory.integrations.clients import (
     ask_entry,
     config_targets,
     explain_unread,
+    memory_folder,
     with_hook_trust,
 )
 from mcp_memory.integrations.config_entries import HookEntries
@@ -144,6 +145,8 @@ def plan_connection(
     same_hooks = all(change.is_nothing for change in changes if change.target.has(HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)
     steps = list(next_steps(client, scope, settings, expected_url(settings), changes, trusted=trusted))
+    if client == "openclaw":
+        steps += offer_source(client, memory_folder(client, paths), settings)
     return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], steps)
 
 

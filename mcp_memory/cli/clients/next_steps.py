@@ -1,8 +1,10 @@
 """Says what is left for you to do after an install."""
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from textwrap import indent
 from urllib.parse import urlsplit
 
@@ -12,6 +14,7 @@ from mcp_memory.integrations.clients import OVER_STDIO, PROGRAMS, TITLES, Scope
 from mcp_memory.integrations.config_entries import HookEntries, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigChange
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 
 SESSIONS_ARE_KEPT = (
@@ -72,3 +75,21 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
         yield f"{title} uses these files after it has asked you whether to trust this folder"
     if scope == "project" and client != "generic" and snippets.command_path(shared=True) != "mcp-memory":
         yield "mcp-memory is not on your PATH, so these files name its path on this machine"
+
+
+def is_read_already(folder: Path, settings: Settings) -> bool:
+    """Whether memory reads the folder where it is: as the vault, as a source, or as a part of either."""
+    places = [settings.vault_path, *map(Path, settings.vault.sources.values())]
+    return any(folder.resolve().is_relative_to(place.resolve()) for place in places)
+
+
+def offer_source(client: str, folder: Path | None, settings: Settings) -> Iterator[str]:
+    """Says how all agents come to what the client remembers in this folder. Nothing of it is done by itself."""
+    if folder is None or is_read_already(folder, settings):
+        return
+    file, quoted = settings.file or Path(config_file(settings.environ)), json.dumps(str(folder), ensure_ascii=False)
+    yield (
+        f"{folder} has notes of {TITLES[client]}'s own, and stays as it is. To have all agents search it there: "
+        f"{client} = {quoted} under [vault.sources] in {file}, then mcp-memory restart. To copy its notes: "
+        f"mcp-memory import {shlex.quote(str(folder))}. To make it the vault: path = {quoted} under [vault]"
+    )

@@ -14,6 +14,7 @@ from mcp_memory.capture.tail import list_sessions, measure_unread
 from mcp_memory.capture.transcript_paths import TranscriptPaths
 from mcp_memory.cli.clients.config_changes import short_path
 from mcp_memory.cli.clients.installing import find_client_paths
+from mcp_memory.cli.clients.next_steps import is_read_already
 from mcp_memory.cli.clients.snippets import typed_command
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.daemon.first_index import start_daemon
@@ -131,6 +132,10 @@ def _import(dialogue: Dialogue, settings: Settings) -> None:
     paths = find_client_paths()
     for client in PROGRAMS:
         if (folder := memory_folder(client, paths)) is None:
+            continue
+        if is_read_already(folder, settings):
+            dialogue.say(f"{TITLES[client]}: {short_path(folder)} is searched where it is")
+            rows.append({"client": client, "folder": str(folder), "counts": {}, "imported": False})
             continue
         try:
             source = detect_source(folder, None, vault=settings.vault_path)
