@@ -36,7 +36,7 @@ MOST_ENTRIES = 200
 """Of a log, the latest, are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 7
+DETECTOR = 8
 """Increment it when notes have to be compared again, because the detector judges them differently."""
 CLOCKS_DIFFER = timedelta(days=1)
 
@@ -146,7 +146,13 @@ class ConflictScan:
         until = monotonic() + BATCH_S
         while todo and monotonic() < until:
             path = todo.pop()
-            found += self._conflicts_of(path)
+            for one in list(self._conflicts_of(path)):
+                found.append(one)
+                known = self._by_older.get(one.older)
+                if (
+                    known is None or known.newer_at <= one.newer_at
+                ):  # so that the next ones are compared with the latest
+                    self._by_older[one.older] = one
             done[path] = etags[path]
         changed = (
             path for path, etag in done.items() if compared.get(path, "").split()[:1] != (etag or "").split()[:1]

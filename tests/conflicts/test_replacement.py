@@ -34,6 +34,13 @@ def test_a_change_told_in_other_words_replaces_what_it_has_most_in_common_with()
     assert replacement(SECRET).why == f'probably replaces "{SECRET.text}"'
 
 
+def test_one_name_in_code_shows_what_is_replaced() -> None:
+    decoder = Claim("Reading barcodes: @zxing/browser. We know it.", kind="decision", project="scan")
+    assert is_replaced(decoder, Claim("Replaced @zxing/browser with a faster one.", kind="decision", project="scan"))
+    for other in ("Replaced the browser of the tablets with a faster one.", "@zxing/browser has good documentation."):
+        assert not is_replaced(decoder, Claim(other, kind="decision", project="scan"))
+
+
 @pytest.mark.parametrize(
     ("older", "newer"),
     [

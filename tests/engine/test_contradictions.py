@@ -9,7 +9,8 @@ import pytest
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
-from mcp_memory.models import Contradicted, Outcome, Receipt
+from mcp_memory.indexing import conflict_scan
+from mcp_memory.models import Contradicted, NoteId, Outcome, Receipt
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -101,6 +102,8 @@ async def test_of_very_many_values_the_newest_is_named_and_none_counts_unmarked_
         new = await engine.append("The billing gateway listens on port 9999 now.", kind="fact")
         assert new.contradicts[0].id == "N39"
         await engine.perform("reconcile", {})
+        later = [engine.parts.conflicts.newer_of(NoteId(f"N{n:02}")) for n in range(40)]
+        assert {one and one.newer for one in later} == {new.id}
         await engine.perform("decide", {"verb": "keep", "target": new.id, "other": "N39"})
         left = [note for note in await engine.notes() if note.id not in {new.id, "path:README.md"}]
         assert len(left) == 39 and [note.id for note in left if not engine.parts.conflicts.concerns(note.id)] == []
@@ -225,7 +228,10 @@ async def test_entries_of_logs_are_decided_too(world: World) -> None:
         assert "05:15" in told and "04:30" not in told and "02:00" not in told
 
 
-async def test_five_hundred_notes_of_one_subject_are_compared_with_a_few_each(world: World) -> None:
+async def test_five_hundred_notes_of_one_subject_are_compared_with_a_few_each(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conflict_scan, "BATCH_S", 5.0)  # as a fast machine does, many between two writes
     world.with_home("")
     for number in range(500):
         head = f"---\ncreated: 2026-11-{1 + number % 20:02}T{number % 24:02}:{number % 60:02}:00Z\nkind: fact\n---\n"
