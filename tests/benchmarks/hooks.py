@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
+from typing import Any
 
 from mcp_memory.client.connection import Address
 from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS
@@ -35,13 +36,16 @@ def hooks() -> Iterator[Figure]:
     site = indexed(SMALL)
     with site.daemon() as daemon, fresh() as nowhere, fresh() as stuck, _hung(stuck):
         daemon.until_complete()
-        calls = [_bare(site), _hook(site, "session-start"), _hook(site, "prompt"), _hook(nowhere, "prompt")]
-        bare, start, prompt, down = in_turns(calls, ROUNDS, warm_up=3)
+        events = ("session-start", "prompt", "before-tool", "after-tool")
+        calls = [_bare(site), *(_hook(site, event) for event in events), _hook(nowhere, "prompt")]
+        bare, start, prompt, before, after, down = in_turns(calls, ROUNDS, warm_up=3)
         hung, hung_start = in_turns([_hook(stuck, "prompt"), _hook(stuck, "session-start")], HUNG_ROUNDS, warm_up=1)
     base = percentile(bare, 50) * 1e3
     for name, taken, budget in (
         ("session start", start, SESSION_START_MS),
         ("prompt", prompt, PROMPT_MS),
+        ("before a tool", before, PROMPT_MS),
+        ("after a failure", after, PROMPT_MS),
         ("prompt, no daemon", down, PROMPT_MS),
         ("prompt, hung daemon", hung, PROMPT_MS),
         ("session start, hung daemon", hung_start, SESSION_START_MS),
@@ -61,7 +65,14 @@ def _bare(site: Site) -> Timed:
 
 def _hook(site: Site, event: str) -> Timed:
     def call(number: int) -> float:
-        said = {"session_id": f"{number}", "cwd": str(site.root), "prompt": SMALL.question(number)}
+        question = SMALL.question(number)
+        said: dict[str, Any] = {"session_id": f"{number}", "cwd": str(site.root)}
+        if event == "before-tool":
+            said |= {"tool_name": "Bash", "tool_input": {"command": f"pnpm run build && git commit -m '{question}'"}}
+        elif event == "after-tool":
+            said |= {"tool_name": "Bash", "error": f"Exit code 1\n{question}\n" + "E1234: no such table\n" * 200}
+        else:
+            said["prompt"] = question
         return _run(site, SCRIPT, "hook", event, "--client", "benchmarks", data=json.dumps(said))
 
     return call

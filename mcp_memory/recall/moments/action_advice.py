@@ -23,7 +23,7 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import admits, note_of
 
-CANDIDATES, MOST_TERMS = 100, 64
+CANDIDATES, MOST_TERMS = 50, 64
 BUDGET_TOKENS, LINE_CHARS = 300, 320
 
 _SILENT_KINDS = frozenset({"log", "fact", "reference", "idea", "task", "agent", "commitment"})

@@ -40,7 +40,11 @@ def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Men
     """The best mention in a note's text. `commands`: whether it may be of a command that the note has nothing
     against."""
     found: list[Mention] = []
+    keys = {part for file in action.files for part in re.split(r"[/.]", file) if part}
+    keys |= {command.words[0].lower() for command in action.commands}
     for sentence, following in pairwise([*map(str.strip, _SENTENCE.split(text)), ""]):
+        if not any(key in sentence or key in sentence.lower() for key in keys):
+            continue
         goes_on = _OF_IT.search(following) and "`" not in following
         for clause, is_against, forbids in _clauses(sentence):
             if weight := _weight(clause, action, is_against, commands or is_against):
@@ -112,7 +116,7 @@ def _names_program(command: ShellCommand, codes: Sequence[str], prose: str) -> b
 def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterator[Sequence[str]]:
     """The words of the commands that a clause names: in code, or of this program with its subcommand in prose."""
     for code in codes:
-        for words in simple_commands(code):
+        for words in simple_commands(code) if command.words[0] in code else ():
             yield from (words, words[1:])  # `npx prisma …`, too
     if len(command.words) > 1:
         program, second = map(re.escape, command.words[:2])
