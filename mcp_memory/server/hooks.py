@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.hooks.action_answers import ACTING
 from mcp_memory.hooks.hook_answer import EVENTS, HookAnswer, answer
 from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import FACTS, START, STARTS, SWITCHES, WITHIN_MS
@@ -59,8 +60,9 @@ class HookEndpoint:
     async def _answered(self, event: str, client: str, request: Request, within_ms: int) -> HookAnswer:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
-        self.engine.wake_model()  # a prompt that finds it unloaded gets less
         engine, given = self.engine, HookInput(data)
+        if given.tool not in ACTING:  # these are answered by words alone
+            engine.wake_model()  # a prompt that finds it unloaded gets less
         call = HookCall(
             event, client, given, within_ms, environ, engine.perform, self.find_project, self._owes_start,
             self._config_of(request),

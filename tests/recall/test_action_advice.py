@@ -37,6 +37,15 @@ async def test_an_order_stops_once_and_is_told_in_one_line(world: World) -> None
         assert (await engine.perform("why", {"session": "c/two"}))["given"][0]["event"] == "before-tool"
 
 
+async def test_of_calls_made_at_once_each_is_stopped_and_none_again(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(ORDER, kind="preference", project="mill")
+        calls = [{"file_path": f"/work/mill/api/gen/{name}.ts"} for name in "abc"]
+        first = [(await _advice(engine, arguments=call, stop=True))["stops"] for call in calls]
+        again = [(await _advice(engine, arguments=call, stop=True))["text"] for call in calls]
+        assert first == [True, True, True] and again == ["", "", ""]
+
+
 async def test_only_orders_that_forbid_stop(world: World) -> None:
     async with world.engine() as engine:
         await engine.append("Totals in `src/total.ts` are cents.", kind="lesson", project="mill")
@@ -82,8 +91,8 @@ async def test_strange_input_is_silent(world: World) -> None:
         for arguments in (
             {}, {"command": ""}, {"command": "'unbalanced"}, {"command": ";;;&&|"}, {"file_path": "\0"},
             {"file_path": "/"}, {"command": ["ls"]}, {"command": "x" * 100_000}, {"command": "<<EOF\n" * 500},
-            {"file_path": "../" * 500},
-            {"command": "`" * 3000}, {"file_path": "[" * 2000}, {"command": "(" * 3000 + "\\"},
+            {"file_path": "../" * 500}, {"command": "`" * 3000},
+            {"file_path": "[" * 2000}, {"command": "(" * 3000 + "\\"}, {"command": "npx " * 1000},
         ):  # fmt: skip
             with anyio.fail_after(5):
                 assert (await _advice(engine, arguments=arguments))["text"] == ""

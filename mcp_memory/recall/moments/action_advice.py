@@ -6,7 +6,8 @@ Works on words alone: each call of a tool waits for it.
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any
 
 from mcp_memory.indexing.conflict_scan import ConflictScan
@@ -18,6 +19,7 @@ from mcp_memory.recall.moments.error_quotes import ErrorOutput
 from mcp_memory.recall.moments.note_mentions import Mention, find_mention
 from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
+from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 from mcp_memory.vault.note_file import MEMORY
@@ -25,6 +27,9 @@ from mcp_memory.vault.succession.entry_marks import admits, note_of
 
 CANDIDATES, MOST_TERMS = 50, 64
 BUDGET_TOKENS, LINE_CHARS = 300, 320
+
+TOGETHER_S = 1.0
+"""Calls that a model makes at once come within this time; it needs longer to answer a refusal."""
 
 _SILENT_KINDS = frozenset({"log", "fact", "reference", "idea", "task", "agent", "commitment"})
 """They say nothing about how to act."""
@@ -52,6 +57,8 @@ class ActionAdvisor:
 
     briefer: Briefer
     conflicts: ConflictScan
+    stopped: LruCache[str, tuple[float, set[str]]] = field(default_factory=lambda: LruCache(100))
+    """By session and note, when a call was first stopped, and which calls were."""
 
     async def advise(
         self, session: str, arguments: Mapping[str, Any] | None, output: str | None, folder: str, project: str | None,
@@ -67,12 +74,14 @@ class ActionAdvisor:
             found = self._naming(action, wanted) if output is None else self._quoting(output, wanted)
             for _, mention, passage in sorted(found, key=lambda one: one[0], reverse=True):
                 if self._is_current(passage, wanted):
-                    if self._is_new(session, passage):
+                    note = passage.note
+                    can_stop = stop and mention.forbids and (_is_standing(passage) or note.kind not in _LEARNED_KINDS)
+                    if self._is_new(session, passage, str(action) if can_stop else ""):
                         event = "before-tool" if output is None else "after-tool"
                         briefer.withdrawals.add(session, [passage])
                         briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
                         excerpt = _line(excerpt_of(passage, project), mention)
-                        return self._advice(passage, excerpt, stop and mention.forbids)
+                        return self._advice(passage, excerpt, can_stop)
                     if output is not None:  # it has the best one
                         break
             return {**_SILENCE}
@@ -113,15 +122,20 @@ class ActionAdvisor:
         now = self.briefer.freshness.check([passage], wanted).passages
         return now == [passage] and not (conflict and conflict.is_certain)
 
-    def _is_new(self, session: str, passage: Passage) -> bool:
+    def _is_new(self, session: str, passage: Passage, call: str) -> bool:
+        """`call`: one that is to be stopped; of several that an agent makes at once, each is."""
         mark = hashlib.sha256(f"{mark_of(passage)} as it acts".encode()).hexdigest()[:16]
-        return self.briefer.seen.add(session, [mark])
+        is_new = self.briefer.seen.add(session, [mark])
+        began, calls = self.stopped.get(f"{session} {mark}") or (monotonic(), set[str]())
+        if not call or not (is_new or (calls and call not in calls and monotonic() - began < TOGETHER_S)):
+            return is_new
+        self.stopped.store(f"{session} {mark}", (monotonic() if is_new else began, calls | {call}))
+        return True
 
-    def _advice(self, passage: Passage, excerpt: Excerpt, is_forbidden: bool) -> Advice:
+    def _advice(self, passage: Passage, excerpt: Excerpt, stops: bool) -> Advice:
         folder = str(self.briefer.answerer.vault.roots()[""])
         frame = TextFrame("memory about this", None, (), folder).within(BUDGET_TOKENS)
         text = render(frame, fit([excerpt], BUDGET_TOKENS * CHARS_PER_TOKEN))
-        stops = is_forbidden and (_is_standing(passage) or passage.note.kind not in _LEARNED_KINDS)
         text = _STOPPED.format(text) if stops else text
         return {"text": text, "tokens": count_tokens(text), "notes": [passage.shown_id], "stops": stops}
 

@@ -16,16 +16,16 @@ ENOUGH = 0.6
 """The share of a message's telling words that must be there, in their order."""
 
 _QUOTE = re.compile(
-    r"``(.+?)``|`([^`\n]+)`|[\"“]([^\"”\n]{12,})[\"”]|^(?!.*`)\s*(.*\b\w+(?:Error|Exception)\b.*)$", re.M
+    r"``(.+?)``|`([^`\n]+)`|[\"“]([^\"”\n]{12,})[\"”]|^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$", re.M
 )
 _GAP = re.compile(r"…|\.\.\.|<[^<>]*>")
 _VOLATILE = re.compile(
-    r"0x[0-9a-f]+|(?:[a-z]+://|~?/|\b[a-z]:\\)[^\s'\"`)\]]*|\b\d[\d.:,_-]*[a-z]{0,2}\b", re.IGNORECASE
+    r"0x[0-9a-f]+|(?:\b[a-z]{1,9}://|~?/|\b[a-z]:\\)[^\s'\"`)\]]*|\b\d[\d.:,_-]*[a-z]{0,2}\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W_]+(?:[_-]+[^\W_]+)*")
 _NAME = re.compile(
-    r"[A-Z][a-z]*\d{3,}|[A-Z]{2,}[-_]\d{2,}|[A-Z]{3,}(?:_[A-Z\d]+)+|OOMKilled|"
-    r"[A-Z]\w*[a-z](?:Error|Exception|Fault|Failure|Warning|Killed|Timeout|BackOff|Invalid|Expired|NotFound)\b"
+    r"\b(?:[A-Z][a-z]*\d{3,}|[A-Z]{2,}[-_]\d{2,}|[A-Z]{3,}(?:_[A-Z\d]+)+|OOMKilled|"
+    r"[A-Z]\w{1,80}(?:Error|Exception|Fault|Failure|Warning|Killed|Timeout|BackOff|Invalid|Expired|NotFound)\b)"
 )
 """`E4021`, `SUP-4290`, `ERR_PNPM_OUTDATED_LOCKFILE`, `ArrowInvalid`."""
 

@@ -48,7 +48,7 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
     files += _PATCHED.findall(patch)
     commands, only_reads = list[ShellCommand](), True
     for words in simple_commands("" if patch else command):
-        commands += _variants(words)
+        commands += _variants(words[:100])
         files += _files_of(words)
         only_reads &= not words or _only_reads(words)
     parts = folder.rstrip("/").split("/")
