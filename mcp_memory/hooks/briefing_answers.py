@@ -36,9 +36,13 @@ async def answer_prompt(call: HookCall) -> bytes:
         return b""
     wanted = await _wanted(call)
     briefings: list[dict[str, Any]] = []
-    if call.client not in FORGETFUL and await call.owes_start(call.client, given.session):
+    shown = (
+        None if call.client in FORGETFUL else await call.owes_start(call.client, given.session, call.facts["project"])
+    )
+    if shown is not None:
         began = monotonic()
-        briefings.append(await call.perform("brief", wanted))
+        briefing = await call.perform("brief", wanted)
+        briefings += [briefing] if not shown or not shown.issuperset(briefing["notes"]) else []
         call.facts["started"] = True
         wanted["within_ms"] = max(1, call.within_ms - int((monotonic() - began) * 1000))
     wanted |= {"session": session, "prompt": given.prompt, "lasting": call.client not in FORGETFUL}
@@ -60,7 +64,9 @@ async def answer_heartbeat(call: HookCall) -> bytes:
 
 
 async def _wanted(call: HookCall) -> dict[str, Any]:
-    return {**call.transcript(), "project": await call.project(), "within_ms": call.within_ms}
+    project = await call.project()
+    call.facts["project"] = project or ""
+    return {**call.transcript(), "project": project, "within_ms": call.within_ms}
 
 
 async def _for_person(call: HookCall, *, is_start: bool = False) -> str:
@@ -69,8 +75,7 @@ async def _for_person(call: HookCall, *, is_start: bool = False) -> str:
         return ""
     notes = call.facts.get("notes", ())
     use = f"Memory: {counted(len(notes), 'note')} shown" if notes and call.config.show_use else ""
-    trouble = ""
     if is_start:
         with suppress(McpMemoryError), anyio.move_on_after(LOOK_S):
-            trouble = trouble_of(await call.perform("status", {}))
-    return trouble or use
+            use = trouble_of(await call.perform("status", {})) or use
+    return use

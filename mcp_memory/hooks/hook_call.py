@@ -17,8 +17,9 @@ Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 ProjectOf = Callable[[str, float], Awaitable[str | None]]
 """Finds the project of a folder, within so many seconds."""
 
-OwesStart = Callable[[str, str], Awaitable[bool]]
-"""Whether this session of a client still lacks what it should have got at its start."""
+OwesStart = Callable[[str, str, str], Awaitable[set[str] | None]]
+"""The notes that a client's session has been shown, if it lacks what it should have got at its start or in this project
+("" for none); else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,8 @@ class HookCall:
 def context(name: str, text: str, person: str = "") -> bytes:
     """The answer that puts text before the agent, and a line before its person; silence for neither. `name`: of the
     event, in Claude Code and Codex."""
-    more = for_person(person)
-    if text:
-        return specific_output(name, {"additionalContext": text}, **more)
-    return json.dumps(more).encode("ascii") if more else b""
+    more, fields = for_person(person), {"additionalContext": text} if text else {}
+    return specific_output(name, fields, **more) if more or fields else b""
 
 
 def specific_output(name: str, fields: Mapping[str, Any], **more: str) -> bytes:

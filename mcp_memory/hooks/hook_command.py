@@ -6,6 +6,7 @@ imported here.
 
 from __future__ import annotations
 
+import json
 import os
 
 from mcp_memory.client.connection import Address, TranslatedError, error_of, json_object, proved
@@ -121,8 +122,6 @@ def hook(
 
 def _for_person(error: BaseException, line: HookLogLine, state: str, log: str) -> bytes:
     """What tells you that memory is out; empty if there is nothing to do, and if you have been told in this session."""
-    import json
-
     from mcp_memory.hooks.person_message import SHOWN_BY, for_person, was_told, why_out
 
     if line.client not in SHOWN_BY or line.event not in {START, "prompt"}:

@@ -26,8 +26,8 @@ LATEST_BYTES = 200_000
 
 class HookLogLine:
     """What is known so far of the running call. `started`: a prompt brought what its session's start should have.
-    `told_person`: you were shown why memory is out.
-    `degraded`: why a prompt may have got less than usual, such as a model that is unloaded."""
+    `project`: of a start or prompt, empty for none. `told_person`: you were shown why memory is out. `degraded`: why a
+    prompt may have got less than usual, such as a model that is unloaded."""
 
     def __init__(self) -> None:
         self.event = ""
@@ -38,6 +38,7 @@ class HookLogLine:
         self.tokens = 0
         self.notes: Sequence[str] = ()
         self.started = False
+        self.project: str | None = None
         self.told_person = False
         self.degraded = ""
         self.ms = 0.0
@@ -82,15 +83,17 @@ def read_lines(file: str) -> Iterator[Mapping[str, Any]]:
                         yield facts
 
 
-def owes_start(file: str, event: str, client: str, session: str) -> bool:
-    """Whether this session still lacks the text of its start, an `event`: it failed or never came, and no prompt has
-    made up for it. Raises OSError."""
+def owes_start(file: str, event: str, client: str, session: str, project: str) -> set[str] | None:
+    """The notes that this session has been shown, if it lacks the text of its start, an `event`, or of the project that
+    it has moved to: that failed or never came, and no prompt has made up for it. Else None. Raises OSError."""
+    projects, notes = set[str](), set[str]()
     for facts in lines_of(file, client, session):
-        if facts.get("event") == event or facts.get("started"):
-            return facts.get("outcome") == "failed"
-        if facts.get("event") == "prompt" and facts.get("outcome") != "failed":
-            return False  # its start is too long ago for the part of the log that is read
-    return True
+        notes.update(map(str, facts.get("notes") or ()))
+        if facts.get("outcome") != "failed" and facts.get("project") is not None:
+            projects.add(str(facts["project"]))
+        if facts.get("event") == event:
+            break
+    return notes if not projects or (project and project not in projects) else None
 
 
 def lines_of(file: str, client: str, session: str) -> Iterator[Mapping[str, Any]]:

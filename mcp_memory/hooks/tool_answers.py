@@ -16,8 +16,6 @@ _OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
 """As Claude Code and Codex name our tools. The matcher of `install` names our server too, so another server's tool of
 that name doesn't come here."""
 
-_KEEPS_SESSION = frozenset({"append", "forget"})
-
 
 async def answer_before_tool(call: HookCall) -> bytes:
     if own := _OWN.fullmatch(call.given.tool):
@@ -34,7 +32,7 @@ async def _allow(call: HookCall, tool: str) -> bytes:
         added: dict[str, Any] = {}
         if tool != "forget" and takes_project(given.tool_input) and (project := await call.project()):
             added["project"] = project
-        if tool in _KEEPS_SESSION and is_session(given.session) and not given.tool_input.get("session"):
+        if tool in {"append", "forget"} and is_session(given.session) and not given.tool_input.get("session"):
             added["session"] = given.session
         if added:
             fields["updatedInput"] = {**given.tool_input, **added}

@@ -74,14 +74,14 @@ class HookEndpoint:
         find = partial(project_of, folder, self.vault)
         return await self.threads.run(find, deadline_s=deadline_s, what="finding the project")
 
-    async def _owes_start(self, client: str, session: str) -> bool:
-        """False if the log can't be read."""
-        read = partial(owes_start, str(self.log), START, client, session)
+    async def _owes_start(self, client: str, session: str, project: str) -> set[str] | None:
+        """None if the log can't be read."""
+        read = partial(owes_start, str(self.log), START, client, session, project)
         try:
             return await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading the hooks' log")
         except (OSError, McpMemoryError) as error:
             _log.warning("the hooks' log cannot be read: %s", type(error).__name__)
-            return False
+            return None
 
     async def _write(self, line: HookLogLine) -> None:
         """A full disk must not cost an answer."""

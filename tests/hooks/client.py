@@ -41,11 +41,11 @@ class Session:
     def context(self, event: str, said: Mapping[str, Any], **more: str) -> str:
         """What the hook puts into the agent's context; empty for silence."""
         out = self.run(event, json.dumps({**self.said(event), **said}).encode(), **more)
-        if "hookSpecificOutput" not in out:  # silence, or a line for the person
+        if "hookSpecificOutput" not in out:  # silence, or a line for the person from the command itself
             return ""
         context = json.loads(out)["hookSpecificOutput"]
         assert context.pop("hookEventName") == EVENT_NAMES[event]
-        return context.pop("additionalContext")
+        return context.pop("additionalContext", "")
 
     def said(self, event: str) -> dict[str, Any]:
         """What clients say with every event, and more than we know."""

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -103,7 +104,7 @@ def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Pla
     place.vault.mkdir()
     with place.serving():
         place.run("append", "-k", "preference", "Likes short answers.").ok()
-    missed = Session(place, "missed")
+    missed, told = Session(place, "missed"), list[bool]()
     assert missed.start() == ""
     try:
         eventually(lambda: _answers(place), within_s=2 * START_S)
@@ -117,6 +118,17 @@ def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Pla
         unstarted = Session(place, "its hooks came later")
         assert "Likes short answers." in unstarted.prompt("which colour has the sky?")
         assert unstarted.prompt("and the sea?") == "", "once"
+        for name in ("mill", "weir"):
+            (place.root / name / ".git").mkdir(parents=True)
+        place.run("append", "-k", "decision", "-p", "weir", "We open the weir on Mondays.").ok()
+        heard = replace(heard, cwd=str(place.root / "mill"))
+        assert heard.prompt("which colour has the sky?") == "", "memory has nothing of this project"
+        for _ in range(2):
+            heard = replace(heard, cwd=str(place.root / "weir"))
+            told.append("open the weir" in heard.prompt("which colour has the sky?"))
+            heard = replace(heard, cwd=str(place.root / "mill"))
+            assert "open the weir" not in heard.prompt("and the sea?")
+        assert told == [True, False], "once"
         late = Session(place, "late")
         claw = Session(place, "claw", client="openclaw")
         with stopped(place):
