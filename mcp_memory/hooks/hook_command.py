@@ -133,7 +133,7 @@ def _for_person(error: BaseException, line: HookLogLine, state: str, log: str) -
 def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:
     """The budget of one call. Before the file is read: from the environment, which wins over it, else the default.
     The daemon checks the whole configuration; only what is needed is looked at here. Raises ConfigInvalid."""
-    usual = BUSY_PROMPT_MS if "prompt" in arguments[:1] and _is_busy() else PROMPT_MS
+    usual = BUSY_PROMPT_MS if {"prompt", "before-tool"}.intersection(arguments[:1]) and _is_busy() else PROMPT_MS
     is_start = bool(arguments) and arguments[0] in STARTS
     key, default = ("session_start_ms", SESSION_START_MS) if is_start else ("prompt_ms", usual)
     chosen = given.table("hooks").get(key, default) if given else environ.get(f"{PREFIX}HOOKS_{key.upper()}") or default

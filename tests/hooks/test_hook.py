@@ -185,4 +185,4 @@ def test_a_prompt_waits_longer_on_a_busy_machine_unless_you_say_how_long(
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     environ = {"MCP_MEMORY_HOOKS_PROMPT_MS": chosen} if chosen else {}
-    assert budget_ms(["prompt"], environ) == ms
+    assert budget_ms(["prompt"], environ) == budget_ms(["before-tool"], environ) == ms
