@@ -50,9 +50,7 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
     (rule,) = claude["todo"]
     assert "mcp__plugin_mcp-memory_memory__memory_*" in rule, "a plugin cannot bring its own permission"
     assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in HOOK_EVENTS["claude-code"]}
-    agent = patient(
-        Agent(served, anthropic, ("claude", "--allowedTools", "mcp__plugin_mcp-memory_memory__*", "-p"), environ)
-    )
+    agent = patient(Agent(served, anthropic, ("claude", "-p"), environ))  # its hook allows its tools
     talk = agent.ask(
         call("ToolSearch", query=f"select:{IN_CLAUDE}memory_append"),
         call("memory_append", content="The lock keeper of Rya is called Oskar.", kind="fact"),
