@@ -51,7 +51,7 @@ def test_with_the_command_that_install_shows(served: Place):
     (shown,) = [
         remark
         for remark in served.run("install", "generic", "--yes", "--json").ok().json["remarks"]
-        if "stdio" in remark
+        if "only speaks stdio" in remark
     ]
     entry = json.loads(shown[shown.index("{") :])
 

@@ -51,7 +51,7 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 
 
 @click.command()
-@click.argument("client", type=click.Choice(CLIENTS), required=False)
+@click.argument("client", type=click.Choice(CLIENTS), metavar="[CLIENT]", required=False)
 @click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all that are on this machine.")
 @scope_option
 @click.option("--name", help="What the client calls the server; default: memory, or memory-VAULT.")
@@ -76,6 +76,9 @@ def install(
     """Connect a client: the server, the permission to call its tools if the client has one, the hooks, and a few lines
     that tell the agent when to use memory. `generic` changes no client, and says what to paste into which one.
 
+    CLIENT: claude-code, codex, openclaw, gemini, opencode, cursor, vscode, windsurf, cline, zed, goose, continue or
+    generic.
+
     Shows what changes in which file, and asks. Each changed file gets a backup beside it, with a date.
 
     \b
@@ -83,10 +86,10 @@ def install(
     mcp-memory install --all
     mcp-memory install codex --scope project --dry-run
     """
-    is_special = name or no_hooks or trust_hooks or no_own_memory or scope != "user"
-    if (client is None) != everything or (everything and is_special):
-        what = "name a client, or pass --all, with --yes or --dry-run at most"
-        raise InvalidInput(what, hint=f"one of: {', '.join(CLIENTS)}")
+    if (client is None) != everything:
+        raise InvalidInput("name a client, or pass --all", hint=f"one of: {', '.join(CLIENTS)}")
+    if everything and (name or no_hooks or trust_hooks or no_own_memory or scope != "user"):
+        raise InvalidInput("--all takes only --dry-run and --yes", hint="mcp-memory install CLIENT, with its options")
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")

@@ -34,7 +34,7 @@ class UninstallPlan:
 
 
 @click.command()
-@click.argument("client", type=click.Choice(CLIENTS), required=False)
+@click.argument("client", type=click.Choice(CLIENTS), metavar="[CLIENT]", required=False)
 @scope_option
 @click.option("--yes", is_flag=True, help="With CLIENT: don't ask.")
 @click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
