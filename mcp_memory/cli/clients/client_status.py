@@ -22,15 +22,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import hook_log
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import (
-    CONNECTABLE,
-    OVER_STDIO,
-    PROGRAMS,
-    TITLES,
-    ClientPaths,
-    Scope,
-    ask_entry,
-)
+from mcp_memory.integrations.clients import CONNECTABLE, OVER_STDIO, PROGRAMS, TITLES, ClientPaths, Scope, ask_entry
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin

@@ -16,14 +16,7 @@ from mcp_memory import __version__
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
-from mcp_memory.integrations.clients import (
-    HOOK_EVENTS,
-    OVER_STDIO,
-    ClientPaths,
-    Scope,
-    config_file,
-    explain_unread,
-)
+from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths, Scope, config_file, explain_unread
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
