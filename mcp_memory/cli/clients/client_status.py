@@ -11,8 +11,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from mcp_memory.cli.clients.daemon_address import address_of
 from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
-from mcp_memory.cli.clients.installing import address_of, find_client_paths, targets_of
+from mcp_memory.cli.clients.installing import find_client_paths, targets_of
 from mcp_memory.cli.clients.reachability import ANSWER_S, no_daemon, run_program, unreachable, unreachable_by_stdio
 from mcp_memory.cli.clients.unused_config import by_hand, missing_rule, unused_file, unused_server, why_hooks_are_off
 from mcp_memory.cli.console import Heading

@@ -11,17 +11,15 @@ import click
 
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
+from mcp_memory.cli.clients.daemon_address import address_of, expected_url
 from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import next_steps, offer_source
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.options import scope as scope_option
-from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon import launch
-from mcp_memory.daemon.listen import kept_port
-from mcp_memory.daemon.serve import LOOPBACK_OF
-from mcp_memory.errors import InvalidInput, McpMemoryError, NotRunning, Refused
+from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.clients import (
     CLIENTS,
@@ -45,7 +43,7 @@ from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.runtime.paths import absolute
-from mcp_memory.settings.settings import PREFERRED_PORT, Settings, shipped, shipped_path
+from mcp_memory.settings.settings import Settings, shipped, shipped_path
 
 UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or that a dry run does not make
 
@@ -201,25 +199,6 @@ def find_client_paths() -> ClientPaths:
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
     return ClientPaths(Path(absolute("~")), os.environ, root)
-
-
-def address_of(settings: Settings) -> str | None:
-    """The URL of this vault's daemon, even while it is down; None before it ever ran."""
-    try:
-        return Address.read(settings.state.daemon).url
-    except NotRunning:
-        port = settings.daemon.port or kept_port(settings.state)
-        return _url(settings, port) if port else None
-
-
-def expected_url(settings: Settings) -> str:
-    """The URL of this vault's daemon, or the one it will try first."""
-    return address_of(settings) or _url(settings, PREFERRED_PORT)
-
-
-def _url(settings: Settings, port: int) -> str:
-    host = LOOPBACK_OF.get(settings.daemon.host, settings.daemon.host)
-    return Address(host, port, "", 0, "", "").url
 
 
 def _connection(

@@ -8,7 +8,7 @@ import click
 
 from mcp_memory import __version__
 from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.installing import expected_url
+from mcp_memory.cli.clients.daemon_address import expected_url
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations.plugin_bundle import BY_HAND, FOLDER, NAME, BundleValues, packages

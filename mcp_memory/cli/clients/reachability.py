@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, cast
 
 from mcp_memory import __version__
 from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.installing import address_of, targets_of
+from mcp_memory.cli.clients.daemon_address import address_of
+from mcp_memory.cli.clients.installing import targets_of
 from mcp_memory.client.connection import MCP, Address
 from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.daemon import launch

@@ -1,0 +1,26 @@
+"""Where clients reach a vault's daemon, whether it runs or not."""
+
+from mcp_memory.client.connection import Address
+from mcp_memory.daemon.listen import kept_port
+from mcp_memory.daemon.serve import LOOPBACK_OF
+from mcp_memory.errors import NotRunning
+from mcp_memory.settings.settings import PREFERRED_PORT, Settings
+
+
+def address_of(settings: Settings) -> str | None:
+    """The URL of this vault's daemon, even while it is down; None before it ever ran."""
+    try:
+        return Address.read(settings.state.daemon).url
+    except NotRunning:
+        port = settings.daemon.port or kept_port(settings.state)
+        return _url(settings, port) if port else None
+
+
+def expected_url(settings: Settings) -> str:
+    """The URL of this vault's daemon, or the one it will try first."""
+    return address_of(settings) or _url(settings, PREFERRED_PORT)
+
+
+def _url(settings: Settings, port: int) -> str:
+    host = LOOPBACK_OF.get(settings.daemon.host, settings.daemon.host)
+    return Address(host, port, "", 0, "", "").url
