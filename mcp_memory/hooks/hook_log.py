@@ -88,8 +88,8 @@ def owes_start(file: str, event: str, client: str, session: str, project: str) -
     it has moved to: that failed or never came, and no prompt has made up for it. Else None. Raises OSError."""
     projects, notes = set[str](), set[str]()
     for facts in lines_of(file, client, session):
-        notes.update(map(str, facts.get("notes") or ()))
-        if facts.get("outcome") != "failed" and facts.get("project") is not None:
+        if facts.get("outcome") != "failed" and facts.get("project") is not None:  # no tool's or sub-agent's
+            notes.update(map(str, facts.get("notes") or ()))
             projects.add(str(facts["project"]))
         if facts.get("event") == event:
             break

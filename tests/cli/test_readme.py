@@ -23,7 +23,7 @@ def place(tmp_path: Path, model_cache: Path) -> Iterator[Place]:
 
 @pytest.mark.parametrize("source", ["README", "help"])
 def test_what_was_stored_is_found_without_doubt(source: str, place: Place) -> None:
-    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8").partition("Try it from the shell")[2]
+    readme = (CHECKOUT / "README.md").read_text(encoding="utf-8").partition("## Every day")[2]
     text = readme.partition("```sh\n")[2].partition("```")[0] if source == "README" else place.run("--help").ok().out
     append, *questions = map(shlex.split, TRIED.findall(text))
     assert append[0] == "append" and questions

@@ -46,12 +46,10 @@ def test_a_usage_error_says_which_numbers_are_taken(served: Place):
         ["append", "--titel", "The mare hates rain and thunder."],
         ["append", "-zThe-mare-hates-rain."],
         ["The mare hates rain and thunder."],
-        ["mute", "one", "The mare hates rain and thunder."],
         ["search", "-n", "The mare hates rain and thunder."],
         ["search", "--mode", "The mare hates rain and thunder.", "x"],
         ["status", "The mare hates rain and thunder."],
         ["--The-mare-hates-rain-and-thunder."],
-        ["log", "The", "mare", "hates", "rain"],
     ],
     ids=lambda wrong: str(wrong[0])[:12],
 )
