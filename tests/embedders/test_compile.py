@@ -24,6 +24,7 @@ from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.embedders.sentence_transformer import compiled_model, open_source
 from mcp_memory.embedders.torch_embedder import TorchEmbedder
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
+from tests.support.world import EXHAUSTIVE
 
 TEXTS = [*SAMPLES, "release notes", "where is the train to osaka?", "we keep it because " * 30]
 
@@ -155,6 +156,7 @@ class Interrupted(Exception):
     pass
 
 
+@pytest.mark.skipif(not EXHAUSTIVE, reason="half a minute of loading PyTorch; MCP_MEMORY_EXHAUSTIVE=1")
 def test_a_killed_compile_leaves_no_model_and_two_at_once_make_one(cls_model, tmp_path, monkeypatch):
     home, cache = tmp_path / "home", tmp_path / "cache"
     home.mkdir()

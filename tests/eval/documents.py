@@ -29,11 +29,11 @@ FEWEST_CHARS = 300
 MADE_S = 1_787_000_000.0
 
 
-def documents(folder: Path) -> int:
+def documents(folder: Path, count: int = COUNT) -> int:
     """Fills the folder, and returns how many documents there are."""
     shutil.copytree(WRITTEN, folder, dirs_exist_ok=True)
     source = ImportSource(SourceKind.OBSIDIAN, "python-reference", Path("/srv/reference"))
-    wanted = COUNT - sum(1 for _ in folder.rglob("*.md"))
+    wanted = count - sum(1 for _ in folder.rglob("*.md"))
     for (title, text), _ in zip(_reference(), range(wanted), strict=False):
         name = f"{title}.md"
         data = f"# {title}\n\n{text.strip()}\n".encode()

@@ -1,5 +1,5 @@
 """Invariants 1 and 4 under load: the real daemon killed at any moment, again and again, while agents, editors and a
-reindex are at it. Six rounds; a hundred with MCP_MEMORY_EXHAUSTIVE=1."""
+reindex are at it. Four rounds; a hundred with MCP_MEMORY_EXHAUSTIVE=1."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.soak.run import VOCABULARY, ask_again, at_once, until_ready
 from tests.soak.sessions import Errors, Mix, Session
 from tests.support.world import EXHAUSTIVE, World, eventually, found
 
-ROUNDS = 100 if EXHAUSTIVE else 6
+ROUNDS = 100 if EXHAUSTIVE else 4
 SESSIONS = 6
 BUSY = Mix(search=0.25, recall=0.05, append=0.5, retire=0.2)
 OLDER = 30
