@@ -11,7 +11,8 @@ from posixpath import basename, splitext
 from typing import NamedTuple
 
 from mcp_memory.recall.moments import ANY_OF, WORD_SETS, WORDS
-from mcp_memory.recall.moments.tool_action import ShellCommand, ToolAction, simple_commands
+from mcp_memory.recall.moments.shell_line import simple_commands
+from mcp_memory.recall.moments.tool_action import ShellCommand, ToolAction
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'`(\w])|\n+\s*(?:[-*+]|\d+[.)])?\s*")
 _CLAUSE = re.compile(r"[,;:]\s+(?=(?:[^`]*`[^`]*`)*[^`]*$)|\s+[-–—]+\s+|\s+(?:but|instead|sondern|pero|mais)\s+")
@@ -116,7 +117,7 @@ def _names_program(command: ShellCommand, codes: Sequence[str], prose: str) -> b
 def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterator[Sequence[str]]:
     """The words of the commands that a clause names: in code, or of this program with its subcommand in prose."""
     for code in codes:
-        for words in simple_commands(code) if command.words[0] in code else ():
+        for _, words in simple_commands(code) if command.words[0] in code else ():
             yield from (words, words[1:])  # `npx prisma …`, too
     if len(command.words) > 1:
         program, second = map(re.escape, command.words[:2])

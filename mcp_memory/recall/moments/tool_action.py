@@ -1,19 +1,15 @@
 """Reads what a call of a client's tool is about to do: the files that it changes, the commands that it runs. Pure."""
 
 import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from itertools import pairwise
-from posixpath import basename, join, normpath
+from posixpath import basename, expanduser, join, normpath
 from typing import Any, NamedTuple
 
 from mcp_memory.recall.moments import WORD_SETS
+from mcp_memory.recall.moments.shell_line import simple_commands
 
-MOST_CHARS = 4_000  # of a command; what a longer one does is not looked at further
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE)
 _PATCHED = re.compile(r"^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$", re.MULTILINE)
-_BREAKS = frozenset("();<>|&\n")
 _PATH = re.compile(r"(?![a-z]+://)[\w@.~+-]*[/.][\w@.~+/-]*\w")
 
 
@@ -47,33 +43,17 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
     files = [texts[name] for name in ("file_path", "notebook_path", "path") if texts.get(name)]
     files += _PATCHED.findall(patch)
     commands, only_reads = list[ShellCommand](), True
-    for words in simple_commands("" if patch else command):
+    place = join(folder or "/", texts.get("workdir") or texts.get("dir_path") or "")
+    for inside, words in simple_commands("" if patch else command, place):
         commands += _variants(words[:100])
-        files += _files_of(words)
+        files += (join(inside, expanduser(file)) for file in _files_of(words))
         only_reads &= not words or _only_reads(words)
     parts = folder.rstrip("/").split("/")
     if project in parts:
         parts = parts[: len(parts) - parts[::-1].index(project)]
     root = "/".join(parts) + "/"
-    places = (normpath(join(folder or "/", file.strip())).removeprefix(root) for file in files)
+    places = (normpath(join(folder or "/", expanduser(file.strip()))).removeprefix(root) for file in files)
     return ToolAction(list(dict.fromkeys(places))[:20], commands[:20], only_reads)
-
-
-def simple_commands(line: str) -> Iterator[Sequence[str]]:
-    """The words of each command of a line, without `sudo` and the like; `>` stands before a file that is written."""
-    reader = shlex.shlex(_HEREDOC.sub("", line[:MOST_CHARS]), posix=True, punctuation_chars="".join(_BREAKS))
-    reader.whitespace, reader.commenters, reader.whitespace_split = " \t\r", "", True
-    words: list[str] = []
-    with suppress(ValueError):  # a quotation mark without its partner
-        for word in reader:
-            if ">" in word and _BREAKS.issuperset(word):
-                words.append(">")
-            elif word in {"-exec", "-execdir"} or (word and _BREAKS.issuperset(word)):
-                yield words
-                words = []
-            elif words or not (word in WORD_SETS["prefixes"] or re.match(r"\w+=", word)):
-                words.append(word)
-    yield words
 
 
 def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
@@ -99,5 +79,5 @@ def _files_of(words: Sequence[str]) -> Iterator[str]:
 def _only_reads(words: Sequence[str]) -> bool:
     program, options = basename("".join(words[:1])), words[1:]
     if program == "git":
-        return not WORD_SETS["writing_git"].issuperset(options[:1])
+        return next((word for word in options if word[:1] != "-"), "") not in WORD_SETS["writing_git"]
     return program in WORD_SETS["readers"] or (program == "sed" and not any(word.startswith("-i") for word in options))
