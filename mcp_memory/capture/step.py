@@ -12,6 +12,7 @@ from mcp_memory.capture.readers.lines import TranscriptLine
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.openclaw import find_conversation
 from mcp_memory.capture.readers.registry import parse_line
+from mcp_memory.capture.readers.spoken_text import WENT_WELL
 from mcp_memory.capture.tail import NewLines
 from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.capture.transcript_store import SegmentOrigin, SessionSegment, SpokenTurn, first_path_of, render_segment
@@ -24,8 +25,8 @@ MOST_TEXT_CHARS = 100_000
 MOST_TOOL_CHARS = 4000
 """Per tool result."""
 
-WENT_WELL = "ok"
-"""Replaces the output of a tool call that succeeded, unless tool output is kept."""
+MOST_ARGUMENT_CHARS = 1500
+"""Of each argument of a tool call, of which readers keep 500 more, again so that no half of a secret is left."""
 
 _SEAM_CHARS = 20_000
 """Redacted beyond the cut, so that the cut never leaves half a secret; longer than any secret."""
@@ -132,6 +133,10 @@ class _Reading:
     def _clean(self, message: TranscriptMessage) -> TranscriptMessage:
         turn = message.turn
         at = turn.at.astimezone(self.zone) if turn.at else None
+        message = replace(
+            message,
+            arguments={name: redact(text).text[:MOST_ARGUMENT_CHARS] for name, text in message.arguments.items()},
+        )
         if message.role is Role.TOOL and not message.failed and not self.tool_output:
             # Most of a transcript is tool output; replacing it saves looking for secrets in it.
             return replace(message, turn=replace(turn, text=WENT_WELL, at=at))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, text_arguments
 from mcp_memory.capture.readers.registry import READERS, can_skip_line, parse_line
 from tests.capture.written import SAMPLES, line, result, use
 
@@ -48,6 +48,27 @@ def test_claude_code_a_session_with_tools():
     assert {each.turn.session for each in found} == {"861705d5-deca-4e9c-984e-9c2ca4b78b28"}
     assert found[0].turn.at is not None
     assert found[0].turn.at.isoformat() == "2026-11-22T10:46:23.750000+00:00"
+
+
+@pytest.mark.parametrize(("client", "name", "key"), [
+    ("claude-code", "861705d5", "command"), ("codex", "01a202dd-91a6", "cmd"), ("openclaw", "85aece5c", "command"),
+])  # fmt: skip
+def test_a_tools_answer_has_what_it_was_called_with(client: str, name: str, key: str):
+    """Also where it went well without a word."""
+    tools = [each for each in read(client, sample(client, name)) if each.role is Role.TOOL]
+    assert [each.arguments[key] for each in tools] == [f"echo {NINE}", "cat /nowhere/at/all"]
+    silent = read("claude-code", use(1, "t1", "Bash", command="make", timeout=5) + result(2, "t1", ""))
+    assert [(each.arguments, each.turn.text) for each in silent] == [({"command": "make"}, "ok")]
+
+
+@pytest.mark.parametrize(("given", "found"), [
+    ('{"command": ["bash", "-lc", "make all"]}', {"command": "make all"}),
+    ({"command": ["git", "add", "a b"]}, {"command": "git add 'a b'"}),
+    ("*** Begin Patch\n", {"input": "*** Begin Patch\n"}),
+    ({"command": ["git", 1], "n": 1}, {}), (None, {}), ("[" * 100_000, {"input": "[" * 2000}),
+])  # fmt: skip
+def test_texts_among_arguments(given: object, found: dict[str, str]):
+    assert text_arguments(given) == found
 
 
 def test_claude_code_what_programs_put_in_is_said_by_nobody():

@@ -51,8 +51,8 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
     if kind == "user":
         for part in content:
             if part.get("type") == "tool_result":
-                tool, failed = context.pop_call(part.get("tool_use_id")), part.get("is_error") is True
-                found += make_tool_message(tool, join_text(part.get("content")), at, session, offset, failed=failed)
+                call, failed = context.pop_call(part.get("tool_use_id")), part.get("is_error") is True
+                found += make_tool_message(call, join_text(part.get("content")), at, session, offset, failed=failed)
         # In a sub-agent's or teammate's thread another agent gives the task; text beside a tool result is a program's.
         # `claude -p` never marks a prompt as typed by a person.
         is_typed = value_at(line, "origin", "kind") == "human"
@@ -62,7 +62,7 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
         return found + make_message(role, [_spoken(part) for part in content], at, session, offset)
     for part in content:
         if part.get("type") == "tool_use":
-            context.remember_call(part.get("id"), part.get("name"))
+            context.remember_call(part.get("id"), part.get("name"), part.get("input"))
     return make_message(Role.ASSISTANT, content, at, session, offset, by="Sub-agent" if aside else "")
 
 

@@ -63,10 +63,11 @@ def _item(item: Table, at: object, offset: int, context: ReaderContext) -> list[
             role, by = Role.ASSISTANT, "Sub-agent" if role is Role.ASSISTANT else ""
         return make_message(role, _spoken(item), at, context.session, offset, by=by)
     if kind.endswith("_call_output"):
-        tool, (output, failed) = context.pop_call(item.get("call_id")), _output(item.get("output"))
-        return make_tool_message(tool, output, at, context.session, offset, failed=failed)
+        call, (output, failed) = context.pop_call(item.get("call_id")), _output(item.get("output"))
+        return make_tool_message(call, output, at, context.session, offset, failed=failed)
     if kind.endswith("_call"):
-        context.remember_call(item.get("call_id"), item.get("name") or kind.removesuffix("_call"))
+        given = item.get("arguments") or item.get("input") or item.get("action")
+        context.remember_call(item.get("call_id"), item.get("name") or kind.removesuffix("_call"), given)
     return []
 
 

@@ -1,9 +1,15 @@
 """What readers produce from a transcript, and what they remember from line to line."""
 
+import json
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import cast
 
 from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.parsed_values import list_at, table_at, text_at
 
 
 class Role(StrEnum):
@@ -15,19 +21,22 @@ class Role(StrEnum):
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
     """`turn` holds the speaker, the time and the text; for a tool, its output. Its line begins at the byte `offset`.
-    `tool` is the tool's name; `failed`: it reported a failure."""
+    `tool` is the tool's name; `failed`: it reported a failure; `arguments`: the texts that it was called with, such as
+    `command` or `file_path`, the beginning of each."""
 
     role: Role
     turn: Turn
     offset: int
     tool: str = ""
     failed: bool = False
+    arguments: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
 
 MOST_CALLS = 200
 """Tool calls without a result yet; the oldest are dropped first."""
 
 MOST_NAME_CHARS = 200
+MOST_ARGUMENT_CHARS = 2000
 
 
 @dataclass(slots=True)
@@ -44,13 +53,35 @@ class ReaderContext:
     """Whether another agent gives the tasks, according to the transcript or the hook."""
     calls: dict[str, str] = field(default_factory=dict[str, str])
     """Id of a tool call → name of the tool."""
+    arguments: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    """Id of a tool call → its texts."""
 
-    def remember_call(self, call_id: object, tool: object) -> None:
+    def remember_call(self, call_id: object, tool: object, arguments: object) -> None:
         if isinstance(call_id, str) and isinstance(tool, str):
             self.calls[call_id[:MOST_NAME_CHARS]] = tool[:MOST_NAME_CHARS]
+            self.arguments[call_id[:MOST_NAME_CHARS]] = text_arguments(arguments)
             while len(self.calls) > MOST_CALLS:
-                self.calls.pop(next(iter(self.calls)))
+                self.pop_call(next(iter(self.calls)))
 
-    def pop_call(self, call_id: object) -> str:
-        """Removes a call that has been answered and returns the tool's name."""
-        return self.calls.pop(call_id[:MOST_NAME_CHARS], "") if isinstance(call_id, str) else ""
+    def pop_call(self, call_id: object) -> tuple[str, dict[str, str]]:
+        """Removes a call that has been answered and returns the tool's name and arguments."""
+        name = call_id[:MOST_NAME_CHARS] if isinstance(call_id, str) else ""
+        return self.calls.pop(name, ""), self.arguments.pop(name, {})
+
+
+def text_arguments(given: object) -> dict[str, str]:
+    """The beginnings of the texts among a call's arguments. A string is a table in JSON, or one `input`, such as a
+    patch; a list of words, a command."""
+    found = given
+    if isinstance(given, str):
+        with suppress(ValueError, RecursionError):
+            found = cast("object", json.loads(given))
+    table = table_at(found) or ({"input": given} if isinstance(given, str) else {})
+    texts = {name: text_at(table, name) or _command(list_at(table, name)) for name in table}
+    return {name[:MOST_NAME_CHARS]: text[:MOST_ARGUMENT_CHARS] for name, text in texts.items() if text}
+
+
+def _command(words: list[object]) -> str:
+    plain = [word for word in words if isinstance(word, str)]
+    is_shell = len(plain) == 3 and plain[1] in {"-c", "-lc"}
+    return plain[2] if is_shell else shlex.join(plain) if len(plain) == len(words) else ""

@@ -53,11 +53,14 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
             others = [part for part in content if "text" not in part]
             return make_message(Role.USER, [*spoken, *others], at, context.session, offset)
         case "assistant":
+            for part in content:
+                context.remember_call(part.get("id"), part.get("name"), part.get("arguments"))
             return make_message(Role.ASSISTANT, content, at, context.session, offset)
         case "toolResult":
             failed = message.get("isError") is True or value_at(message, "details", "exitCode") not in (None, 0)
-            tool, output = text_at(message, "toolName"), join_text(message.get("content"))
-            return make_tool_message(tool, output, at, context.session, offset, failed=failed)
+            (_, arguments), tool = context.pop_call(message.get("toolCallId")), text_at(message, "toolName")
+            output = join_text(message.get("content"))
+            return make_tool_message((tool, arguments), output, at, context.session, offset, failed=failed)
         case _:
             return []
 

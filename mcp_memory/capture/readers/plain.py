@@ -1,8 +1,8 @@
 """Reads and writes plain transcripts: one message per line as JSON, for programs that write their own.
 
 A line is an object: `role` is `user`, `assistant` or `tool`; `text` is what was said, or the tool's output. Optional
-keys: `at` (ISO 8601), `speaker`, `session`, for a tool `tool` (its name) and `failed`, and `offset` if the line comes
-from another file; other keys are ignored.
+keys: `at` (ISO 8601), `speaker`, `session`, for a tool `tool` (its name), `failed` and `arguments` (what it was called
+with, such as `{"command": "make"}`), and `offset` if the line comes from another file; other keys are ignored.
 """
 
 import json
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import Any, cast
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import Role, TranscriptMessage, text_arguments
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.dates import parse_when
@@ -50,6 +50,7 @@ def _as_table(message: TranscriptMessage) -> dict[str, Any]:
         "offset": message.offset,
         "tool": message.tool or None,
         "failed": message.failed or None,
+        "arguments": message.arguments or None,
     }
     return {key: value for key, value in table.items() if value is not None}
 
@@ -77,4 +78,4 @@ def _read(line: object, offset: int, zone: tzinfo) -> TranscriptMessage:
         str(session) if session else None,
     )
     tool, failed = str(message.get("tool") or ""), message.get("failed") is True
-    return TranscriptMessage(Role(str(role)), turn, place, tool, failed)
+    return TranscriptMessage(Role(str(role)), turn, place, tool, failed, text_arguments(message.get("arguments")))

@@ -21,6 +21,9 @@ _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
 MOST_OUTPUT_CHARS = 24_000
 """Tool output read: six times what is kept, with room for a secret at the cut."""
 
+WENT_WELL = "ok"
+"""The output of a tool call that succeeded silently; in captures that of every one, unless tool output is kept."""
+
 _SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 
 
@@ -47,14 +50,16 @@ def make_message(
 
 
 def make_tool_message(
-    tool: str, output: str, at: object, session: str, offset: int, *, failed: bool
+    call: tuple[str, Mapping[str, str]], output: str, at: object, session: str, offset: int, *, failed: bool
 ) -> list[TranscriptMessage]:
-    """Returns a tool's answer; none if it succeeded silently. Our own tools' answers are left out, because they would
-    be stored again and again."""
+    """Returns the answer to a call of a tool with these arguments; none if it succeeded silently and nothing is known
+    of the call. Our own tools' answers are left out, because they would be stored again and again."""
+    tool, arguments = call
     if tool.rpartition("__")[2] in {"memory_search", "memory_recall", "memory_append", "memory_forget"}:
         return []
-    turn = _turn(tool or "tool", output[:MOST_OUTPUT_CHARS] or ("failed" if failed else ""), at, session)
-    return [TranscriptMessage(Role.TOOL, turn, offset, tool or "tool", failed)] if turn else []
+    printed = output[:MOST_OUTPUT_CHARS] or ("failed" if failed else WENT_WELL if arguments else "")
+    turn = _turn(tool or "tool", printed, at, session)
+    return [TranscriptMessage(Role.TOOL, turn, offset, tool or "tool", failed, arguments)] if turn else []
 
 
 def strip_tag(text: str, tag: str) -> str:
