@@ -8,7 +8,7 @@ Without arguments it scores `tests/eval/extraction/sessions`. `--show` prints ea
 A session is a UTF-8 text file. Before its first message it may say:
 
     project: ledger                                   the project it works in; default: the file's name
-    note: The nightly job runs at 01:00.              a note stored a week before (`note person: ...`: without a project)
+    note: The nightly job runs at 01:00.              a note stored before (`note person: ...`: without a project)
 
 Then come messages, one a line, in any order of speakers; a line that begins with two spaces and `|` goes on with the
 text after a line break. Labels follow the message in which (or with which) the person says something:
@@ -34,8 +34,8 @@ text after a line break. Labels follow the message in which (or with which) the 
 
 `+` deserves to be stored at once, `?` a proposal, `!` nothing (a trap, and which), `~` counts neither way (promises and
 fixes, which have measures of their own); a message without a label deserves nothing, but is no trap. A label gives the
-statement in clean words in the language in which it was said, then any of `| because: REASON`, `| replaces: WORDS` of an
-earlier note or statement, `| person` (it holds in every project; else it belongs to the project of the session).
+statement in clean words in the language in which it was said, then any of `| because: REASON`, `| replaces: WORDS` of
+an earlier note or statement, `| person` (it holds in every project; else it belongs to the session's project).
 
 How it is judged: a stored note or candidate has a label's statement if it comes from that message and has half of the
 statement's words and each of its numbers and names in code. Nobody is found twice: what is stored beyond the labels is
