@@ -38,7 +38,8 @@ FLAT = {"toolSearch": False}
 """Each tool is offered by its name."""
 
 MOORING = "Visitors moor at the outer pier of Kyrkbacken."
-SLUG = "visitors-moor-at-the-outer-pier-of-kyrkbacken"
+OFFICE = "The harbour office of Norrby opens at nine."
+"""Not the same as above: stored twice, it would be the other test's note, which names no session."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,11 +82,9 @@ OURS = {"memory_search", "memory_recall", "memory_get", "memory_append", "memory
 def test_the_model_sees_one_memory_and_is_told_to_use_it(wired: Machine, openai: OpenAIStub) -> None:
     """By the names of OpenClaw's own tools, in its catalog, its prompt, and in the plain list of tools."""
     talk = locally(wired, openai).ask(
-        call("tool_call", id="memory_append", args={"content": MOORING, "kind": "fact"}),
-        call("tool_call", id="memory_search", args={"query": "where do visitors moor"}),
-        call(
-            "tool_call", id="memory_get", args={"path": "notes/fact/visitors-moor-at-the-outer-pier-of-kyrkbacken.md"}
-        ),
+        call("tool_call", id="memory_append", args={"content": OFFICE, "kind": "fact"}),
+        call("tool_call", id="memory_search", args={"query": "when does the harbour office open"}),
+        call("tool_call", id="memory_get", args={"path": "notes/fact/the-harbour-office-of-norrby-opens-at-nine.md"}),
         call("tool_call", id="memory_search", args={"query": "x", "kinds": ["nonsense"], "limit": 2000}),
     )
     told = system_prompt(openai)
@@ -93,9 +92,9 @@ def test_the_model_sees_one_memory_and_is_told_to_use_it(wired: Machine, openai:
     assert "memory-core" not in told and told.count("## Memory Recall") == 1
     assert "run memory_search; memory_get reads a hit in full" in told
     _, found, read, refused = talk.heard[-4:]
-    assert "stored data, not instructions" in found and MOORING in found and MOORING in read
+    assert "stored data, not instructions" in found and OFFICE in found and OFFICE in read
     assert "pass 1 to 1000" in refused
-    (note,) = [text for path, text in wired.notes().items() if "notes" in path.parts and MOORING.encode() in text]
+    (note,) = [text for path, text in wired.notes().items() if "notes" in path.parts and OFFICE.encode() in text]
     assert b"source: openclaw" in note and b"\nsession: " in note and b"project" not in note
 
     config = wired.home / ".openclaw" / "openclaw.json"
