@@ -134,7 +134,8 @@ class ChangeHistory:
         """How each is taken back, or why it can't be."""
         runs, before, returning = set[str](), dict[NoteId, Etag | None](), set[str]()
         edits = (one for one in self.changes if one.kind is ChangeKind.EDITED and one.client in {DISK, PERSON})
-        yours = {one.note for one in edits if one not in changes and not one.undoes and not self.is_undone(one)}
+        edits = (one for one in edits if not (one.run or one.undoes or self.is_undone(one)))
+        yours = {one.note for one in edits if one not in changes}
         for change in changes:
             if change.run and not change.run.startswith(IMPORT):
                 if change.run not in runs:

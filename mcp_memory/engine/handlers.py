@@ -106,13 +106,15 @@ async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> lis
 def _filters(engine: Engine, wanted: requests.ForgottenRequest) -> Filters:
     """Unlike in a search, `until` only ends the time."""
     parts = engine.parts
-    filters = parts.filters(kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since)
+    filters = parts.filters(
+        kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since, path=wanted.path
+    )
     return replace(filters, until=moment_of("until", wanted.until, parts.vault.layout.tz))
 
 
 async def _list(engine: Engine, request: requests.ListRequest) -> Payload:
     parts, limit = engine.parts, checked_limit(request.limit)
-    filters = replace(_filters(engine, request), path_prefix=parts.filters(path=request.path).path_prefix)
+    filters = _filters(engine, request)
     if request.archived:
         filters = replace(filters, states=RETIRED, now=None)
     client = {PERSON: "you"}.get(request.client or "", request.client)
@@ -276,7 +278,7 @@ async def _decide(engine: Engine, request: requests.DecideRequest) -> Payload:
 async def _import(engine: Engine, request: requests.ImportRequest) -> Payload:
     destination = None if request.folder is None else ImportDestination(request.folder, request.mark)
     incoming = list(map(parse_incoming, request.items))
-    with acting(Caller(run=f"{IMPORT}-{request.mark or 'vault'}")):
+    with acting(Caller(run=f"{IMPORT}-{request.run or request.mark or 'vault'}")):
         taken = await engine.parts.transfer.import_notes(incoming, destination, dry_run=request.dry_run)
     return {"taken": [{"deed": note.action.value, "path": note.path, "why": note.why} for note in taken]}
 

@@ -127,7 +127,7 @@ class ForgetRequest:
 @dataclass(frozen=True, slots=True)
 class ForgottenRequest:
     """Forgotten notes to list or restore: by the client or session that forgot them, within these dates; of these kinds
-    and tags, of this project ('*' = all) or none."""
+    and tags, of this project ('*' = all) or none, in the folder `path`."""
 
     client: str | None = None
     session: str | None = None
@@ -136,6 +136,7 @@ class ForgottenRequest:
     kinds: Sequence[str] | None = None
     tags: Sequence[str] | None = None
     project: str | None = None
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,6 @@ class ListRequest(ForgottenRequest):
     """Notes and log entries by date, the newest first: stored by this client (`you`; `disk` = by hand) or session …
     `archived`: instead those that no longer count. `text`: with the beginning of each one's text."""
 
-    path: str | None = None
     archived: bool = False
     text: bool = False
     limit: int = 20
@@ -358,11 +358,12 @@ class LogRequest:
 @dataclass(frozen=True, slots=True)
 class ImportRequest:
     """`items` with `path`, `data` (base64) and `id`: for a `folder` of the managed folder, from the source `mark`; or
-    without these, files of an exported vault for their own paths."""
+    without these, files of an exported vault for their own paths. `run` names the whole import, for `undo`."""
 
     items: Sequence[Mapping[str, Any]]
     folder: str | None = None
     mark: str = ""
+    run: str = ""
     dry_run: bool = False
 
 

@@ -28,8 +28,9 @@ FORMAT = 1
 HOME_IN_A_STRANGERS_FOLDER = "Agent"
 ELSEWHERE = "choose a folder that you can write: --vault DIR, or MCP_MEMORY_VAULT"
 
-WELCOME = """---
-title: About this folder
+WELCOME_TITLE = "About this folder"
+WELCOME = f"""---
+title: {WELCOME_TITLE}
 status: archived
 ---
 # This folder is your agents' memory

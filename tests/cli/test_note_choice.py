@@ -51,6 +51,19 @@ def test_a_script_is_told_which_notes_fit_and_nothing_is_done(served: Place, ids
         served.run("show", note).ok()
 
 
+def test_words_that_stand_in_a_text_alone_name_no_note(served: Place, ids: dict[str, str]):
+    text = "The crane is red.\n\nIts driver reads AGENTS.md before each lift."
+    crane = served.run("append", "--json", "-k", "fact", text).ok().json["id"]
+    ran = served.run("forget", "driver")
+    assert ran.code == 2
+    assert "one note has, in its text, the words 'driver'" in ran.err and crane[-6:] in ran.err
+    assert "yes" not in answered(served, ["forget", "driver"], ["1\n"]).out
+    served.run("restore", crane).ok()
+    assert "README" not in served.run("forget", "AGENTS").err
+    assert served.run("forget", "memory").code == 4, "the vault's README is no note of yours"
+    assert served.run("forget", "crane", "is", "red").ok()
+
+
 def test_on_a_terminal_you_choose_by_number(served: Place, ids: dict[str, str]):
     ran = answered(served, ["forget", "buoy"], ["0\n"], COLUMNS="60")
     assert ran.code == 130

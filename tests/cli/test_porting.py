@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from mcp_memory.integrations.marked_block import InstructionBlock
 from tests.daemon.place import Place, eventually
 from tests.support.secret_texts import SECRETS
 from tests.transfer.sources import archive, claude_memory, laid, obsidian, server_memory
@@ -140,3 +141,44 @@ def test_a_data_export_comes_in_once_and_goes_again(place: Place, tmp_path: Path
 
 def _bytes(vault: Path) -> dict[str, bytes]:
     return {str(file.relative_to(vault)): file.read_bytes() for file in vault.rglob("*.md")}
+
+
+def test_one_command_takes_an_import_back_and_nothing_else(place: Place, tmp_path: Path) -> None:
+    notes = obsidian(tmp_path / "Notes")
+    with place.started():
+        run = place.run("import", str(notes), "--json").ok().json["run"]
+        mine = place.run("append", "--json", "-k", "fact", "Ada rows.").ok().json["path"]
+        (notes / "Places/Ryokan.md").write_text("Four nights.\n")
+        second = place.run("import", str(notes)).ok()
+        name = second.err.rpartition("to take this back: mcp-memory undo ")[2].strip()
+        assert (name != run, name[:7]) == (True, "import-"), second
+        assert place.run("import", str(notes), "--json").ok().json["run"] is None, "nothing came in"
+        place.run("undo", name, "--yes").ok()
+        assert b"Four nights." not in (place.vault / "imported/obsidian-notes/Places/Ryokan.md").read_bytes()
+        assert "1 note of these" not in place.run("import", str(notes)).ok().err, "it comes in again"
+        place.run("undo", run, "--yes")
+        assert place.run("undo", run, "--yes").ok().out.endswith("0 changes undone\n")
+        assert place.run("show", mine).ok()
+        assert place.run("list", "--json").ok().json["notes"][0]["path"] == mine
+        again = place.run("import", str(notes)).ok()
+        assert "to take this back" not in again.err
+        hint = again.err.rpartition("you forgot here: mcp-memory ")[2].split()
+        assert hint == ["restore", "--path", "imported/obsidian-notes"], again
+        assert len(place.run("list", "--deleted", "--path", hint[2], "--json").ok().json["forgotten"]) == 3
+        assert place.run(*hint, "--yes").ok().out == "3 notes restored\n"
+        assert place.run("import", str(notes), "--json").ok().json["counts"] == {"unchanged": 3}
+
+
+def test_lines_that_install_put_in_are_no_note(place: Place, tmp_path: Path) -> None:
+    block = InstructionBlock("Search first.", '---\napplyTo: "**"\n---\n').insert("")
+    whole = block.partition("---\n<!--")[2]
+    folder = laid(
+        tmp_path / ".gemini", {"GEMINI.md": f"<!--{whole}", "tmp/shop/memory/a.md": block, "settings.json": "{}"}
+    )
+    ran = place.run("import", str(folder)).ok()
+    assert "left out, it has only the lines that mcp-memory put in: GEMINI.md, tmp/shop/memory/a.md\n" in ran.out
+    assert ran.out.endswith("as gemini: nothing, 2 left out\n")
+    (folder / "GEMINI.md").write_text(f"Use uv.\n\n<!--{whole}")
+    assert place.run("import", str(folder), "--json").ok().json["counts"] == {"new": 1}
+    brought = (place.vault / "imported/gemini/GEMINI.md").read_text()
+    assert brought.endswith("Use uv.\n") and "Search first" not in brought

@@ -56,9 +56,9 @@ def test_lines_that_install_put_in_stay_out(tmp_path: Path) -> None:
     found = laid(tmp_path / ".claude", {"CLAUDE.md": "Use uv.\n", "rules/a.md": "Tabs.\n"})
     (before, _), block = reading(found).items, InstructionBlock("Search first.")
     laid(found, {"CLAUDE.md": block.insert("Use uv.\n"), "rules/a.md": block.insert("")})
-    (after, empty) = reading(found).items
+    ((after,), left_out) = reading(found).items, left(reading(found))
     assert (after.text, after.digest) == (before.text, before.digest)
-    assert empty.text == ""
+    assert left_out == {"rules/a.md": "it has only the lines that mcp-memory put in"}
     laid(found, {"CLAUDE.md": f"{BEGIN}\nUse uv.\n"})
     assert reading(found).items[0].text == f"{BEGIN}\nUse uv.\n", "what can't be told apart stays"
 

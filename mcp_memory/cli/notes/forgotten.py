@@ -47,21 +47,26 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
 @_client
 @note_options.session
 @_since
-@click.option("--dry-run", is_flag=True, help="With --client, --session or --since: list what would come back.")
+@click.option("--path", metavar="FOLDER", help="Only what is in this folder of the vault, e.g. that of an import.")
+@click.option("--dry-run", is_flag=True, help="Without NOTE: list what would come back.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool, **filters: Any) -> None:
-    """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot.
+    """Bring a forgotten note or log entry back, byte for byte; or all that a client forgot, or
+    that is forgotten in a folder.
 
     NOTE is an id, a path, or words of its title; where several have them, you are asked which.
 
     \b
     mcp-memory restore old port
     mcp-memory restore --client claude-code --since 2026-11-21T14:30 --dry-run
+    mcp-memory restore --path imported/obsidian-notes
     """
     several = any(filters.values())
     if bool(note) == several or (dry_run and not several):
-        raise InvalidInput("name one note, or which ones by --client, --session or --since", hint="see list --deleted")
+        raise InvalidInput(
+            "name one note, or which ones by --client, --session, --since or --path", hint="see list --deleted"
+        )
     if note:
         answer = with_note(
             cli, " ".join(note), lambda target: cli.ask("restore", target=target, source=PERSON, personal=True),

@@ -50,9 +50,9 @@ def list_(
     mcp-memory list --deleted --client claude-code --since yesterday
     """
     if deleted:
-        if archived or path:
-            raise InvalidInput("--deleted with --archived or --path", hint="pass one of them")
-        found = cli.ask("forgotten", **filters)["forgotten"][:limit]
+        if archived:
+            raise InvalidInput("--deleted with --archived", hint="pass one of them")
+        found = cli.ask("forgotten", path=path, **filters)["forgotten"][:limit]
         cli.show({"forgotten": found}, [*forgotten_lines(found), f"{counted(len(found), 'note')} forgotten"])
         return
     answer = cli.ask("list", path=path, archived=archived, limit=limit or _MOST, **filters)

@@ -32,8 +32,8 @@ note_words = click.argument("note", metavar="NOTE", nargs=-1, required=True, cal
 
 
 def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: Callable[[], Sequence[Note]]) -> T:
-    """What `act` answers for the note with this id or path, or else for the one of `notes` that has all these words; on
-    a terminal you choose where several do, or none.
+    """What `act` answers for the note with this id or path, or else for the one of `notes` that has all these words in
+    its title; on a terminal you choose where several do, or none, or one has them in its text alone.
 
     Raises NotFound, and InvalidInput where nobody can choose."""
     try:
@@ -46,10 +46,13 @@ def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: C
 
 def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ("active",)) -> list[Note]:
     """Notes and entries of these statuses that a search finds, the best first, each once, with the passages found."""
+    from mcp_memory.vault.marker import WELCOME_TITLE
+
     found: dict[str, dict[str, Any]] = {}
     for hit in cli.ask("search", query=words, limit=LOOKED_AT, include_archived=True, project="*")["hits"]:
-        if hit["status"] in statuses and not hit["path"].startswith("@"):
-            title = (hit["heading"] if "#" in hit["id"] else "") or hit["title"]
+        is_welcome = hit["title"] == WELCOME_TITLE and hit["path"].rpartition("/")[2] == "README.md"
+        if hit["status"] in statuses and not hit["path"].startswith("@") and not is_welcome:
+            title = f"{hit['heading']} {hit['snippet']}".strip() if "#" in hit["id"] else hit["title"]
             note = found.setdefault(hit["id"], {"id": hit["id"], "path": hit["path"], "title": title, "text": ""})
             note["text"] += f" {hit['snippet']}"
     return list(found.values())
@@ -66,12 +69,17 @@ def _choose(cli: CommandContext, words: str, notes: Sequence[Note]) -> str:
     from mcp_memory.text.language.terms import terms
 
     wanted = set(terms(words))
-    fitting = [note for note in notes if wanted <= set(terms(f"{note['title']} {note['path']} {note.get('text', '')}"))]
+
+    def fits(note: Note, *more: str) -> bool:
+        stem = note["path"].rpartition("/")[2].removesuffix(".md")
+        return wanted <= set(terms(" ".join((note["title"], stem, *more))))
+
+    fitting = [note for note in notes if fits(note, note["path"], note.get("text", ""))]
     named = [note for note in fitting if note["title"].casefold() == words.casefold()] or fitting
-    if len(named) == 1 and wanted:
+    if len(named) == 1 and wanted and fits(named[0]):
         return named[0]["id"]
     offered = (named or notes)[: MOST_OFFERED if named else NEAREST]
-    what = f"{len(named)} notes have" if named else "no note has"
+    what = f"{len(named)} notes have" if len(named) > 1 else "one note has, in its text," if named else "no note has"
     if cli.as_json or not sys.stdin.isatty() or not offered:
         error = InvalidInput if named else NotFound
         some = "".join(f"\n{fit('', note['title'], short_id(note['id']), indent='    ')}" for note in offered)

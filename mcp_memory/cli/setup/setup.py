@@ -141,13 +141,15 @@ def _import(dialogue: Dialogue, settings: Settings) -> None:
             source = detect_source(folder, None, vault=settings.vault_path)
             counts: dict[str, int] = import_notes(dialogue.cli, source, dry_run=True)["counts"]
             new = sum(counts.get(deed, 0) for deed in ("new", "updated", "beside"))
-            state = f"{new:,} of them new" if new else "imported already"
+            state = f"{new:,} of them new" if new else "imported already" if counts else "nothing to import"
             notes = counted(sum(counts.values()), "note")
             dialogue.say(f"{TITLES[client]}: {notes} in {short_path(folder)}, {state}")
             is_agreed = new > 0 and dialogue.agree("Copy them into the vault? The files there stay as they are.")
             if is_agreed:
-                counts = import_notes(dialogue.cli, source, dry_run=False)["counts"]
+                done = import_notes(dialogue.cli, source, dry_run=False)
+                counts, run = done["counts"], done["run"]
                 dialogue.say(f"imported: {', '.join(f'{number} {deed}' for deed, number in counts.items())}")
+                dialogue.say(f"→ to take it back: mcp-memory undo {run}" if run else "", indent=4)
             rows.append({"client": client, "folder": str(folder), "counts": counts, "imported": is_agreed})
         except McpMemoryError as error:
             dialogue.fail(TITLES[client], error)

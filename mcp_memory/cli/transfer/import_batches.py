@@ -37,11 +37,12 @@ class _SentNote:
 
 
 class ImportBatches:
-    """One import. `max_bytes`: the size limit of one question to a daemon. Without a session there is no vault yet, so
-    every note would be new."""
+    """One import, named `run` for `undo`. `max_bytes`: the size limit of one question to a daemon. Without a session
+    there is no vault yet, so every note would be new."""
 
-    def __init__(self, session: EngineSession | None, max_bytes: int, *, dry_run: bool) -> None:
+    def __init__(self, session: EngineSession | None, max_bytes: int, run: str, *, dry_run: bool) -> None:
         self._session = session
+        self._run = run
         self._room = max_bytes * 3 // 4 - 65_536  # base64, and what surrounds it
         self._dry_run = dry_run
 
@@ -88,7 +89,9 @@ class ImportBatches:
             above = f"{destination['folder']}/" if source else ""
             yield from (ImportRow(note.name, above + note.path, "new") for note in batch)
             return
-        answer = self._session.ask("import", {"items": items, "dry_run": self._dry_run, **destination})
+        answer = self._session.ask(
+            "import", {"items": items, "run": self._run, "dry_run": self._dry_run, **destination}
+        )
         for note, result in zip(batch, answer["taken"], strict=True):
             yield ImportRow(note.name, result["path"], result["deed"], result["why"])
 

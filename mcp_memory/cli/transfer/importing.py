@@ -1,15 +1,18 @@
 """The import command: brings in notes of other programs, and exports of a vault."""
 
+import posixpath
+import shlex
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Remark, progress_bar
+from mcp_memory.cli.console import Remark, print_status, progress_bar
 from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
@@ -20,12 +23,15 @@ from mcp_memory.transfer import target_paths
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.formats import archive, jsonl
 from mcp_memory.transfer.item import OURS, ImportSource, SkippedItem, SourceKind
+from mcp_memory.vault.journals.change_journal import IMPORT
 from mcp_memory.vault.marker import MARKER, home_in, plant
 from mcp_memory.vault.note_file import ALWAYS_LOAD
 
 KINDS = [kind.value for kind in SourceKind]
 SHOWN_ROWS, SHOWN_NAMES = 40, 5
 """How much of a long list is printed; --json names all."""
+
+_UNDO = "mcp-memory undo "
 
 
 @click.command("import")
@@ -40,7 +46,8 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     Notes go to imported/ in the same folders as in their source, so that links between them still work; text, dates,
     tags and titles stay, and the frontmatter says where each came from. The source is only read. Run the same command
     again to import what is new or has changed there; a note that was edited here stays, and the source's version is put
-    beside it. What was forgotten here stays forgotten. An interrupted import continues where it stopped.
+    beside it. What was forgotten here stays forgotten. An interrupted import continues where it stopped. Each names the
+    `mcp-memory undo` that takes it back.
 
     \b
     claude-code    ~/.claude, a project's memory folder in it, a repository, or a CLAUDE.md
@@ -75,8 +82,8 @@ def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> di
     links = target_paths.find_item_links(reading.items)
     reading = replace(reading, items=target_paths.add_aliases(reading.items, places, links))
     dead = target_paths.count_dead_links(reading.items, places, links)
-    rows = _run(cli, len(reading.items), lambda batches: batches.import_items(reading, places), dry_run)
-    return _report(source, rows, reading.left_out, dry_run) | {"links_to_nothing": dead}
+    rows, run = _run(cli, len(reading.items), lambda batches: batches.import_items(reading, places), dry_run)
+    return _report(source, rows, reading.left_out, dry_run, run) | {"links_to_nothing": dead}
 
 
 def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
@@ -85,8 +92,8 @@ def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) ->
     if checked and not dry_run:
         plant(cli.settings.vault_path, checked.marker)
     files = checked.files() if checked else jsonl.files(source.root, skipped)
-    rows = _run(cli, len(checked.sums) if checked else None, lambda batches: batches.import_files(files), dry_run)
-    return _report(source, rows, skipped, dry_run) | {"remarks": _remarks(cli.settings, rows, checked, dry_run)}
+    rows, run = _run(cli, len(checked.sums) if checked else None, lambda batches: batches.import_files(files), dry_run)
+    return _report(source, rows, skipped, dry_run, run) | {"remarks": _remarks(cli.settings, rows, checked, dry_run)}
 
 
 def _remarks(
@@ -107,28 +114,36 @@ def _remarks(
 
 def _run(
     cli: CommandContext, total: int | None, rows: Callable[[ImportBatches], Iterator[ImportRow]], dry_run: bool
-) -> list[ImportRow]:
-    settings = cli.settings
+) -> tuple[list[ImportRow], str]:
+    """Returns what became of each note, and the import's name."""
+    settings, name = cli.settings, token_hex(4)
     exists = settings.vault_path.is_dir() or not dry_run
     bar = nullcontext() if cli.as_json else progress_bar("importing", total)
     with EngineSession(settings) if exists else nullcontext() as session, bar as update:
         if session:
             session.ask("reconcile", {})  # earlier imports may have been moved since
         found: list[ImportRow] = []
-        for row in rows(ImportBatches(session, settings.daemon.max_body_bytes, dry_run=dry_run)):
-            found.append(row)
-            if update:
-                update(completed=len(found))
-        return found
+        try:
+            for row in rows(ImportBatches(session, settings.daemon.max_body_bytes, name, dry_run=dry_run)):
+                found.append(row)
+                if update:
+                    update(completed=len(found))
+        except BaseException:
+            if not dry_run:
+                print_status(f"stopped: the same command goes on; to take back what is in: {_UNDO}{IMPORT}-{name}")
+            raise
+        return found, f"{IMPORT}-{name}"
 
 
 def _report(
-    source: ImportSource, rows: Sequence[ImportRow], left_out: Iterable[SkippedItem], dry_run: bool
+    source: ImportSource, rows: Sequence[ImportRow], left_out: Iterable[SkippedItem], dry_run: bool, run: str
 ) -> dict[str, Any]:
+    is_done = not dry_run and any(row.deed in {"new", "updated", "beside"} for row in rows)
     return {
         "kind": source.kind.value,
         "source": str(source.root),
         "dry_run": dry_run,
+        "run": run if is_done else None,
         "counts": dict(Counter(row.deed for row in rows)),
         "notes": [asdict(row) for row in rows],
         "left_out": [asdict(item) for item in left_out],
@@ -158,3 +173,9 @@ def _lines(report: dict[str, Any]) -> Iterator[str]:
     yield f"{verb} {report['source']} as {report['kind']}: {counts}, {len(report['left_out'])} left out"
     for remark in report.get("remarks", ()):
         yield Remark(f"note: {remark}")
+    if forgotten := [row["path"] for row in report["notes"] if row["deed"] == "forgotten"]:
+        folder = posixpath.commonpath(map(posixpath.dirname, forgotten))
+        which = shlex.quote(forgotten[0]) if len(forgotten) == 1 else f"--path {shlex.quote(folder or '.')}"
+        yield Remark(f"{counted(len(forgotten), 'note')} of these you forgot here: mcp-memory restore {which}")
+    if report["run"]:
+        yield Remark(f"to take this back: {_UNDO}{report['run']}")

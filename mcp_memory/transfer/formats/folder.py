@@ -3,18 +3,19 @@
 import os
 import stat
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause, reason
 from mcp_memory.storage.folders import kind, open_child, opened_file, opened_folder, opened_root
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note, split, unnameable
 from mcp_memory.storage.stable_read import read_stable
 from mcp_memory.text.escape_invisible import printable
-from mcp_memory.text.markdown.frontmatter import decode
+from mcp_memory.text.markdown.frontmatter import decode, split_head
 from mcp_memory.transfer.item import SkippedItem
 
 
@@ -72,10 +73,18 @@ class SourceFolder:
         return found
 
     def files(self, tree: SourceTree) -> Iterator[SourceFile]:
-        """Reads the notes one by one; adds what turns out to be none to what the `tree` leaves out."""
+        """Reads the notes one by one, without lines that `install` put in; adds what turns out to be none to what the
+        `tree` leaves out."""
         for path in tree.notes:
             with tree.leaving(path):
-                yield self._read(path)
+                file = self._read(path)
+                with suppress(Refused):  # a lone mark: they can't be told from yours
+                    if (text := InstructionBlock("").remove(file.text, None)) != file.text:
+                        file = replace(file, data=text.encode(), text=text)
+                        if not text[split_head(text).body_start :].strip():
+                            tree.leave(path, "it has only the lines that mcp-memory put in")
+                            continue
+                yield file
 
     def _read(self, path: str) -> SourceFile:
         folder, name = split(path)

@@ -8,13 +8,9 @@ basic-memory projects: notes with a `permalink`, observations `- [category] text
 
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any, cast
 
-from mcp_memory.errors import Refused
-from mcp_memory.integrations.marked_block import InstructionBlock
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import Value, parse
@@ -77,10 +73,7 @@ def _basic_kind(text: str) -> str | None:
 def item_of(
     file: SourceFile, *, kind: str | None = None, title: str | None = None, tags_in_text: bool = False
 ) -> ImportItem:
-    """`kind` and `title` are used if the note has none of its own. Lines that `install` put in are left out."""
-    with suppress(Refused):  # a lone mark: they can't be told from yours
-        if (text := InstructionBlock("").remove(file.text, None)) != file.text:
-            file = replace(file, data=text.encode(), text=text)
+    """`kind` and `title` are used if the note has none of its own."""
     document = parse(file.text)
     properties: dict[str, Value] = dict(_dates(document.meta, file.path, file.modified_s))
     properties |= {"kind": kind} if kind else {}
