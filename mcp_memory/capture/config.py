@@ -7,6 +7,7 @@ SHIPPED_FOLDERS: Mapping[str, str] = {
     "claude-code": "~/.claude/projects",
     "codex": "~/.codex/sessions",
     "openclaw": "~/.openclaw/agents",
+    "gemini": "~/.gemini/tmp",
 }
 """Where each client keeps its transcripts; nothing else is read."""
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.capture.readers.registry import READERS
 from mcp_memory.capture.service import CaptureResult, CaptureService
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.worker import CaptureWorker
@@ -29,7 +30,7 @@ class Desk:
     hear: Callable[[CapturedMessages], Awaitable[None]] | None = None
 
     def __post_init__(self) -> None:
-        folders = {client: str(self.root / "home" / client) for client in ("claude-code", "codex", "openclaw")}
+        folders = {client: str(self.root / "home" / client) for client in READERS}
         for folder in folders.values():
             Path(folder).mkdir(parents=True, exist_ok=True)
         self.config = CaptureConfig(**{**_fields(self.config), "folders": folders})

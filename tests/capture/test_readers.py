@@ -119,6 +119,23 @@ def test_codex_each_message_once_also_over_a_compaction(name: str, texts: list[s
     assert [each.failed for each in found] == [NOWHERE in each.turn.text for each in found]
 
 
+def test_gemini_each_message_once_without_what_hooks_and_the_program_put_in_front():
+    """It writes a message again when its tools have answered, and each answer in two lines."""
+    context, file = ReaderContext(), sample("gemini", "6ff6f78f")
+    found = read("gemini", file, context)
+    assert [(each.role.value, each.tool, each.failed, each.turn.text[:30]) for each in found] == [
+        ("user", "", False, "We always use tabs.\nCALL run_s"),
+        ("tool", "run_shell_command", True, "SupplierError: SUP-4290 quota "),
+        ("assistant", "", False, "SCRIPT-FINISHED"),
+    ]  # fmt: skip
+    assert found[1].arguments["command"].startswith("echo 'SupplierError")
+    assert (context.session[:8], context.folder) == ("6ff6f78f", "/home/ada/shop")
+    sub_agent = file.read_bytes().replace(b'"kind":"main"', b'"kind":"subagent"')
+    assert [each.turn.speaker for each in read("gemini", sub_agent) if each.role is Role.ASSISTANT] == [
+        "Assistant", "Sub-agent",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("facts", [
     {"sourceToolUseID": "t"}, {"planContent": "x"}, {"isVisibleInTranscriptOnly": True}, {"agentName": "reviewer"},
     {"message": {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"},
@@ -227,6 +244,10 @@ KEYS = st.sampled_from(
         "sessionId",
         "cwd",
         "isMeta",
+        "$set",
+        "messages",
+        "toolCalls",
+        "result",
         "isSidechain",
         "agentId",
         "origin",
@@ -295,7 +316,7 @@ def test_what_a_glance_takes_for_nothing_is_nothing(client: str):
 @pytest.mark.parametrize("client", READERS)
 def test_another_agents_prompts_are_no_persons(client: str):
     """As told by whoever saw the session begin: the transcript of `claude -p` is the same, whoever runs it."""
-    name = {"claude-code": "861705d5", "codex": "45-01a202dd", "openclaw": "85aece5c"}[client]
+    name = {"claude-code": "861705d5", "codex": "45-01a202dd", "openclaw": "85aece5c", "gemini": "6ff6f78f"}[client]
     assert any(each.role is Role.USER for each in read(client, sample(client, name)))
     found = read(client, sample(client, name), ReaderContext(delegated=True))
     assert found and not any(each.role is Role.USER for each in found)

@@ -46,15 +46,15 @@ def numbers(text: str) -> list[int]:
 
 
 async def test_a_real_session_becomes_leaves(desk: Desk):
-    for client in ("claude-code", "codex", "openclaw"):
+    for client in ("claude-code", "codex", "openclaw", "gemini"):
         shutil.copytree(SAMPLES / client, desk.root / "home" / client / "x")
     taker = desk.taker()
     for place in await taker.list_transcripts():
         while not (await taker.capture_next(place)).at_end:
             pass
     leaves = desk.leaves()
-    assert {path.split("/")[0] for path in leaves} == {"claude-code", "codex", "openclaw"}
-    assert len(leaves) == 6  # five sessions and a sub-agent's part
+    assert {path.split("/")[0] for path in leaves} == {"claude-code", "codex", "openclaw", "gemini"}
+    assert len(leaves) == 7  # six sessions and a sub-agent's part
     (one,) = (text for path, text in leaves.items() if path.startswith("claude-code/861705d5"))
     file = desk.root / "home/claude-code/x/861705d5-deca-4e9c-984e-9c2ca4b78b28.jsonl"
     head, _, body = one.partition("\n---\n")

@@ -13,6 +13,7 @@ from tests.clients.agents import Agent, Conversation, doctored
 from tests.clients.machine import Machine
 from tests.clients.programs import run
 from tests.clients.stubs import GeminiStub, OpenAIStub, call
+from tests.daemon.place import eventually
 from tests.hooks.client import PATIENT
 
 INSTRUCTIONS = "Store at once what a later session would want"
@@ -46,6 +47,12 @@ def connected(machine: Machine, agent: Agent, client: str, prefix: str, words: s
     return talk
 
 
+def captured(machine: Machine, query: str, client: str) -> set[str]:
+    """The sessions of a client in which the words are found."""
+    found = machine.mcp_memory("search", query, "--path", f"@transcripts/{client}", "--json").out
+    return {hit["path"] for hit in json.loads(found)["hits"]}
+
+
 def disconnected(machine: Machine, client: str, before: Mapping[Path, bytes]) -> None:
     machine.mcp_memory("uninstall", client, "--yes")
     for file, content in before.items():
@@ -73,6 +80,7 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None
     seen = doctored(served, "gemini")
     assert {*seen["hooks"]} == {*HOOK_EVENTS["gemini"]} and {*seen["hooks"].values()} == {"wired"}
     assert seen["last_hook"].startswith("session-end, ")
+    eventually(lambda: len(captured(served, "lightships repainted SupplierError", "gemini")) == 2, within_s=30)
 
     text, managed = settings.read_text(), tmp_path / "managed.json"
     settings.write_text(text.replace("{", '{"hooksConfig": {"enabled": false},', 1))

@@ -21,6 +21,9 @@ _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
 MOST_OUTPUT_CHARS = 24_000
 """Tool output read: six times what is kept, with room for a secret at the cut."""
 
+_OURS = ("memory_search", "memory_recall", "memory_get", "memory_append", "memory_forget")
+"""Clients put different things before these names."""
+
 WENT_WELL = "ok"
 """The output of a tool call that succeeded silently; in captures that of every one, unless tool output is kept."""
 
@@ -55,7 +58,7 @@ def make_tool_message(
     """Returns the answer to a call of a tool with these arguments; none if it succeeded silently and nothing is known
     of the call. Our own tools' answers are left out, because they would be stored again and again."""
     tool, arguments = call
-    if tool.rpartition("__")[2] in {"memory_search", "memory_recall", "memory_append", "memory_forget"}:
+    if tool.endswith(_OURS):
         return []
     printed = output[:MOST_OUTPUT_CHARS] or ("failed" if failed else WENT_WELL if arguments else "")
     turn = _turn(tool or "tool", printed, at, session)

@@ -19,7 +19,7 @@ _SUMS = ("messages", "leaves", "secrets", "unreadable")
 @click.command()
 @click.argument("file", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every session in the clients' folders, however old.")
-@click.option("--client", help="Whose transcript it is, or with --all whose: claude-code, codex or openclaw.")
+@click.option("--client", help="Whose transcript it is, or with --all whose: claude-code, codex, openclaw or gemini.")
 @click.option("--dry-run", is_flag=True, help="Show what there is to capture, and write nothing.")
 @command_options
 def capture(cli: CommandContext, file: str | None, everything: bool, client: str | None, dry_run: bool) -> None:

@@ -1,0 +1,73 @@
+"""Reads Gemini CLI's `~/.gemini/tmp/<project>/chats/session-<time>-<id>.jsonl`, and `chats/<session>/<id>.jsonl` of
+each sub-agent.
+
+A message is written again under its id when its tools have answered; lines that begin with `$set` change what earlier
+ones say of the session. As seen with version 0.61.0.
+"""
+
+import re
+
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, text_arguments
+from mcp_memory.capture.readers.spoken_text import (
+    Table,
+    content_parts,
+    make_message,
+    make_tool_message,
+    strip_memory,
+    strip_tag,
+)
+from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at
+
+_FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\n\s*- ([^\n]{1,4000})")
+"""In the context with which the program begins each session."""
+_PROGRAMS = ("<session_context>", "<state_snapshot>")
+_EXIT_CODE = re.compile(r"^Exit Code: (-?[0-9]{1,10})\s*$", re.MULTILINE)
+
+
+def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
+    """Returns the messages of one line."""
+    if "projectHash" in line:
+        context.session = context.session or text_at(line, "sessionId")
+        context.delegated = context.delegated or line.get("kind") == "subagent"
+    for first in list_at(line, "$set", "messages")[:1]:
+        for part in content_parts(value_at(first, "content")):
+            named = _FOLDER.search(text_at(part, "text"))
+            context.folder = named[1] if named else context.folder
+    content, at = content_parts(line.get("content")), line.get("timestamp")
+    if line.get("type") == "user":
+        spoken = [{"type": "text", "text": _spoken(text_at(part, "text"))} for part in content]
+        return make_message(Role.ASSISTANT if context.delegated else Role.USER, spoken, at, context.session, offset)
+    if line.get("type") != "gemini":
+        return []
+    found: list[TranscriptMessage] = []
+    if _is_new(f"said {line.get('id')}", context, wanted=any(text_at(part, "text").strip() for part in content)):
+        by = "Sub-agent" if context.delegated else ""
+        found += make_message(Role.ASSISTANT, content, at, context.session, offset, by=by)
+    for call in map(table_at, list_at(line, "toolCalls")):
+        if _is_new(f"called {call.get('id')}", context, wanted=bool(list_at(call, "result"))):
+            found += _answer(call, context.session, offset)
+    return found
+
+
+def _is_new(name: str, context: ReaderContext, *, wanted: bool) -> bool:
+    """Whether it is `wanted` and has not been read in an earlier line, which is remembered."""
+    is_new = wanted and name not in context.calls
+    if is_new:
+        context.remember_call(name, "", None)
+    return is_new
+
+
+def _answer(call: Table, session: str, offset: int) -> list[TranscriptMessage]:
+    results = [text_at(table_at(part, "functionResponse", "response"), "output") for part in list_at(call, "result")]
+    output, shown = "\n".join(results), text_at(call, "resultDisplay")
+    code = _EXIT_CODE.search(output[:20_000])
+    failed = call.get("status") == "error" or (code is not None and int(code[1]) != 0)
+    tool = text_at(call, "name"), text_arguments(call.get("args"))
+    printed = shown or strip_tag(output, "hook_context")
+    return make_tool_message(tool, printed, call.get("timestamp"), session, offset, failed=failed)
+
+
+def _spoken(text: str) -> str:
+    """Without what the program and our hooks put in front of it."""
+    words = strip_memory(strip_tag(text, "hook_context")).strip()
+    return "" if words.startswith(_PROGRAMS) else words
