@@ -49,7 +49,7 @@ class Eraser:
         self._writer = parts.writer
         self._shares = parts.shares
         self._runs = parts.run_journal
-        self._briefings = parts.briefing_log
+        self._briefings, self._withdrawals = parts.briefing_log, parts.withdrawals
         self._index_folder = parts.config.state / "index"
         self._root = parts.vault.roots()[""]
 
@@ -117,6 +117,7 @@ class Eraser:
             self._vault.erase(holder, entry)
         self._runs.delete_runs(self._runs.runs_mentioning(ids))
         self._briefings.erase(ids, path, entry)
+        self._withdrawals.erase(ids, path, entry)
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():
             file.unlink(missing_ok=True)

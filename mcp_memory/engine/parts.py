@@ -40,6 +40,7 @@ from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.moments.action_advice import ActionAdvisor
+from mcp_memory.recall.moments.withdrawals import MOST_BYTES as TOLD_BYTES
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
@@ -94,9 +95,11 @@ class EngineParts:
         self.updates = CrossSessionUpdates()
         lines = RotatedLines(config.state / "briefings.jsonl", BRIEFING_BYTES)
         self.briefing_log = BriefingLog(lines, config.recall.matched_words)
+        lines = RotatedLines(config.state / "told.jsonl", TOLD_BYTES)
+        self.withdrawals = Withdrawals(index, vault.changes, config.recall.private_marks, lines, clock)
         self.briefer = Briefer(
             self.answerer, index, self.model, seen, self.updates, config.recall, self.filters, self.freshness,
-            self.digest, self.briefing_log, Withdrawals(index, vault.changes, config.recall.private_marks),
+            self.digest, self.briefing_log, self.withdrawals,
         )  # fmt: skip
         self.advisor = ActionAdvisor(self.briefer, self.conflicts)
         vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]

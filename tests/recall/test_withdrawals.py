@@ -79,3 +79,38 @@ async def test_many_are_counted_and_the_switch_ends_it(world: World) -> None:
         assert await _prompted(engine, HAIKU, withdrawn=False) == ""
         said = await _prompted(engine, HAIKU, "codex/t")
         assert said.count("was forgotten") == 3 and "3 more" in said
+
+
+async def test_what_was_told_before_a_restart_is_withdrawn_after_it_and_once(world: World) -> None:
+    async with world.engine() as engine:
+        gone = await engine.append(PORT, kind="decision")
+        old = await engine.append("The staging database is dumped at noon.", kind="decision", title="Dump at noon")
+        longer = await engine.append("The staging database has 3 replicas.", kind="decision", title="Replicas")
+        later = await engine.append("The staging database is called Otter.", kind="decision", title="Name")
+        said = await _begun(engine)
+        assert all(word in said for word in (PORT, "noon", "3 replicas", "Otter"))
+        world.later(hours=1)
+        await engine.forget(gone.id, personal=True)
+    async with world.engine() as engine:
+        newer = await engine.append("It is dumped at six.", kind="fact", title="Dump at six", supersedes=old.id)
+        await engine.update(longer.id, "The staging database has 3 replicas.\n\nAll are in Oslo.")
+        said = await _prompted(engine, HAIKU)
+        assert f"Withdrawn: {gone.id[-6:]} was forgotten." in said and PORT not in said
+        assert f'"Dump at noon" ({old.id[-6:]}) was superseded by "Dump at six" ({newer.id[-6:]})' in said
+        assert "replicas" not in said, "only more was added"
+        assert await _prompted(engine, HAIKU) == ""
+    async with world.engine() as engine:
+        assert await _prompted(engine, HAIKU) == "", "once, also after another restart"
+        await engine.update(later.id, "The staging database is called Badger.")
+        said = await _prompted(engine, HAIKU)
+        assert f'"Name" ({later.id[-6:]}) was changed, and now says "The staging database is called Badger."' in said
+
+
+async def test_the_file_has_no_text_and_nothing_of_what_was_erased(world: World) -> None:
+    async with world.engine() as engine:
+        receipt = await engine.append(PORT, kind="decision")
+        assert PORT in await _begun(engine)
+        file = world.state / "told.jsonl"
+        assert receipt.id in file.read_text() and "5433" not in file.read_text()
+        await engine.perform("erase", {"target": receipt.id, "sure": True})
+        assert receipt.id not in file.read_text()

@@ -1,80 +1,166 @@
 """Tracks what each session was told, so that it hears, once, what has been forgotten, superseded or changed since.
 
-Covers the running daemon only.
+A small file in the state folder has ids, times and hashes of what was told, no text. It isn't synced, since a power cut
+ends the sessions too.
 """
 
+import hashlib
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from itertools import accumulate
+from typing import NamedTuple
 
+from mcp_memory.errors import StorageFailed
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
 from mcp_memory.recall.cross_session_updates import TITLE_CHARS, StoredNote
-from mcp_memory.recall.excerpts import excerpt_of
+from mcp_memory.recall.excerpts import shortened
 from mcp_memory.runtime.lru_cache import LruCache
+from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange
 
 MOST_SESSIONS, MOST_NOTES, MOST_LINES, SAYS_CHARS = 100, 100, 3, 160
+MOST_BYTES = 200_000
+"""Of each of the two files: some 200 starts, each of ten notes."""
+
 _ENDED = {ChangeKind.FORGOTTEN, ChangeKind.ARCHIVED, ChangeKind.REMOVED, ChangeKind.SUPERSEDED, ChangeKind.EDITED}
+
+
+class _Told(NamedTuple):
+    """`number`: how many changes this process had made by then; None if an earlier process told it. `at`: seconds since
+    the epoch. `chars` and `mark`: length and hash of the text."""
+
+    number: int | None
+    at: float
+    chars: int
+    mark: str
+
+    def is_before(self, change: NoteChange, number: int | None) -> bool:
+        """`number`: the change's; None if an earlier process made it."""
+        if self.number is None:
+            return number is not None or change.at >= self.at
+        return number is not None and number >= self.number
+
+    def is_in(self, text: str) -> bool:
+        """Whether the text has these words from the beginning of a line."""
+        starts = accumulate(map(len, text.splitlines(keepends=True)), initial=0)
+        return any(_mark(text[start : start + self.chars]) == self.mark for start in starts)
 
 
 class Withdrawals:
     """Thread-safe. A session is named `client/id`."""
 
-    def __init__(self, index: Index, changes: ChangeJournal, private: PrivateMarks) -> None:
-        self._index, self._changes, self._private = index, changes, private
+    def __init__(
+        self, index: Index, changes: ChangeJournal, private: PrivateMarks, lines: RotatedLines,
+        clock: Callable[[], datetime],
+    ) -> None:  # fmt: skip
+        self._index, self._changes, self._private, self._lines, self._clock = index, changes, private, lines, clock
         self._lock = threading.Lock()
-        self._told: LruCache[str, dict[NoteId, tuple[int, Passage]]] = LruCache(MOST_SESSIONS)
+        self._told: LruCache[str, dict[NoteId, _Told]] | None = None
+        self._earlier: list[NoteChange] = []
 
     def add(self, session: str, passages: Iterable[Passage]) -> None:
         """The session has these in its context now; a summary of it may keep what they say."""
         with self._lock:
-            told = self._told.get(session) or self._told.store(session, {})
-            found = {passage.shown_id: (self._changes.count, passage) for passage in passages}
-            told |= found if len(told) < MOST_NOTES else {}
+            at, texts = self._clock().timestamp(), {one.shown_id: one.chunk.text for one in passages}
+            found = {note: _Told(self._changes.count, at, len(text), _mark(text)) for note, text in texts.items()}
+            if found and _add(self._known(), session, found):
+                self._lines.append({"session": session, "told": {note: one[1:] for note, one in found.items()}})
 
     def describe(self, session: str) -> str:
         """A line for each note that the session was told and that no longer holds, unless the session itself has
         changed it; empty for none. Each is described once; more than a few are counted."""
         with self._lock:
-            told, latest = self._told.get(session) or {}, dict[NoteId, NoteChange]()
+            told, latest = self._known().get(session) or {}, dict[NoteId, NoteChange]()
             recent = list(self._changes.recent) if told else []
-            for number, change in enumerate(recent, self._changes.count - len(recent)):
-                is_edit = change.kind is ChangeKind.EDITED and change.entry  # it gives an entry another id
-                note = NoteId(f"{change.path}#{change.other}" if is_edit else change.target)
-                if change.kind in _ENDED and note in told and number >= told[note][0]:
+            numbered = enumerate(recent, self._changes.count - len(recent))
+            for number, change in (*((None, change) for change in self._earlier), *numbered):
+                note = _note_of(change)
+                if change.kind in _ENDED and note in told and told[note].is_before(change, number):
                     latest[note] = change
-            gone = [(told.pop(note)[1], change) for note, change in latest.items()]
-        lines = [line for passage, change in gone if (line := self._line(session, passage, change))]
+            gone = [(note, told.pop(note), change) for note, change in latest.items()]
+            if gone:
+                self._lines.append({"session": session, "gone": list(latest)})
+        lines = [line for note, was, change in gone if (line := self._line(session, note, was, change))]
         more = len(lines) - MOST_LINES
         lines[MOST_LINES:] = [f"Withdrawn, too: {more} more; search again."] if more > 0 else []
         return render(TextFrame("memory", None), BudgetedText((), tuple(lines))) if lines else ""
 
-    def _line(self, session: str, passage: Passage, change: NoteChange) -> str:
+    def erase(self, ids: Collection[str], path: str, entry: str | None) -> None:
+        """Removes the lines that name one of these notes, or an entry of a file. Raises StorageFailed."""
+        gone = {f"{path}#{entry}"} if entry else {*ids, f"path:{path}"}
+
+        def names(note: str) -> bool:
+            return note in gone or (not entry and note.startswith(f"{path}#"))
+
+        self._lines.remove(lambda line: any(map(names, (*line.get("told", ()), *line.get("gone", ())))))
+
+    def _known(self) -> LruCache[str, dict[NoteId, _Told]]:
+        """What each session was told; when first asked, also what earlier processes told, and changed since."""
+        if self._told is None:
+            self._told, notes = LruCache(MOST_SESSIONS), set[NoteId]()
+            with suppress(StorageFailed):  # it begins anew
+                for line in self._lines.read():
+                    found = {NoteId(note): _Told(None, *one) for note, one in line.get("told", {}).items()}
+                    _add(self._told, line["session"], found)
+                    notes |= found.keys()
+                    for note in line.get("gone", ()):
+                        (self._told.get(line["session"]) or {}).pop(note, None)
+                if notes:
+                    changes = self._changes.changes()[self._changes.count :]
+                    self._earlier = [one for one in reversed(changes) if one.kind in _ENDED and _note_of(one) in notes]
+        return self._told
+
+    def _line(self, session: str, note: NoteId, told: _Told, change: NoteChange) -> str:
         if change.client and StoredNote(0, change.client, change.session).is_by(session):
             return ""
-        short, kind = in_line(excerpt_of(passage).short_id or passage.note.path), change.kind
+        short, kind = in_line(shortened(note) or change.path), change.kind
         if kind is ChangeKind.SUPERSEDED and (newer := next(self._now(NoteId(change.other or "")), None)):
-            return f"Withdrawn: {_name(passage)} was superseded by {_name(newer)}."
+            old = next(self._now(note, in_any_state=True), None)
+            return f"Withdrawn: {_name(old, short)} was superseded by {_name(newer)}."
         if kind is ChangeKind.EDITED:
             now = list(self._now(NoteId(change.target)))
-            if any(passage.chunk.text in one.chunk.text for one in now):
+            if any(told.is_in(one.chunk.text) for one in now):
                 return ""  # only more was added, or the head was changed
             if now:
                 says = in_quotes(" ".join(now[0].chunk.text.split())[:SAYS_CHARS])
-                return f"Withdrawn: {_name(passage)} was changed, and now says {says}."
+                return f"Withdrawn: {_name(now[0], short)} was changed, and now says {says}."
         return f"Withdrawn: {short} was {kind}."  # what was forgotten is not repeated
 
-    def _now(self, note_id: NoteId) -> Iterator[Passage]:
-        """The passages of a note or entry that holds and may be told."""
+    def _now(self, note_id: NoteId, *, in_any_state: bool = False) -> Iterator[Passage]:
+        """The passages of a note or entry that holds, unless in any state, and may be told."""
         path, _, entry = note_id.rpartition("#")
         notes = self._index.find_notes("path", path) if entry and path else self._index.note_by_id(note_id)
         for note in notes:
-            if note.state is NoteState.ACTIVE and not self._private.cover(note):
+            if (in_any_state or note.state is NoteState.ACTIVE) and not self._private.cover(note):
                 yield from (one for one in self._index.passages(NotePath(note.path)) if one.shown_id == note_id)
 
 
-def _name(passage: Passage) -> str:
+def _add(known: LruCache[str, dict[NoteId, _Told]], session: str, found: dict[NoteId, _Told]) -> bool:
+    """Whether there was room."""
+    told = known.get(session) or known.store(session, {})
+    has_room = len(told) < MOST_NOTES
+    told |= found if has_room else {}
+    return has_room
+
+
+def _note_of(change: NoteChange) -> NoteId:
+    """The note or entry as it was told; an edit gives an entry another id."""
+    is_entry_edit = change.kind is ChangeKind.EDITED and change.entry
+    return NoteId(f"{change.path}#{change.other}" if is_entry_edit else change.target)
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _name(passage: Passage | None, short: str = "") -> str:
+    """`short`: the id by which the session knows it, if not its own."""
+    if passage is None:
+        return short
     title = passage.chunk.headings[-1] if passage.chunk.entry and passage.chunk.headings else passage.note.title
-    return f"{in_quotes(title[:TITLE_CHARS])} ({in_line(excerpt_of(passage).short_id or passage.note.path)})"
+    return f"{in_quotes(title[:TITLE_CHARS])} ({short or in_line(shortened(passage.shown_id) or passage.note.path)})"
