@@ -177,6 +177,8 @@ class Filters:
     until: datetime | None = None  # excluded
     session: str | None = None
     always_load: bool = False  # only those that ask to be in every session
+    due: bool = False  # only those with a `due`
+    kinds_out: frozenset[str] = frozenset()  # notes of these kinds are left out
     now: datetime | None = None  # notes whose `counts_until` is not after this are left out
     foreign: bool | None = None  # True: only imported notes and those of read-only sources; False: only others
     private: PrivateMarks | None = None  # notes that these cover are left out, and those that are muted
@@ -192,6 +194,8 @@ class Filters:
             and self.admits_project(note.project)
             and (self.session is None or note.session == self.session)
             and (note.always_load or not self.always_load)
+            and ("due" in note.meta or not self.due)
+            and note.kind not in self.kinds_out
             and (self.since is None or (date is not None and date >= self.since))
             and (self.until is None or (date is not None and date < self.until))
             and (self.now is None or (end := note.counts_until) is None or end > self.now)

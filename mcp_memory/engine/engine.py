@@ -29,10 +29,11 @@ from mcp_memory.models import (
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import checked_limit, checked_query
+from mcp_memory.search.filters import checked_limit, checked_query, without_commitments
 from mcp_memory.search.note_lookup import Place
-from mcp_memory.vault.config import LOG
-from mcp_memory.vault.draft import Draft, creation, expiry
+from mcp_memory.text.due_dates import find_due
+from mcp_memory.vault.config import COMMITMENT, LOG
+from mcp_memory.vault.draft import Draft, creation, due_day, expiry
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
@@ -98,7 +99,7 @@ class Engine:
         parts.watcher.touch()
         filters = asdict(request)
         query, limit, mode, explain, is_prompt = map(filters.pop, ("query", "limit", "mode", "explain", "is_prompt"))
-        checked = parts.filters(**filters)
+        checked = without_commitments(parts.filters(**filters), request.query)
         if mode != "keyword":
             await parts.model.wait_loaded()
         stale = parts.freshness.describe_lag()  # the lag may be over when the answer is ready
@@ -138,6 +139,7 @@ class Engine:
         filters = parts.filters(kinds=plan.kinds, project=request.project, until=request.until)
         if plan.question is None:
             return await answerer.start(filters, plan.budget_tokens)
+        filters = without_commitments(filters, plan.question)
         stale = parts.freshness.describe_lag()
         await parts.model.wait_loaded()
         return await answerer.question(plan.question, filters, plan.budget_tokens, plan.phase, [stale] if stale else [])
@@ -160,17 +162,28 @@ class Engine:
         if is_channel(request.project) and (request.path or request.kind == LOG):
             raise Refused("other conversations read that", hint="in a conversation with others: no path, and no log")
         zone = parts.vault.layout.tz
+        kind, created = parts.vault.kinds.get(request.kind), creation(request.created, zone, parts.clock())
+        is_promise = kind.name == COMMITMENT
+        due = due_day(request.due or (request.expires if is_promise else None), zone)
+        if is_promise and due is None:
+            said = (created or parts.clock()).astimezone(zone)
+            due = await in_thread(
+                partial(find_due, f"{request.title or ''}\n{request.content}", said),
+                deadline_s=10,
+                what="reading a date",
+            )
         draft = Draft(
             content=request.content,
-            kind=parts.vault.kinds.get(request.kind),
+            kind=kind,
             title=request.title.strip() if request.title else None,
             tags=tuple(tag.strip() for tag in request.tags or ()),
             project=request.project.strip() if request.project and request.project != "*" else None,
             session=request.session,
             source=request.source,
-            expires_at=expiry(request.expires, zone),
+            expires_at=expiry(request.expires, zone) if request.due or not is_promise else None,
+            due=due,
             path=request.path.removeprefix("./") if request.path else None,
-            created=creation(request.created, zone, parts.clock()),
+            created=created,
             section=request.section,
             once=request.once,
         )
@@ -204,7 +217,13 @@ class Engine:
         return await parts.note_lookup.reach(
             [request.target],
             lambda places: forget_note(
-                parts, *places[0], restore=restore, archive=request.archive, reason=request.reason, by=by
+                parts,
+                *places[0],
+                restore=restore,
+                archive=request.archive,
+                done=request.done,
+                reason=request.reason,
+                by=by,
             ),
             deleted=restore,
         )

@@ -30,6 +30,7 @@ from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, newest_notes
+from mcp_memory.recall.reminders import commitments
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_limit, moment_of
 from mcp_memory.search.note_lookup import Place
@@ -130,6 +131,23 @@ async def _list(engine: Engine, request: requests.ListRequest) -> Payload:
         return {"notes": notes, "further": further}
 
     return visible_in(await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="listing notes"))
+
+
+async def _due(engine: Engine, request: requests.DueRequest) -> Payload:
+    """The earliest first; of `done`, the latest."""
+    parts, client = engine.parts, {"you": PERSON}.get(request.client or "", request.client)
+    wanted, zone = parts.filters(project=request.project), parts.vault.layout.tz
+    look = partial(commitments, parts.index, wanted, parts.clock(), zone, done=request.done)
+    found = await in_thread(look, deadline_s=LOOK_DEADLINE_S, what="looking for commitments")
+    listed = [
+        {
+            **{name: getattr(one.note, name) for name in ("id", "path", "title", "project", "source", "session")},
+            "due": one.note.meta["due"], "when": one.when, "stage": one.stage, "done_at": one.note.meta.get("done_at"),
+        }
+        for one in found
+        if client in (None, one.note.source)
+    ]  # fmt: skip
+    return visible_in({"commitments": listed[::-1] if request.done else listed})
 
 
 async def _stats(engine: Engine, _: requests.NoArguments) -> Payload:
@@ -310,6 +328,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "forget": (requests.ForgetRequest, _forget),
     "restore": (requests.RestoreRequest, _restore),
     "list": (requests.ListRequest, _list),
+    "due": (requests.DueRequest, _due),
     "stats": (requests.NoArguments, _stats),
     "forgotten": (requests.ForgottenRequest, _forgotten),
     "restore_all": (requests.ForgottenRequest, _restore_all),

@@ -194,6 +194,7 @@ async def forget_note(
     *,
     restore: bool = False,
     archive: bool = False,
+    done: bool = False,
     reason: str | None = None,
     by: Caller = UNKNOWN,
 ) -> NoteRecord:
@@ -205,8 +206,8 @@ async def forget_note(
         raise Refused(f"the reason seems to hold a secret ({found})", hint="leave it out")
 
     def change() -> NoteFile:
-        if archive:
-            return vault.archive(path, entry, by)
+        if archive or done:
+            return vault.archive(path, entry, by, done=done)
         return vault.restore(path, entry, by) if restore else vault.forget(path, entry, why, by)
 
     try:
@@ -225,9 +226,9 @@ async def forget_note(
         for copy in _identical_files(parts, file):
             writer.reindex_later(copy)
         parts.watcher.hint()
-        done = "restored" if restore else f"marked as {'archived' if archive else 'deleted'}"
+        change_made = "restored" if restore else f"marked as {'archived' if archive or done else 'deleted'}"
         raise IndexUnavailable(
-            f"{path} is {done} on disk, but the index is not up to date yet", hint="the next sweep updates it"
+            f"{path} is {change_made} on disk, but the index is not up to date yet", hint="the next sweep updates it"
         ) from error
     parts.model.wake()
     return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record

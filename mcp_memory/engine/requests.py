@@ -82,6 +82,7 @@ class AppendRequest:
     expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
     path: Annotated[str | None, "Usually leave it out. MEMORY.md: an entry that every session reads."] = None
     section: Annotated[str | None, "Heading in MEMORY.md, e.g. Preferences."] = None
+    due: Annotated[str | None, "Of a commitment: day or time.", UNLISTED] = None
     source: str | None = None
     created: str | None = None
     once: bool = False
@@ -112,13 +113,15 @@ class RestoreRequest:
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
     """A note or log entry (`target`: id or path) to take out of every answer, or with `archive` out of those that don't
-    ask for archived notes, or to bring back; its file stays. `source` and `personal` are as in `RestoreRequest`."""
+    ask for archived notes (`done`: as a commitment that is kept), or to bring back; its file stays. `source` and
+    `personal` are as in `RestoreRequest`."""
 
     target: str
     _: KW_ONLY
     reason: Annotated[str | None, "Why."] = None
     restore: Annotated[bool, INTERNAL, "true brings it back."] = False
     archive: Annotated[bool, "true only archives it."] = False
+    done: Annotated[bool, "true: what was promised is done.", UNLISTED] = False
     session: Session = None
     source: str | None = None
     personal: bool = False
@@ -147,6 +150,16 @@ class ListRequest(ForgottenRequest):
     archived: bool = False
     text: bool = False
     limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DueRequest:
+    """Commitments: the open ones, of this project ('*' = all) and none, made by this client; `done`: those that are
+    kept instead."""
+
+    project: str | None = None
+    client: str | None = None
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,7 @@ class Memory:
         supersedes: str | None = None,
         session: str | None = None,
         expires: datetime | str | None = None,
+        due: datetime | str | None = None,
         path: str | None = None,
         section: str | None = None,
         source: str | None = NAME,
@@ -141,14 +142,14 @@ class Memory:
         once: bool = False,
     ) -> Receipt:
         """Store one note or log entry, durably; the same content again returns the first, with `once` also where that
-        was forgotten or replaced, unless `created` is after that. `created`: its date, if not now. `section`: with
-        `path="MEMORY.md"`, the heading below which an entry is added. Raises InvalidInput, Refused, AlreadyExists (for
-        `path`), NotFound (for `supersedes`), StorageFailed."""
+        was forgotten or replaced, unless `created` is after that. `created`: its date, if not now. `due`: of a
+        commitment. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. Raises InvalidInput,
+        Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
         return answers.receipt(
             self._ask(
                 "append", content=content, kind=kind, title=title, tags=tags, project=project, supersedes=supersedes,
-                session=session, expires=expires, path=path, section=section, source=source, created=created,
-                once=once or None,
+                session=session, expires=expires, due=due, path=path, section=section, source=source,
+                created=created, once=once or None,
             )
         )  # fmt: skip
 

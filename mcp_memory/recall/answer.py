@@ -178,8 +178,8 @@ class RecallAnswerer:
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
     async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
-        """What every session should know: standing orders and MEMORY.md; then, each the newest first, preferences, open
-        commitments, decisions, the latest logs and the notes stored last. `usual_tokens`: see `SessionStart.text`."""
+        """What every session should know: standing orders and MEMORY.md; then, each the newest first, preferences,
+        decisions, the latest logs and the notes stored last. `usual_tokens`: see `SessionStart.text`."""
         frame = self._frame(START_TITLE, budget_tokens)
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
         read = partial(self._session_start(filters).text, frame.room(budget_tokens), usual)
@@ -192,11 +192,9 @@ class RecallAnswerer:
         read = partial(self._session_start(filters).orders, frame.room(budget_tokens))
         return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading standing orders"))
 
-    async def due(self, filters: Filters, budget_tokens: int) -> RecalledText:
-        """The open commitments that are due."""
-        frame = self._frame(DUE_TITLE, budget_tokens)
-        read = partial(self._session_start(filters).due, frame.room(budget_tokens))
-        return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading commitments"))
+    def due(self, budget_tokens: int) -> RecalledText:
+        """Nothing yet, for lines about commitments."""
+        return RecalledText(self._frame(DUE_TITLE, budget_tokens), BudgetedText(()))
 
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
         """How many lines of MEMORY.md a session start has room for, and how many it has, as it is or if it becomes

@@ -23,9 +23,11 @@ from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
 from mcp_memory.recall.moments.withdrawals import Withdrawals
+from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
+from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.tokens import count_tokens
@@ -102,10 +104,14 @@ class Briefer:
             )
             news = [note for note in news if not self.config.private_marks.cover(note)]
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
+            due = await self._reminders(session, wanted, TOLD)
             told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
+            told += sum(count_tokens(one.line) + 1 for one in due)
             recalled = await self.answerer.start(wanted, max(budget - told, budget // 2), max(usual - told, usual // 2))
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
+            recalled, of_due = await self._with_reminders(session, recalled, due, room)
+            notes += of_due
             named: list[NoteId] = []
             for note in news:
                 line = _announcement(note, is_quoted=note.id in notes)
@@ -128,12 +134,14 @@ class Briefer:
             return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
 
     async def due(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
-        """The open commitments that are due, each time anew. Raises DeadlineExceeded."""
+        """The commitments that are due, or overdue, and new to the session. Raises DeadlineExceeded."""
         with _within(deadline_s):
             budget = self.config.phases[SUBAGENT].budget_tokens
-            recalled = await self.answerer.due(self.filters(project=project), budget)
-            quoted, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
-            return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
+            due = await self._reminders(session, self.filters(project=project), TOLD)
+            recalled = self.answerer.due(budget)
+            room = recalled.frame.room(budget)
+            recalled, notes = await self._with_reminders(session, recalled, due, room)
+            return await self._briefing(session, project, recalled, (), notes)
 
     async def prompt(
         self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True,
@@ -154,10 +162,12 @@ class Briefer:
             await self.model.wait_loaded(min(RETURN_WAIT_S, max(0.0, deadline_s - ANSWER_S)))
             seen = await in_thread(lambda: self.seen.seen_by(session), deadline_s=LOOK_S, what="reading what was shown")
             stale = self.freshness.describe_lag()
+            due = [] if subagent else await self._reminders(session, self.filters(project=project), AHEAD)
             update_tokens = min(ROOM_TOKENS, phase.budget_tokens // 4) if self.updates.unseen_by(session) else 0
+            wanted = replace(self.filters(kinds=phase.kinds, project=project), private=self.config.private_marks)
             recalled = await self.answerer.question(
                 prompt,
-                replace(self.filters(kinds=phase.kinds, project=project), private=self.config.private_marks),
+                without_commitments(wanted, prompt),
                 phase.budget_tokens - update_tokens,
                 phase,
                 [stale] if stale else [],
@@ -166,7 +176,9 @@ class Briefer:
             if line := self.updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
-            notes = dict.fromkeys(passage.shown_id for passage in recalled.passages)
+            room = recalled.frame.room(phase.budget_tokens)
+            recalled, of_due = await self._with_reminders(session, recalled, due, room)
+            notes = dict.fromkeys([*(passage.shown_id for passage in recalled.passages), *of_due])
             lasts = recalled.passages if lasting else ()
             briefing = await self._briefing(session, project, recalled, lasts, notes, prompt)
             self.updates.mark_seen(session, lasts)
@@ -185,6 +197,32 @@ class Briefer:
         return await in_thread(
             lambda: {name: note for name in ids if (note := self._note(name))}, deadline_s=LOOK_S, what="looking it up"
         )
+
+    async def _reminders(self, session: str, wanted: Filters, stages: frozenset[Stage]) -> list[Reminder]:
+        """What the session is to hear of commitments, now."""
+        now, zone = self.answerer.clock(), self.answerer.vault.layout.tz
+        wanted = replace(wanted, private=self.config.private_marks)
+
+        def look() -> list[Reminder]:
+            found = commitments(self.index, wanted, now, zone)
+            return reminders(found, stages, session, self.seen.seen_by(session)) if found else []
+
+        return await in_thread(look, deadline_s=LOOK_S, what="looking for commitments")
+
+    async def _with_reminders(
+        self, session: str, recalled: RecalledText, due: Sequence[Reminder], room_chars: int
+    ) -> tuple[RecalledText, list[NoteId]]:
+        """With as many lines as there is room for, which then count as heard; and the notes that they name."""
+        heard: list[Reminder] = []
+        for one in due:
+            longer = with_notice(recalled.assembly, one.line, room_chars)
+            if longer is not recalled.assembly:
+                recalled = replace(recalled, assembly=longer)
+                heard.append(one)
+        marks = [mark for one in heard for mark in one.marks]
+        if marks:
+            await in_thread(lambda: self.seen.add(session, marks), deadline_s=LOOK_S, what="noting what was shown")
+        return recalled, [note for one in heard for note in one.notes]
 
     async def _orders(self, project: str | None) -> RecalledText:
         budget = self.config.phases[SUBAGENT].budget_tokens

@@ -11,11 +11,12 @@ from mcp_memory.models import Filters, NotePath, PrivateMarks
 from mcp_memory.recall.context_budget import MOST_NAMED, BudgetedText, fit, length
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, stretches
+from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
 
-STANDING_KINDS = (frozenset({"preference", "commitment"}), frozenset({"decision"}))
-"""Shown to every session of their project, in this order; a commitment until it expires."""
+STANDING_KINDS = (frozenset({"preference"}), frozenset({"decision"}))
+"""Shown to every session of their project, in this order."""
 
 CURATED_SHARE, STANDING_SHARES, LOG_SHARE, LATEST_SHARE = 0.4, (0.15, 0.2), 0.15, 0.1
 """Of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the notes stored
@@ -23,9 +24,6 @@ last. What a part leaves goes to the others."""
 
 LEAST_SHARE = 0.4
 """Of a usual start, for what isn't curated where the curated part alone is longer."""
-
-DUE = timedelta(days=2)
-"""So long before its date, a commitment is due: there is still time to keep it."""
 
 MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
 
@@ -50,8 +48,8 @@ class SessionStart:
     current: CurrentValues
 
     def text(self, room_chars: int, usual_chars: int | None = None) -> BudgetedText:
-        """Standing orders and MEMORY.md; then, each the newest first, preferences and open commitments (or the kinds
-        wanted), decisions, the latest logs and the notes stored last. No note and no statement comes twice. Beyond
+        """Standing orders and MEMORY.md; then, each the newest first, preferences (or the kinds wanted),
+        decisions, the latest logs and the notes stored last. No note and no statement comes twice. Beyond
         `usual_chars` only standing orders and MEMORY.md go, and a little of the others beside these."""
         parts = self._parts()
         rooms = _rooms(parts, room_chars)
@@ -59,14 +57,6 @@ class SessionStart:
             rest = min(sum(rooms[1:]), max(usual_chars - rooms[0], int(LEAST_SHARE * usual_chars)))
             rooms[1:] = _rooms([(part, share / (1 - CURATED_SHARE)) for part, share in parts[1:]], rest)
         return _fit_parts(parts, rooms)
-
-    def due(self, room_chars: int) -> BudgetedText:
-        """The open commitments that are due, the next one first. Those without a date never are."""
-        now = self.wanted.now or datetime.now(UTC)
-        found = self.index.notes(replace(self.wanted, kinds=frozenset({"commitment"}), foreign=False))
-        dated = sorted((note.expires_at, note.path) for note in found if note.expires_at)
-        near = [path for until, path in dated if until <= now + DUE]
-        return fit([excerpt for path in near for excerpt in self._excerpts(path)], room_chars)
 
     def orders(self, room_chars: int) -> BudgetedText:
         """The standing orders that fit; which of them don't is named."""
@@ -107,9 +97,10 @@ class SessionStart:
     def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
         """Notes of the managed folder, the newest first: a file from elsewhere must not speak to every session,
         whatever kind it claims to be."""
-        found = self.index.notes(
-            replace(self.wanted, kinds=kinds, foreign=False), limit=MOST_STANDING if kinds else MOST_READ
+        wanted = replace(
+            self.wanted, kinds=kinds, foreign=False, kinds_out=frozenset() if kinds else frozenset({COMMITMENT})
         )
+        found = self.index.notes(wanted, limit=MOST_STANDING if kinds else MOST_READ)
         below_home = self.vault.layout.below_home
         dated = [note for note in found if not note.is_log and (note.updated or note.created or kinds)]
         return [note.path for note in dated if below_home(note.path) is not None]

@@ -1,5 +1,6 @@
 """Checks a caller's filters, turns them into those of the index, and says which of them excluded something."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -8,9 +9,16 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import parse_when
-from mcp_memory.vault.config import TRANSCRIPTS
+from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
 from mcp_memory.vault.succession.entry_marks import note_of
+
+_PROMISED = re.compile(
+    r"\b(?:promis|remind|commitment|due\b|overdue|deadline|owe\b|to-do|follow.?ups?\b|verspr[aoei]ch|erinner|zugesagt|fällig"
+    r"|schuld|rappel|échéance|prometí|promesa|recuérda|recordatorio|pendiente|vence)",
+    re.IGNORECASE,
+)
+"""In a question: it is about what was promised. Beginnings of words."""
 
 ANY_PROJECT = "*"
 MAX_LIMIT = 1000
@@ -56,6 +64,13 @@ def filters_from(
         until=end,
         now=None if include_archived else (max(end, EARLIEST) - timedelta(microseconds=1) if end else now),
     )
+
+
+def without_commitments(filters: Filters, query: str) -> Filters:
+    """Leaves commitments out, unless the query asks for what is due, or the filters for kinds, a folder or archived
+    notes."""
+    is_wanted = filters.kinds or filters.path_prefix or filters.now is None or _PROMISED.search(query)
+    return filters if is_wanted else replace(filters, kinds_out=frozenset({COMMITMENT}))
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

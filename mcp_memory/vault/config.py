@@ -49,11 +49,12 @@ SHIPPED_KINDS: Mapping[str, KindConfig] = {
     "skill": KindConfig(about="a procedure, step by step"),
     "task": KindConfig(ttl_days=7, about="in progress; counts for 7 days"),
     "agent": KindConfig(ttl_days=30, about="an agent's state; for 30 days"),
-    "commitment": KindConfig(about="promised for a date: `expires`"),
+    "commitment": KindConfig(about="promised for a date: `due`"),
 }
 
 
 LOG = "log"
+COMMITMENT = "commitment"
 NOTE = "note"
 
 

@@ -3,12 +3,13 @@
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import NoteId, NoteRecord, Outcome
-from mcp_memory.text.dates import due_date, parse_when
+from mcp_memory.text.dates import parse_when
+from mcp_memory.text.due_dates import Due, due_from
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import LOG, NoteKind
@@ -16,7 +17,6 @@ from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title
 
 MAX_TAGS, MAX_WORD, MAX_TITLE = 32, 100, 200
 CLOCKS_DIFFER = timedelta(days=1)
-COMMITMENT = "commitment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class Draft:
     session: str | None = None
     source: str | None = None
     expires_at: datetime | None = None
+    due: Due | None = None  # for when it is promised, in the vault's zone
     path: str | None = None  # if it is not to land where its kind does
     section: str | None = None  # of `MEMORY.md`
     replaces: str | None = None  # the hash of an entry of `MEMORY.md`
@@ -108,7 +109,7 @@ def one_line(name: str, value: str, most: int = MAX_WORD) -> str:
 
 def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | None) -> bytes:
     """The file's bytes: frontmatter, an empty line, the unchanged content."""
-    expires = draft.expires_at or _after_its_day(draft, now)
+    expires = draft.expires_at
     if expires is None and draft.kind.ttl_days:
         expires = now.replace(microsecond=0) + timedelta(days=draft.kind.ttl_days)
     meta: dict[str, Any] = {
@@ -119,6 +120,7 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
         "created": (draft.created or now).replace(microsecond=0),
         "tags": list(dict.fromkeys(tag.strip() for tag in draft.tags)) or None,
         "supersedes": [supersedes] if supersedes else None,
+        "due": draft.due and (draft.due.moment(now.tzinfo or UTC) if draft.due.at else draft.due.day),
         "expires_at": expires,
         "source": draft.source,
         "session": draft.session,
@@ -127,15 +129,6 @@ def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | No
     body = draft.content if draft.content.endswith("\n") else draft.content + "\n"
     present = {key: value for key, value in meta.items() if value is not None}
     return frontmatter.render(present, "\n" + body).encode()
-
-
-def _after_its_day(draft: Draft, now: datetime) -> datetime | None:
-    """The end of the day that a commitment names, counted from when it was said."""
-    if draft.kind.name != COMMITMENT:
-        return None
-    due = due_date(f"{draft.title or ''}\n{draft.content}", (draft.created or now).date())
-    over = due and due < date.max and datetime.combine(due + timedelta(days=1), time(), now.tzinfo)
-    return over if over and over > now else None
 
 
 def control_character(text: str) -> str | None:
@@ -153,6 +146,14 @@ def control_character(text: str) -> str | None:
 def expiry(text: str | None, tz: tzinfo) -> datetime | None:
     """Raises InvalidInput."""
     return _time("expires", text, tz)
+
+
+def due_day(text: str | None, zone: tzinfo) -> Due | None:
+    """Raises InvalidInput."""
+    due = due_from(text, zone) if text else None
+    if text and due is None:
+        raise InvalidInput("due: not an ISO 8601 date or time", hint="pass for example 2026-11-27 or 2026-11-27T15:00")
+    return due
 
 
 def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:

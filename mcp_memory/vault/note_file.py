@@ -13,6 +13,7 @@ from mcp_memory.errors import PathRefused, Refused
 from mcp_memory.models import EVERYWHERE, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text import dates
+from mcp_memory.text.due_dates import due_from
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence
 from mcp_memory.text.markdown import frontmatter, logs, sections
@@ -254,7 +255,9 @@ def _kept(document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
         kept["derived_from"] = _words(meta.get("derived_from"))
-    for name in ("earliest_at", "latest_at"):
+    if due := due_from(meta.get("due"), zone):
+        kept["due"] = (due.moment(zone) if due.at else due.day).isoformat()
+    for name in ("earliest_at", "latest_at", "done_at"):
         if when := _when(meta.get(name), zone):
             kept[name] = when.isoformat()
     return kept

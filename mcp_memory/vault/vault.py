@@ -189,10 +189,13 @@ class Vault:
                     return file
             return self._retirement.supersede(path, holding.record.id)
 
-    def archive(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
-        """Marks a note as archived: only searches for archived notes find it. Idempotent. Raises as `forget`."""
+    def archive(
+        self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN, *, done: bool = False
+    ) -> NoteFile:
+        """Marks a note as archived, or with `done` as a commitment that is kept: only searches for archived notes find
+        it. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
-        return self._retirement.archive(self._retirable(path, by), entry)
+        return self._retirement.archive(self._retirable(path, by), entry, done=done)
 
     def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
         """Of the forgotten ones among these notes, and of all forgotten log entries; without those that can't be read

@@ -388,7 +388,7 @@ async def test_nothing_is_written_below_an_empty_mount_point(world: World) -> No
 
 async def test_expiry(world: World) -> None:
     async with world.engine() as engine:
-        promise = await engine.append("Call the bank", kind="commitment", expires="2026-11-22")
+        promise = await engine.append("Call the bank", kind="idea", expires="2026-11-22")
         await engine.append("Paint the fence", kind="task")
         assert await found(engine, "bank") == [promise.path]
         world.later(days=1)

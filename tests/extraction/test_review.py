@@ -413,15 +413,6 @@ async def test_a_statement_stands_once_in_a_session_start(world: World):
         assert told.count("metric units") == 1 and "weir in winter" in told and "mended today" in told
 
 
-async def test_a_commitment_counts_until_the_day_it_names_is_over(world: World):
-    async with world.engine() as engine:
-        note = await engine.append("I will send the audit report by Friday 27 November.", kind="commitment")
-        assert "expires_at: 2026-11-28T00:00:00" in world.read(note.path).decode()
-        assert "audit report" in await begun(engine, "a")
-        world.later(days=9)
-        assert "audit report" not in await begun(engine, "b")
-
-
 PORT = "The parcel gateway listens on port 8087."
 
 

@@ -33,16 +33,22 @@ async def test_the_start_holds_what_every_session_should_know(world: World) -> N
     world.with_home("Agent").write("Agent/_always-load/a.md", "A standing order.")
     async with world.engine() as engine:
         await engine.append("Likes short answers.", kind="preference")
-        await engine.append("Send the plans to Bertil.", kind="commitment", expires="2026-12-01")
-        await engine.append("Renew the domain.", kind="commitment", expires="2026-11-22")
+        await engine.append("Send the plans to Bertil.", kind="commitment", due="2026-11-23")
+        await engine.append("Renew the domain.", kind="commitment", due="2026-12-22")
         await engine.append("Fixed the pump.", kind="log")
         await engine.append("Only of the mill.", kind="preference", project="mill")
         world.later(days=1)
         said = await begun(engine, project="other")
-        order = ["A standing order", "Curated words", "until 2026-12-01", "plans to Bertil", "Likes short", "the pump"]
+        order = [
+            "A standing order",
+            "Curated words",
+            "Likes short",
+            "the pump",
+            'Due tomorrow: "Send the plans to Bertil',
+        ]
         assert [said.index(words) for words in order] == sorted(said.index(words) for words in order)
         assert "domain" not in said and "of the mill" not in said
-        assert "domain" not in await engine.recall() and "plans to Bertil" in await engine.recall()
+        assert "domain" not in await engine.recall() and "plans to Bertil" not in await engine.recall()
         assert "of the mill" in await begun(engine, project="mill")
 
 

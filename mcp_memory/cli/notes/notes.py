@@ -114,6 +114,9 @@ def recall(cli: CommandContext, query: tuple[str, ...], **wanted: Any) -> None:
 @click.option(
     "--expires", metavar="WHEN", callback=coming_date, help="When it stops counting: Friday, in 2 weeks, 2026-12-31."
 )
+@click.option(
+    "--due", metavar="WHEN", callback=coming_date, help="Of a commitment: Friday, tomorrow 15:00, 2026-12-31."
+)
 @click.option("--path", help="A new file's exact path inside the managed folder; or MEMORY.md.")
 @click.option("--section", help="With --path MEMORY.md: the heading below which the entry goes.")
 @note_options.project("The project it belongs to", otherwise=note_options.NO_PROJECT)

@@ -49,8 +49,9 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         add("(project IS NULL OR substr(project, 1, ?) <> ?)", len(CHANNEL), CHANNEL)
     if filters.session is not None:
         add("session = ?", bindable(filters.session))
-    if filters.always_load:
-        add("json_extract(record, '$.always_load')")
+    for key in ('"always_load":true',) * filters.always_load + ('"due":',) * filters.due:
+        add("instr(record, ?) > 0", key)
+    add(f"kind NOT IN ({_marks(filters.kinds_out)})", *sorted(map(bindable, filters.kinds_out)))
     for comparison, moment in ((">=", filters.since), ("<", filters.until)):
         if (bound := microseconds(moment)) is not None:
             add(f"date {comparison} ?", bound)

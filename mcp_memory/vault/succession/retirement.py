@@ -18,7 +18,7 @@ from mcp_memory.vault.succession.entry_marks import entry_mark, entry_record
 
 Changes = Mapping[str, frontmatter.Value | None]
 
-_DELETION = ("deleted_at", "deleted_by", "deleted_in", "deleted_because")
+_DELETION = ("deleted_at", "deleted_by", "deleted_in", "deleted_because", "done_at")
 _WITHOUT = "append without supersedes"
 
 
@@ -102,9 +102,10 @@ class Retirement:
 
         return self._patch(path, marks)
 
-    def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False) -> NoteFile:
-        """Sets or removes `status: archived` and nothing else, so that undoing it gives the same bytes again. A note
-        that was superseded is archived already. Also raises InvalidInput for a log or an entry."""
+    def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False, done: bool = False) -> NoteFile:
+        """Sets or removes `status: archived` (with `done` also `done_at`) and nothing else, so that undoing it gives
+        the same bytes again. A note that was superseded is archived already. Also raises InvalidInput for a log or an
+        entry."""
         if entry or file.record.is_log:
             raise InvalidInput("an entry of a file has no archive", hint="memory_forget hides it, and can be undone")
 
@@ -116,7 +117,8 @@ class Retirement:
                 return _without_deletion(now) if status == Status.ARCHIVED else {}
             if status is not None and status != Status.ACTIVE and now.record.state is not NoteState.ARCHIVED:
                 raise Refused(f"{file.record.path} has a status of its own", hint="change it with mcp-memory edit")
-            return {} if now.record.state is NoteState.ARCHIVED else {"status": Status.ARCHIVED.value}
+            known = {"done_at": self._now()} if done and "done_at" not in now.record.meta else dict[str, datetime]()
+            return known if now.record.state is NoteState.ARCHIVED else {"status": Status.ARCHIVED.value, **known}
 
         return self._patch(file.record.path, marks)
 

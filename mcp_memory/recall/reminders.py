@@ -1,0 +1,126 @@
+"""Says which commitments are due: the day before, on the day, at the hour, the day after, and what is overdue."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from enum import StrEnum
+
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
+from mcp_memory.text.due_dates import Due, due_from
+from mcp_memory.text.escape_invisible import in_quotes
+
+MOST_TOLD, MOST_NAMED = 6, 3
+"""Lines of one answer, and titles of overdue ones in theirs; `mcp-memory due` has all."""
+
+TITLE_CHARS, ID_CHARS = 100, 6
+
+
+class Stage(StrEnum):
+    """How near a commitment is, the next first. Each session hears of it once a stage."""
+
+    NOW = "due now"
+    TODAY = "due today"
+    TOMORROW = "due tomorrow"
+    ASKED = "was due yesterday"
+    OVERDUE = "overdue"
+    WEEK = "this week"
+    LATER = "later"
+    DONE = "done"
+
+
+AHEAD = frozenset({Stage.NOW, Stage.TODAY, Stage.ASKED})
+"""Told with a prompt; a session's start also tells of tomorrow and what is overdue."""
+
+TOLD = AHEAD | {Stage.TOMORROW, Stage.OVERDUE}
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    note: NoteRecord
+    due: Due
+    stage: Stage
+
+    @property
+    def when(self) -> str:
+        """`Fri 2026-11-27`, with the time if it has one."""
+        return f"{self.due.day:%a %Y-%m-%d}{f' {self.due.at:%H:%M}' if self.due.at else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """One line, the notes that it is about, and the marks by which a session knows that it has heard it."""
+
+    line: str
+    notes: tuple[NoteId, ...]
+    marks: tuple[str, ...]
+
+
+def commitments(index: Index, wanted: Filters, now: datetime, zone: tzinfo, *, done: bool = False) -> list[Commitment]:
+    """What has a `due` and is open, or `done`; the earliest first. Reads the index: for a worker thread."""
+    states = frozenset({NoteState.ARCHIVED if done else NoteState.ACTIVE})
+    wanted = replace(wanted, states=states, due=True, foreign=False, now=None if done else wanted.now)
+    local = now.astimezone(zone)
+    found = [
+        Commitment(note, due, Stage.DONE if done else _stage(due, local))
+        for note in index.notes(wanted)
+        if (due := due_from(note.meta["due"], zone)) and (not done or "done_at" in note.meta)
+    ]
+    return sorted(found, key=lambda one: (one.due.moment(zone), one.note.path))
+
+
+def reminders(
+    found: Sequence[Commitment], stages: frozenset[Stage], session: str, seen: frozenset[str]
+) -> list[Reminder]:
+    """What of these a session is told now: a line each, the nearest first, and one for all that is overdue. Not what it
+    has heard, nor what was promised in it, until the hour or the day after."""
+    new = [
+        one
+        for one in found
+        if one.stage in stages
+        and _mark(one) not in seen
+        and (one.stage not in {Stage.TODAY, Stage.TOMORROW} or not _is_said_in(one.note, session))
+    ]
+    order = list(Stage)
+    new.sort(key=lambda one: order.index(one.stage))
+    overdue = [one for one in new if one.stage is Stage.OVERDUE]
+    lines = [Reminder(_line(one), (one.note.id,), (_mark(one),)) for one in new if one.stage is not Stage.OVERDUE]
+    if overdue:
+        named = ", ".join(f"{_title(one)} (since {one.due.day})" for one in overdue[-MOST_NAMED:])
+        more = f" and {len(overdue) - MOST_NAMED} more" if len(overdue) > MOST_NAMED else ""
+        line = f"Overdue, see mcp-memory due: {named}{more}"
+        shown = tuple(one.note.id for one in overdue[-MOST_NAMED:])
+        lines = [*lines[: MOST_TOLD - 1], Reminder(line, shown, tuple(map(_mark, overdue)))]
+    return lines[:MOST_TOLD]
+
+
+def _stage(due: Due, now: datetime) -> Stage:
+    days = (due.day - now.date()).days
+    if days < -1:
+        return Stage.OVERDUE
+    if days in {-1, 1}:
+        return Stage.TOMORROW if days == 1 else Stage.ASKED
+    if days:
+        return Stage.WEEK if days <= 6 - now.weekday() else Stage.LATER
+    return Stage.NOW if due.at and due.at <= now.time() else Stage.TODAY
+
+
+def _line(one: Commitment) -> str:
+    if one.stage is Stage.ASKED:
+        return f"Was due yesterday, ask whether it is done: {_title(one)}; if so, memory_forget(id, done=true)"
+    at = f", {one.due.at:%H:%M}" if one.due.at else ""
+    return f"{one.stage.capitalize()}{at}: {_title(one)}"
+
+
+def _title(one: Commitment) -> str:
+    return f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]"
+
+
+def _mark(one: Commitment) -> str:
+    """16 hexadecimal digits; what is put off is told again."""
+    return hashlib.sha256(f"{one.note.id}\0{one.stage}\0{one.when}".encode()).hexdigest()[:16]
+
+
+def _is_said_in(note: NoteRecord, session: str) -> bool:
+    return bool(note.session) and f"/{session}".endswith(f"/{note.session}")

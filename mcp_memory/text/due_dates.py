@@ -1,0 +1,209 @@
+"""Reads for when something is promised, in English, German, French and Spanish: `by Friday`, `morgen um 9`, `fin du
+mois`, `el lunes a las 15:00`. Pure.
+
+The words are turned into English first, in which dateparser reads them. Alone it misreads 29 of 69 such phrases:
+`nächsten Freitag`, `el viernes` and `end of month` not at all, `Freitag um 15 Uhr` as the 15th.
+"""
+
+import re
+from calendar import monthrange
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Any, NamedTuple
+
+from mcp_memory.text.dates import MONTHS, as_datetime
+
+MOST_CHARS = 2000
+"""Of a text that are read."""
+
+WEEK_ENDS_ON = 4
+"""`by the end of the week` means Friday, or on a weekend, Sunday: better told too early than too late."""
+
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_FOREIGN = {
+    "monday": "montag lundi lunes", "tuesday": "dienstag mardi martes tues tue",
+    "wednesday": "mittwoch mercredi miércoles miercoles", "thursday": "donnerstag jeudi jueves thurs thur thu",
+    "friday": "freitag vendredi viernes fri", "saturday": "samstag sonnabend samedi sábado sabado",
+    "sunday": "sonntag dimanche domingo",
+    "january": "januar janvier enero", "february": "februar février febrero", "march": "märz mars marzo",
+    "april": "avril abril", "may": "mai mayo", "june": "juni juin junio", "july": "juli juillet julio",
+    "august": "août agosto", "september": "septembre septiembre", "october": "oktober octobre octubre",
+    "november": "novembre noviembre", "december": "dezember décembre diciembre",
+    "today": "heute aujourd’hui hoy", "morning": "früh vormittag matin", "afternoon": "nachmittag après-midi",
+    "evening": "abend soir", "noon": "mittag midi mediodía",
+    "minutes": "minuten minute minutos", "hours": "stunden stunde heures heure horas hora",
+    "days": "tagen tage tag jours jour días día", "weeks": "wochen woche semaines semaine semanas semana",
+    "months": "monaten monate monat mois meses mes", "1": "a an one ein einem einer eine un une una",
+    "2": "two zwei deux dos", "3": "three drei trois tres", "4": "four vier quatre cuatro", "5": "five fünf cinq cinco",
+    "6": "six sechs seis", "7": "seven sieben sept siete", "10": "ten zehn dix diez",
+}  # fmt: skip
+_ENGLISH = {word: english for english, words in _FOREIGN.items() for word in words.split()}
+_IN = "in|dans|en|dentro de"
+_PHRASES = tuple(
+    (re.compile(pattern), english)
+    for pattern, english in (
+        ("['‘]", "’"),
+        (r"\b(?:the )?day after tomorrow\b|\bübermorgen\b|\baprès-demain\b|\bpasado mañana\b", " overmorrow "),
+        (r"\b(?:de|por|en) la mañana\b|\besta mañana\b", " morning "),
+        (r"\bpor la tarde\b|\besta tarde\b", " afternoon "),
+        (r"\b(?:esta|por la) noche\b|\btonight\b", " today evening "),
+        (r"\bthis (?=morning|afternoon|evening)|\bce (?=soir)|\bcet (?=après-midi)", " today "),
+        (r"\bheute morgen\b", " today morning "), (r"\bmorgens\b", " morning "), (r"\bguten morgen\b", ""),
+        (r"\bmorgen\b|\bdemain\b|\bmañana\b|\btmrw\b", " tomorrow "),
+        (r"\b(?:this |next |coming |the )?weekend\b|\bwochenende\b|\bweek-end\b|\bfin de semana\b", " saturday "),
+        (r"\b(?:end of|ende|fin de|fin) (?:the |this |der |dieser |la |cette )?(?:week|woche|semaine)\b",
+         " endofweek "),
+        (r"\b(?:end of|ende|fin|finales|final) (?:the |this |des |dieses |du |de |este )?(?:month|monats|mois|mes)\b"
+         r"|\bmonatsende\b", " endofmonth "),
+        (r"\b(?:end of|ende|fin) (?:the |this |des |dieses |de l’|de |del )?(?:year|jahres|année|año)\b|\bjahresende\b",
+         " endofyear "),
+        (r"\b(?:end of (?:the )?day|eod|noch heute)\b", " today "),
+        (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|la próxima) (?:week|woche|semana)\b|\bsemaine prochaine\b"
+         r"|\bsemana que viene\b|\b(?:early )next week\b", " nextweek "),
+        (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|el próximo) (?:month|monat|mes)\b|\bmois prochain\b"
+         r"|\bmes que viene\b", " nextmonth "),
+        (r"\b([0-9]{1,2}) ?h ?([0-5][0-9])?\b(?! ?later)", r" at \1:\2 "),
+        (r"\b([0-9]{1,2})(?:[.:]([0-5][0-9]))? ?uhr\b", r" at \1:\2 "), (r"\b(?:a las|à|gegen|um) (?=[0-9])", " at "),
+        (rf"\b(?:{_IN}) (?:1 |a )?(?:fortnight|quinzaine|quincena)\b", " in 2 weeks "),
+        (r"\b(?:a )?couple of\b", " 2 "),
+    )
+)  # fmt: skip
+_MONTH, _DAY = f"(?:{'|'.join(MONTHS)})", r"(?:0?[1-9]|[12][0-9]|3[01])"
+_NOT = re.compile(
+    r"\b(?:last|every|each|since|from|ago|seit|letzte[nrs]?|vergangene[nrs]?|jede[nrs]?|chaque|tous les|dernière?"
+    r"|depuis|cada|todos los|pasad[oa]|desde|yesterday|gestern|ayer)\b *(?:week|day|den|el|le|dem)? *$"
+)
+"""Before a day: it is over, or comes again and again."""
+_OVER = re.compile(r" *(?:dernier|pasado|passée?|ago)\b")
+_CORE = re.compile(
+    rf"\b(?P<iso>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})\b"
+    rf"|\b(?P<absolute>{_DAY}(?:st|nd|rd|th|er)?\.? (?:of |de )?{_MONTH}\b\.?(?:,? (?:de |del )?[0-9]{{4}}\b)?"
+    rf"|{_MONTH}\b\.? {_DAY}(?:st|nd|rd|th)?\b(?:,? [0-9]{{4}}\b)?)"
+    rf"|(?:bis|am|zum|den|dem|vor|on|by|due|before|until|le|el) "
+    rf"(?P<numbers>{_DAY}\.(?:0?[1-9]|1[0-2])\.(?:[0-9]{{4}})?)(?![0-9])"
+    rf"|\b(?P<word>{'|'.join(_DAYS)}|today|tomorrow|overmorrow|endofweek|endofmonth|endofyear|nextweek|nextmonth)\b"
+    rf"|\b(?:{_IN}) (?P<ahead>[0-9]{{1,3}} (?:minute|hour|day|week|month)s?)\b"
+)
+_CLOCK = re.compile(
+    r"\bat (?P<hour>[01]?[0-9]|2[0-3])(?::(?P<minute>[0-5][0-9])?)? ?(?P<half>[ap]\.?m\b)?"
+    r"(?![\w.:]*[0-9]|[ -]?(?:%|[$€£]|percent|pro[zc]ent|por ?cien|euro|dollar|times|(?:minute|hour|day|week|month)s))"
+    r"|\b(?P<hour2>[01]?[0-9]|2[0-3])(?::(?P<minute2>[0-5][0-9]))? ?(?P<half2>[ap]\.?m\b)"
+    r"|\b(?P<hour3>[01]?[0-9]|2[0-3]):(?P<minute3>[0-5][0-9])\b|\b(?P<part>morning|noon|afternoon|evening)\b"
+)
+_PARTS = {"morning": time(9), "noon": time(12), "afternoon": time(14), "evening": time(18)}
+_WORD = re.compile(r"[^\W\d_]+(?:[-’][^\W\d_]+)*")
+
+
+class Due(NamedTuple):
+    """A day, and the time of that day if one was named; both in the person's zone."""
+
+    day: date
+    at: time | None = None
+
+    def moment(self, zone: tzinfo) -> datetime:
+        """A day's is its beginning."""
+        return datetime.combine(self.day, self.at or time(), zone)
+
+
+def due_from(value: Any, zone: tzinfo) -> Due | None:
+    """Of a value in frontmatter or ISO 8601; None for anything but a date."""
+    with suppress(ValueError, TypeError):
+        return Due(date.fromisoformat(value))
+    moment = as_datetime(value, zone)
+    if moment is None or (isinstance(value, date) and not isinstance(value, datetime)):
+        return moment and Due(moment.date())
+    local = moment.astimezone(zone)
+    return Due(local.date(), local.time().replace(second=0, microsecond=0))
+
+
+def find_due(text: str, said: datetime) -> Due | None:
+    """The first day or time to come that a text names; `said` is when, in the zone of who said it. A day of the week
+    is the next one after that day, `next Friday`, too; next week is its Monday, next month its first day."""
+    plain = _in_english(text[:MOST_CHARS])
+    clock = next(_CLOCK.finditer(plain), None)
+    at = _time_of(clock) if clock else None
+    for match in _CORE.finditer(plain):
+        if _NOT.search(plain, 0, match.start()) or _OVER.match(plain, match.end()):
+            continue
+        if ahead := match["ahead"]:
+            moment = _parsed(f"in {ahead}", said)
+            if moment and ("hour" in ahead or "minute" in ahead):
+                return Due(moment.date(), moment.time().replace(second=0, microsecond=0))
+        else:
+            moment = _moment(match, said)
+        if moment and moment.date() >= said.date():
+            return Due(moment.date(), at)
+    if at is None or clock is None or (clock["part"] and "today" not in plain):
+        return None
+    return Due(said.date() + timedelta(days=at <= said.time()), at)
+
+
+def _in_english(text: str) -> str:
+    plain = " ".join(text.lower().split())
+    for pattern, english in _PHRASES:
+        plain = pattern.sub(english, plain)
+    return " ".join(_WORD.sub(lambda word: _ENGLISH.get(word[0], word[0]), _numbered(plain)).split())
+
+
+def _numbered(plain: str) -> str:
+    """Number words become digits only before a unit: `un` and `mes` are also French articles."""
+    return _COUNTED.sub(lambda counted: f"{counted[1]} {_ENGLISH.get(counted[2], counted[2])} {counted[3]}", plain)
+
+
+_UNITS = "|".join(
+    f"{word}s?"
+    for unit in ("minutes", "hours", "days", "weeks", "months")
+    for word in (_FOREIGN[unit] + f" {unit[:-1]}").split()
+)
+_COUNTED = re.compile(rf"\b({_IN}) ([^\W_]+) ({_UNITS})\b")
+
+
+def _time_of(clock: re.Match[str]) -> time:
+    if part := clock["part"]:
+        return _PARTS[part]
+    hour, minute = (int(clock[name] or clock[f"{name}2"] or clock[f"{name}3"] or 0) for name in ("hour", "minute"))
+    half = (clock["half"] or clock["half2"] or "")[:1]
+    has_minutes = clock["minute"] or clock["minute3"] or (clock["hour"] and ":" in clock[0])
+    if half == "p" or (not half and not has_minutes and 0 < hour < 7):
+        hour += 12 * (hour < 12)
+    return time(0 if half == "a" and hour == 12 else hour, minute)
+
+
+def _moment(match: re.Match[str], said: datetime) -> datetime | None:
+    today = said.date()
+    match match["word"]:
+        case "overmorrow":
+            day = today + timedelta(days=2)
+        case "nextweek":
+            day = today + timedelta(days=7 - today.weekday())
+        case "nextmonth":
+            day = today.replace(day=1) + timedelta(days=monthrange(today.year, today.month)[1])
+        case "endofweek":
+            day = today + timedelta(days=max(WEEK_ENDS_ON, 6 * (today.weekday() > WEEK_ENDS_ON)) - today.weekday())
+        case "endofmonth":
+            day = today.replace(day=monthrange(today.year, today.month)[1])
+        case "endofyear":
+            day = today.replace(month=12, day=31)
+        case "today":
+            day = today
+        case _:
+            return _parsed(match["iso"] or _with_month(match["absolute"] or match["numbers"] or match["word"]), said)
+    return datetime.combine(day, time())
+
+
+def _with_month(phrase: str) -> str:
+    """`5.12.` as `5 december`, which dateparser doesn't take for five past twelve."""
+    day, _, rest = phrase.partition(".")
+    month, _, year = rest.partition(".")
+    numbered = f"{day} {date(2000, int(month), 1):%B} {year}" if month.isdigit() else phrase
+    return re.sub(r"\b(?:of|de|del) ", "", numbered).strip()
+
+
+def _parsed(phrase: str, said: datetime) -> datetime | None:
+    from dateparser.date import DateDataParser  # a sixth of a second
+
+    settings = {"PREFER_DATES_FROM": "future", "RELATIVE_BASE": said.replace(tzinfo=None), "DATE_ORDER": "DMY"}
+    try:
+        return DateDataParser(languages=["en"], settings=settings).get_date_data(phrase).date_obj
+    except (OverflowError, ValueError):
+        return None

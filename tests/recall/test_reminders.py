@@ -1,0 +1,144 @@
+"""Commitments: told when they are due and not before, once a session and stage, until they are done."""
+
+from __future__ import annotations
+
+from datetime import UTC, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.recall.reminders import TOLD, Commitment, Stage, commitments, reminders
+from mcp_memory.text.due_dates import due_from
+from tests.support.briefings import begun, told
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+LIST = "Send Petra the list."
+
+
+async def test_a_commitment_is_told_the_day_before_on_its_day_and_after_it(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(LIST, kind="commitment", due="2026-11-24")  # today is the 21st
+        assert "Petra" not in await begun(engine, "a")
+        world.later(days=2)
+        assert 'Due tomorrow: "Send Petra the list.' in await begun(engine, "b")
+        assert "Petra" not in await told(engine, "b", "shall we?"), "the start has told it"
+        world.later(days=1)
+        assert 'Due today: "Send Petra the list.' in await told(engine, "b", "shall we?")
+        assert "Petra" not in await told(engine, "b", "go on")
+        assert "Petra" in await begun(engine, "b"), "its context was emptied"
+        world.later(days=1)
+        asked = await begun(engine, "c")
+        assert "Was due yesterday, ask whether it is done" in asked and "memory_forget(id, done=true)" in asked
+        world.later(days=1)
+        assert 'Overdue, see mcp-memory due: "Send Petra the list.' in await begun(engine, "d")
+        assert "Petra" not in await told(engine, "e", "shall we?"), "only a start tells of what is long overdue"
+
+
+async def test_at_its_hour_a_prompt_tells_it_and_after_a_sleep_the_next_one_does(world: World) -> None:
+    async with world.engine() as engine:  # at noon
+        await engine.append("Call Bo.", kind="commitment", due="2026-11-21T15:00+00:00")
+        assert "Due today, 15:00" in await begun(engine, "s")
+        world.later(hours=2, minutes=59)
+        assert await told(engine, "s", "go on") == ""
+        world.later(minutes=90)
+        assert "Due now, 15:00" in await told(engine, "s", "go on")
+        assert await told(engine, "s", "go on") == ""
+        world.later(hours=-3)  # the clock was put back
+        assert await told(engine, "s", "go on") == ""
+        world.later(days=1)
+        assert "Was due yesterday" in await told(engine, "s", "go on")
+
+
+async def test_what_is_overdue_is_one_line(world: World) -> None:
+    async with world.engine() as engine:
+        for number in range(9):
+            await engine.append(f"Pay bill {number}.", kind="commitment", due=f"2026-11-0{number + 1}")
+        lines = [line for line in (await begun(engine)).splitlines() if "Pay bill" in line]
+        assert len(lines) == 1 and "and 6 more" in lines[0] and "since 2026-11-09" in lines[0]
+
+
+async def test_done_ends_it_and_restore_takes_that_back(world: World) -> None:
+    async with world.engine() as engine:
+        note = await engine.append(LIST, kind="commitment", due="2026-11-21")
+        before = world.read(note.path)
+        await engine.forget(note.id, done=True)
+        assert b"done_at: 2026-11-21" in world.read(note.path) and b"status: archived" in world.read(note.path)
+        assert "Petra" not in await begun(engine)
+        (kept,) = (await engine.perform("due", {"done": True}))["commitments"]
+        assert kept["stage"] == "done" and kept["done_at"].startswith("2026-11-21")
+        assert (await engine.perform("due", {}))["commitments"] == []
+        await engine.forget(note.id, restore=True)
+        assert world.read(note.path) == before and "Petra" in await begun(engine)
+
+
+async def test_the_day_comes_from_the_words_unless_it_is_passed(world: World) -> None:
+    async with world.engine() as engine:  # a Saturday
+        for text, more, due in (
+            ("I promised Petra the list for Thursday.", {}, b"due: 2026-11-26\n"),
+            ("Ruf morgen um 9 Bo an.", {}, b"due: 2026-11-22T09:00:00"),
+            ("Call Ada.", {"expires": "2026-11-30"}, b"due: 2026-11-30\n"),
+            ("Call Eva on Friday.", {"due": "2026-12-01", "expires": "2026-12-05"}, b"due: 2026-12-01\n"),
+        ):
+            path = (await engine.append(text, kind="commitment", **more)).path
+            assert due in world.read(path)
+            assert (b"expires_at" in world.read(path)) is (len(more) == 2)
+        assert b"due" not in world.read((await engine.append("Ask Ida about Friday.", kind="fact")).path)
+        with pytest.raises(InvalidInput, match="due"):
+            await engine.append("Call Uwe.", kind="commitment", due="some day")
+
+
+async def test_a_search_finds_commitments_if_it_asks_for_them(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(LIST, kind="commitment", due="2026-11-24")
+        find = engine.search
+        assert not (await find("Petra list")).hits
+        for asked in (
+            find("Petra list", kinds=["commitment"]),
+            find("what did I promise Petra"),
+            find("was habe ich Petra versprochen"),
+            find("Petra list", include_archived=True),
+            find("Petra list", path="notes/commitment"),
+        ):
+            assert [hit.kind for hit in (await asked).hits] == ["commitment"]
+
+
+async def test_a_project_and_a_channel_hear_of_their_own(world: World) -> None:
+    async with world.engine() as engine:
+        for project in ("mill", "channel:telegram:7", None):
+            await engine.append(f"Bake for {project}.", kind="commitment", due="2026-11-21", project=project)
+        heard = {
+            project: await begun(engine, f"s{project}", project) for project in ("mill", "weir", "channel:telegram:7")
+        }
+        assert "for mill" in heard["mill"] and "for None" in heard["mill"] and "telegram" not in heard["mill"]
+        assert "for mill" not in heard["weir"] and "for None" in heard["weir"]
+        assert "telegram:7" in heard["channel:telegram:7"] and "for None" not in heard["channel:telegram:7"]
+
+
+class _Index:
+    def __init__(self, *dues: str) -> None:
+        self.dues = dues
+
+    def notes(self, _: Filters) -> list[NoteRecord]:
+        record = NoteRecord(NotePath("n.md"), NoteId("n"), "", "", "Turn the clocks", "commitment", NoteState.ACTIVE)  # type: ignore[arg-type]
+        return [
+            NoteRecord(**{**{name: getattr(record, name) for name in record.__slots__}, "meta": {"due": due}})
+            for due in self.dues
+        ]
+
+
+@pytest.mark.parametrize("due", ["2026-10-25", "2026-10-25T02:30:00+01:00", "2026-03-29T02:30:00+01:00", "2026-03-29"])
+def test_on_the_day_on_which_clocks_change_each_stage_is_told_once(due: str) -> None:
+    zone, seen, stages = ZoneInfo("Europe/Berlin"), set[str](), list[Stage]()
+    now = due_from(due, zone).moment(zone).astimezone(UTC) - timedelta(days=3)  # type: ignore[union-attr]
+    for _ in range(4 * 24 * 6):
+        now += timedelta(minutes=15)
+        found: list[Commitment] = commitments(_Index(due), Filters(), now, zone)  # type: ignore[arg-type]
+        for one in reminders(found, TOLD, "s", frozenset(seen)):
+            seen.update(one.marks)
+            stages.append(found[0].stage)
+    at = [Stage.NOW] if "T" in due else []
+    assert stages == [Stage.TOMORROW, Stage.TODAY, *at, Stage.ASKED, Stage.OVERDUE]
