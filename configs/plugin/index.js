@@ -107,6 +107,8 @@ export default {
       void storeFlushed(event, ctx);
       if (isOurs(ctx)) await hook("pre-compact", session(ctx.sessionId, ctx.sessionKey, ctx.agentId));
     });
+    // What the session has decided until now stands in a start text that is made anew, in each turn's system prompt.
+    api.on("after_compaction", (_event, ctx) => void starts.delete(ctx.sessionId));
     api.on("session_end", async (event, ctx) => {
       starts.delete(event.sessionId);
       const key = event.sessionKey ?? ctx?.sessionKey;

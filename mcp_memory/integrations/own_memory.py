@@ -1,8 +1,11 @@
-"""The switch of a memory that a client keeps by itself, beside ours."""
+"""A memory that a client keeps by itself, beside ours: its switch, or its place among what ours reads."""
 
+import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
+from mcp_memory.errors import Refused
 from mcp_memory.integrations import jsonc, toml
 from mcp_memory.text.parsed_values import value_at
 
@@ -42,3 +45,50 @@ class OwnMemory:
         if self.format == "toml":
             return toml.set_table(text, self.path[:-1], {self.path[-1]: value})
         return jsonc.set_value(text, self.path, value)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnMemoryInPlace:
+    """A config entry in our own settings: what a client remembers is read in its `folder`, as a source or `as_vault`. A
+    comment marks the line, so that `uninstall` leaves one that you wrote."""
+
+    client: str
+    folder: str
+    as_vault: bool = False
+    what = "its own memory is read where it is"
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return ("vault", "path") if self.as_vault else ("vault", "sources", self.client)
+
+    def insert(self, text: str) -> str:
+        found = value_at(toml.value_of(text), *self.path)
+        if found == self.folder:
+            return text
+        if found is not None:
+            raise Refused(f"{'.'.join(self.path)} is {found!r}", hint="take that line out first, or leave it so")
+        *table, key = self.path
+        new = toml.set_table(text, table, {key: self.folder})
+        line = re.compile(rf"^({re.escape(key)} = [^\r\n]*)", re.MULTILINE)
+        at = next(n for n, (a, b) in enumerate(zip_longest(new, text)) if a != b)  # where it went in, or its header
+        start = new.rfind("\n", 0, at) + 1
+        return new[:start] + line.sub(lambda found: f"{found[1]}  {self._mark}", new[start:], count=1)
+
+    def remove(self, text: str, before: str | None) -> str:
+        *table, key = self.path
+        if value_at(toml.value_of(text), *table) == {key: self.folder} and not value_at(
+            toml.value_of(before or ""), *table
+        ):
+            return toml.remove(text, table)
+        return self._line.sub("", text, count=1)
+
+    def is_in(self, text: str) -> bool:
+        return self._line.search(text) is not None
+
+    @property
+    def _mark(self) -> str:
+        return f"# until mcp-memory uninstall {self.client}"
+
+    @property
+    def _line(self) -> re.Pattern[str]:
+        return re.compile(rf"^{re.escape(self.path[-1])} = [^\r\n]*{self._mark}(?:\r?\n|\Z)", re.MULTILINE)

@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -149,6 +150,16 @@ def test_openclaws_workspace_is_offered_and_left_as_it_is(served: Place, home: P
     configured.write_text(f'[vault.sources]\nopenclaw = "{workspace}"\n')
     read = served.run("install", "openclaw", "--dry-run", "--config", str(configured)).ok().out
     assert "under [vault.sources]" not in read, "searched where it is"
+    configured.write_text("# mine\n[git]\nauto_commit = false\n")
+    mine = configured.read_bytes()
+    for _ in range(2):  # the second time there is nothing to do
+        own = served.run("install", "openclaw", "--workspace", "source", "--yes", "--config", str(configured)).ok()
+        assert "under [vault.sources]" not in own.out
+        assert tomllib.loads(configured.read_text())["vault"] == {"sources": {"openclaw": str(workspace)}}
+    refused = served.run("install", "openclaw", "--workspace", "vault", "--yes", "--config", str(configured))
+    assert refused.code != 0 and "--workspace source" in refused.err
+    served.run("uninstall", "openclaw", "--yes", "--config", str(configured)).ok()
+    assert configured.read_bytes() == mine
     shutil.rmtree(home / ".openclaw")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from mcp_memory.cli.clients import snippets
+from mcp_memory.cli.clients import snippets, workspaces
 from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
 from mcp_memory.cli.clients.daemon_address import address_of, expected_url
 from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
@@ -56,6 +56,7 @@ UNKNOWN_TOKEN = "…"  # noqa: S105 -- stands for one that is not needed, or tha
 @click.option("--no-hooks", is_flag=True, help="Without the hooks that bring memory up by themselves.")
 @click.option("--trust-hooks", is_flag=True, help="Codex: make it trust our hooks, as if you had accepted them there.")
 @click.option("--no-own-memory", is_flag=True, help="Switch the client's own memory off, until you uninstall.")
+@workspaces.workspace_option
 @click.option("--dry-run", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
@@ -68,6 +69,7 @@ def install(
     no_hooks: bool,
     trust_hooks: bool,
     no_own_memory: bool,
+    workspace: str | None,
     dry_run: bool,
     yes: bool,
 ) -> None:
@@ -86,16 +88,22 @@ def install(
     """
     if (client is None) != everything:
         raise InvalidInput("name a client, or pass --all", hint=f"one of: {', '.join(CLIENTS)}")
-    if everything and (name or no_hooks or trust_hooks or no_own_memory or scope != "user"):
+    if everything and (name or no_hooks or trust_hooks or no_own_memory or workspace or scope != "user"):
         raise InvalidInput("--all takes only --dry-run and --yes", hint="mcp-memory install CLIENT, with its options")
     can_trust = client == "codex" and scope == "user" and not no_hooks
     if trust_hooks and not can_trust:
         raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
+    if workspace and (client != "openclaw" or no_hooks):
+        raise InvalidInput("--workspace is for OpenClaw, with its plugin", hint="mcp-memory install openclaw")
     if name is not None and not snippets.SERVER_NAME.fullmatch(name):
         raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
     settings = cli.settings
-    can_ask = can_trust and not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
-    if not dry_run and not settings.daemon.uds and address_of(settings) is None:
+    has_person = not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
+    can_ask = can_trust and has_person
+    if client == "openclaw" and workspace is None and has_person and not no_hooks:
+        workspace = workspaces.ask_workspace(settings, find_client_paths())
+    in_place = workspaces.plan_workspace(settings, find_client_paths(), workspace) if workspace else []
+    if not dry_run and workspace != "vault" and not settings.daemon.uds and address_of(settings) is None:
         print_status("starting the daemon: its address goes into the client's files")
         launch.launch(settings, [], tell=print_status)
     if client:
@@ -103,7 +111,11 @@ def install(
             settings, client, scope, name=name, hooks=not no_hooks, own_memory=not no_own_memory, dry_run=dry_run,
             is_trusted=lambda wanted: trust_hooks or (can_ask and _agrees_to_trust(wanted)),
         )  # fmt: skip
+        plan = workspaces.with_workspace(plan, in_place)
         apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
+        if in_place and not dry_run:
+            workspaces.stop_outdated(settings)
+            settings = cli.load()
     else:
         from mcp_memory.cli.setup.found_clients import connect_all
 
@@ -166,6 +178,9 @@ def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run:
         for backup, _ in _backups(change.file, settings, paths)
         if backup not in change.spent
     ]
+    if client == "openclaw":
+        changes += workspaces.plan_without_workspace(settings, paths)
+        kept += ["a running daemon reads the workspace until then: mcp-memory restart"] * (not changes[-1].is_nothing)
     plan = InstallPlan(client, scope, [change for change in changes if not change.is_nothing], kept)
     apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="disconnected")
 

@@ -77,6 +77,9 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
         yield "mcp-memory is not on your PATH, so these files name its path on this machine"
 
 
+UNDER_SOURCES = "under [vault.sources]"
+
+
 def is_read_already(folder: Path, settings: Settings) -> bool:
     """Whether memory reads the folder where it is: as the vault, as a source, or as a part of either."""
     places = [settings.vault_path, *map(Path, settings.vault.sources.values())]
@@ -90,6 +93,7 @@ def offer_source(client: str, folder: Path | None, settings: Settings) -> Iterat
     file, quoted = settings.file or Path(config_file(settings.environ)), json.dumps(str(folder), ensure_ascii=False)
     yield (
         f"{folder} has notes of {TITLES[client]}'s own, and stays as it is. To have all agents search it there: "
-        f"{client} = {quoted} under [vault.sources] in {file}, then mcp-memory restart. To copy its notes: "
-        f"mcp-memory import {shlex.quote(str(folder))}. To make it the vault: path = {quoted} under [vault]"
+        f"mcp-memory install {client} --workspace source, or {client} = {quoted} {UNDER_SOURCES} in {file}. To copy "
+        f"its notes: mcp-memory import {shlex.quote(str(folder))}. To make it the vault, before there is one: "
+        f"mcp-memory install {client} --workspace vault"
     )

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import click
 from mcp_memory.capture.checkpoint import Checkpoints
 from mcp_memory.capture.tail import list_sessions, measure_unread
 from mcp_memory.capture.transcript_paths import TranscriptPaths
-from mcp_memory.cli.clients.config_changes import short_path
+from mcp_memory.cli.clients.config_changes import InstallPlan, make_changes, short_path, show_diff
 from mcp_memory.cli.clients.installing import find_client_paths
 from mcp_memory.cli.clients.next_steps import is_read_already
 from mcp_memory.cli.clients.snippets import typed_command
+from mcp_memory.cli.clients.workspaces import ask_workspace, plan_workspace, stop_outdated, workspace_option
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.notes.changes import NOT_DONE
@@ -41,10 +43,13 @@ BYTES_A_SECOND = 1_000_000
 @click.command()
 @click.option("--client", "only", type=click.Choice(list(PROGRAMS)), multiple=True, help="Only this; may be repeated.")
 @click.option("--no-past", is_flag=True, help="Leave past sessions and the clients' own memory alone.")
+@workspace_option
 @click.option("--dry-run", is_flag=True, help="Only show what there is and what would change.")
 @click.option("--yes", is_flag=True, help="Answer yes to every question.")
 @command_options
-def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bool, yes: bool) -> None:
+def setup(
+    cli: CommandContext, only: tuple[str, ...], no_past: bool, workspace: str | None, dry_run: bool, yes: bool
+) -> None:
     """Set memory up, step by step: start the daemon, connect the clients that are on this machine, bring in past
     sessions and what the clients remember themselves, and ask a first question.
 
@@ -61,6 +66,7 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
     try:
         dialogue.head("1 of 5  The vault and its daemon")
+        settings = _place_workspace(dialogue, settings, workspace)
         _start(dialogue, settings)
         dialogue.head("2 of 5  Your agents")
         connected = connect_clients(dialogue, settings, only)
@@ -83,6 +89,25 @@ def setup(cli: CommandContext, only: tuple[str, ...], no_past: bool, dry_run: bo
         click.get_current_context().exit(NOT_DONE)
     if dialogue.has_failed:
         click.get_current_context().exit(1)
+
+
+def _place_workspace(dialogue: Dialogue, settings: Settings, use: str | None) -> Settings:
+    """Has OpenClaw's own notes read where they are, if you passed or answer that. Returns the settings then. Raises
+    InvalidInput and Refused."""
+    paths = find_client_paths()
+    if use is None:
+        use = "leave" if dialogue.preview or dialogue.yes else ask_workspace(settings, paths)
+    if not (changes := plan_workspace(settings, paths, use)):
+        return settings
+    plan = InstallPlan("openclaw", "user", changes, [])
+    if not dialogue.cli.as_json:
+        show_diff(plan)
+    if not dialogue.agree("Change this file?"):
+        return settings
+    stop_outdated(settings)
+    dialogue.report["workspace"] = make_changes(plan, dry_run=False, done=use)[0]
+    dialogue.cli = replace(dialogue.cli)  # which reads the settings anew
+    return dialogue.cli.settings
 
 
 def _start(dialogue: Dialogue, settings: Settings) -> None:
