@@ -68,6 +68,8 @@ class LastRun:
 
     run: str
     about: str
+    changed: tuple[NotePath, ...]
+    """Where its files are now; of removed ones, where they were."""
 
 
 class RunProgress:
@@ -88,4 +90,6 @@ class RunProgress:
 
     def record_run(self, run: str, entries: Sequence[JobEntry]) -> None:
         if entries:
-            self.last = LastRun(run, summarize_run(entries))
+            steps = (step for entry in entries if entry.outcome is JobOutcome.DONE for step in entry.steps)
+            changed = dict.fromkeys(step.target if isinstance(step, MoveStep) else step.path for step in steps)
+            self.last = LastRun(run, summarize_run(entries), tuple(changed))

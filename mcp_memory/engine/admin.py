@@ -9,6 +9,7 @@ from shutil import disk_usage
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from mcp_memory.compaction.auto_compactor import TOPICS_JOB
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Watermark
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
@@ -176,7 +177,8 @@ class Admin:
             "last_progress_s": round(monotonic() - progress.at, 1),
             "last_sweep_s": round(monotonic() - last.at, 1) if last else None,
             "sweep_took_s": round(last.took_s, 3) if last else None,
-            "compaction": parts.auto_compactor.status(),
+            "compaction": parts.auto_compactor.status(parts.scheduler.facts(TOPICS_JOB)),
+            "next_job": parts.scheduler.next_job(),
             "watching": parts.watcher.state,
             "ignored": parts.indexer.ignored,
             "pruning_paused": parts.indexer.pruning_paused,

@@ -10,6 +10,7 @@ from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.git.config import GitConfig
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
+from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -36,5 +37,6 @@ class EngineConfig:
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
+    jobs: JobsConfig = field(default_factory=JobsConfig)
     git: GitConfig = field(default_factory=GitConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

@@ -16,6 +16,7 @@ from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
+from mcp_memory.engine.background_jobs import list_jobs
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.note_changes import append_note, forget_note
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
@@ -32,6 +33,7 @@ from mcp_memory.indexing.rebuild import GenerationBuilder
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.models import Filters, NotePath, NoteRecord
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
@@ -124,13 +126,15 @@ class EngineParts:
         self.review = Review(vault, index, self.writer, forget, self.note_lookup, candidates, clock)
         self.conflict_review = ConflictReview(vault, index, self.writer, self.conflicts)
         self.idle_detector = IdleDetector()
-        self.auto_compactor = AutoCompactor(self.compactor, self.model, self.idle_detector, self.health, config.topics)
-        self.writer.listeners.append(self.auto_compactor.note_changes)
+        self.scheduler = Scheduler(config.jobs, config.state, self.idle_detector, clock, self._summarizer.asked_in_s)
+        self.auto_compactor = AutoCompactor(self.compactor, self.model, self.health, config.topics)
+        self.writer.listeners.append(self.scheduler.note_changes)
         on_captured = self.candidate_ingest.ingest if config.extraction.automatic else None
         capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, on_captured)
         self.capture_worker = CaptureWorker(config.capture, capture, self.idle_detector, self.health)
         self.admin = Admin(self)
         self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
+        self.scheduler.register(*list_jobs(self))
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""
@@ -142,10 +146,20 @@ class EngineParts:
         tasks.start_soon(self.watcher.run if watch else self._sweep)
         tasks.start_soon(self.model.run, self.swept, progress)
         tasks.start_soon(self.model.unload_when_idle)
-        tasks.start_soon(partial(self.auto_compactor.run, self.swept, tends=watch))
+        self.scheduler.is_on = watch and self.config.jobs.enabled
+        tasks.start_soon(self._run_jobs)
         if watch:
             tasks.start_soon(self.capture_worker.run)
             tasks.start_soon(self.searcher.warm, self.swept)
+
+    async def _run_jobs(self) -> None:
+        await self.swept.wait()  # the first sweep was tried
+        with self.health.watching("compaction"):
+            await self.compactor.finish_jobs()
+        if self.scheduler.is_on:
+            await self.model.settled.wait()
+            self.auto_compactor.look_at_all()
+            await self.scheduler.run()
 
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""

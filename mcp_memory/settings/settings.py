@@ -13,6 +13,7 @@ from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.git.config import GitConfig
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
+from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.runtime.paths import vault_folder
 from mcp_memory.search.confidence_config import ConfidenceConfig
@@ -78,6 +79,7 @@ class Settings:
     topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
+    jobs: JobsConfig = field(default_factory=JobsConfig)
     git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
@@ -117,6 +119,8 @@ def load(
     check_limits(as_tree(settings), raw.origin)
     vault_folder(settings.vault.path)  # raises ConfigInvalid
     _check_daemon(settings.daemon)
+    for job in ("", *settings.jobs.times):
+        settings.jobs.time_of_day(job)  # raises ConfigInvalid
     return settings
 
 

@@ -13,6 +13,7 @@ import pytest
 from mcp_memory.compaction import auto_compactor
 from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
+from mcp_memory.jobs import scheduler
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.page import PAGE
@@ -25,8 +26,8 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auto_compactor, "LULL_S", 0.01)
-    monkeypatch.setattr(auto_compactor, "RETRY_S", 0.05)
+    monkeypatch.setattr(scheduler, "LULL_S", 0.01)
+    monkeypatch.setattr(scheduler, "RETRY_S", 0.05)
 
 
 @pytest.fixture
@@ -54,7 +55,7 @@ def at_rest(engine: Engine) -> bool:
 
 
 def said(engine: Engine) -> dict[str, Any]:
-    return engine.parts.auto_compactor.status()
+    return engine.parts.auto_compactor.status(engine.parts.scheduler.facts("topics"))
 
 
 async def test_notes_are_filed_and_pages_renewed_without_being_asked(toy_world: World) -> None:
@@ -79,8 +80,6 @@ async def test_only_where_it_is_wanted(toy_world: World) -> None:
     for watching, topics in ((False, SOON), (True, replace(SOON, automatic=False))):
         async with toy_world.engine(watching=watching, topics=topics) as engine:
             await told(engine, TEA)
-            with anyio.fail_after(10):
-                await engine.parts.auto_compactor.run(engine.parts.swept, tends=watching)  # else it goes on for ever
             assert not filed(toy_world) and said(engine)["automatic"] is False
             assert "mcp-memory compact" in said(engine)["why_idle"]
 
@@ -152,16 +151,16 @@ async def test_what_keeps_failing_is_told_once_and_then_tried_less(
         journal = toy_world.state / "compaction"
         journal.write_text("in the way")
         await told(engine, TEA)
-        await eventually(lambda: engine.parts.auto_compactor.trouble)
+        await eventually(lambda: engine.parts.scheduler.troubles)
         found = await anyio.to_thread.run_sync(examine, engine)
-        assert any("compaction keeps failing" in each.what for each in found)
+        assert any("topics keeps failing" in each.what for each in found)
         assert "failed" in said(engine)["why_idle"] and said(engine)["next_s"] is not None
-        lines = [record.message for record in caplog.records if record.message.startswith("compaction:")]
+        lines = [record.message for record in caplog.records if record.message.startswith("job topics:")]
         assert len(lines) == 1 and not filed(toy_world)
         journal.unlink()
         await eventually(lambda: filed(toy_world) == 4)
         await eventually(lambda: not said(engine)["failures"])
-        assert engine.parts.auto_compactor.trouble is None
+        assert not engine.parts.scheduler.troubles
 
 
 async def test_a_lull_is_waited_for_within_bounds() -> None:

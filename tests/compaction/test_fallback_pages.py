@@ -30,6 +30,10 @@ SAYS_TEA = "Title: Green tea from Uji, its water and its pot\n\n- Green tea from
 UPDATE = "There is a summary already"
 
 
+def compaction_status(engine: Engine) -> dict[str, Any]:
+    return engine.parts.auto_compactor.status(engine.parts.scheduler.facts("topics"))
+
+
 def completion(text: str) -> Answer:
     return 200, {"choices": [{"message": {"role": "assistant", "content": text}}]}, {}
 
@@ -80,7 +84,7 @@ async def test_it_is_made_anew_unasked_once_the_model_is_back(toy_world: World, 
         await eventually(lambda: endpoint.requests and "source: m" in "".join(
             file.read_text() for file in toy_world.root.rglob(PAGE)))  # fmt: skip
         assert len(endpoint.requests) == 2
-        await eventually(lambda: engine.parts.auto_compactor.status()["why_idle"] == auto_compactor.NOTHING)
+        await eventually(lambda: compaction_status(engine)["why_idle"] == auto_compactor.NOTHING)
 
 
 async def test_an_answer_of_no_use_is_not_asked_for_again_and_again(toy_world: World, endpoint: StubEndpoint) -> None:
@@ -90,8 +94,8 @@ async def test_an_answer_of_no_use_is_not_asked_for_again_and_again(toy_world: W
     async with asking(toy_world, endpoint, watching=True, topics=SOON) as engine:
         for new in ([], RAIL[:1]):  # one note is too few at first, and a run's business soon: neither asks
             await told(engine, new)
-            await eventually(lambda: (engine.parts.auto_compactor.status()["next_s"] or 0) > 3600)
-            assert len(endpoint.requests) == 1 and "pages wait" in engine.parts.auto_compactor.status()["why_idle"]
+            await eventually(lambda: (compaction_status(engine)["next_s"] or 0) > 3600)
+            assert len(endpoint.requests) == 1 and "pages wait" in compaction_status(engine)["why_idle"]
         before = toy_world.files()
         report = await engine.parts.compactor.run()
         assert len(endpoint.requests) == 2, "a person may have it tried"

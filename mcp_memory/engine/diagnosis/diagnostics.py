@@ -3,7 +3,7 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, groupby
 from typing import Literal
 
@@ -31,7 +31,7 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class VaultFacts:
     """What findings are made from. `paths`: all files of the vault; `ids`: of its notes, by path. `faults` persist,
-    `overcome` are over. `keywords_only`, `deaf` (no file-system events) and `compaction` say why, else are None.
+    `overcome` are over. `keywords_only`, `deaf` (no file-system events) say why, else are None.
     `uncaptured`: transcripts that could not be read."""
 
     root: str
@@ -53,7 +53,7 @@ class VaultFacts:
     ignored: int = 0
     damaged_ledger_lines: int = 0
     damaged_undo: Sequence[Problem] = ()
-    compaction: str | None = None
+    failing_jobs: Mapping[str, str] = field(default_factory=dict[str, str])
     memory: tuple[int, int] = (0, 0)
     """Lines of MEMORY.md: how many a session start has room for, and all."""
     inbox: int = 0
@@ -199,9 +199,9 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
             "keep in it what every session must know, and move the rest into notes (they are found by their words); "
             "or raise start_budget_tokens under [recall]",
         )
-    if facts.compaction:
-        what = f"fresh notes are not filed: compaction keeps failing ({facts.compaction})"
-        yield Finding("warning", what, "for details: mcp-memory compact; search still finds the notes")
+    for job, why in facts.failing_jobs.items():
+        what = f"the background job {job} keeps failing: {why}"
+        yield Finding("warning", what, f"see mcp-memory jobs log {job}; to try it now: mcp-memory jobs run {job}")
     if facts.conflicts:
         forks = sum(conflict.why.startswith(FORK) for conflict in facts.conflicts)
         some = f" ({forks} of notes that replaced the same one: both count)" if forks else ""

@@ -76,7 +76,7 @@ def _facts(parts: EngineParts) -> VaultFacts:
         commits=health.commits() if health.commits else None,
         damaged_undo=vault.damaged_tombstones,
         damaged_ledger_lines=vault.ledger.damaged_lines,
-        compaction=parts.auto_compactor.trouble,
+        failing_jobs=parts.scheduler.troubles,
         uncaptured=parts.capture_worker.problems,
         memory=parts.answerer.lines_shown_of_memory(),
         inbox=_long_inbox(parts),

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from mcp_memory.compaction.auto_compactor import Schedule
+from mcp_memory.jobs.due import AfterQuiet
 
 QUIET_S, LONGEST_S = 10.0, 60.0
 
@@ -21,9 +21,9 @@ class Clock:
         return self.now
 
 
-def made() -> tuple[Schedule, Clock]:
+def made() -> tuple[AfterQuiet, Clock]:
     clock = Clock()
-    return Schedule(quiet_s=QUIET_S, longest_wait_s=LONGEST_S, clock=clock), clock
+    return AfterQuiet(quiet_s=QUIET_S, longest_wait_s=LONGEST_S, clock=clock), clock
 
 
 @given(pauses=st.lists(st.floats(0, 30), max_size=40), after=st.floats(0, 100))
@@ -45,36 +45,32 @@ def test_never_before_quiet_and_always_by_the_longest_wait(pauses: list[float], 
         assert schedule.due_in_s == pytest.approx(0, abs=1e-6), "it is due when it said"
 
 
-@given(
-    steps=st.lists(st.tuples(st.floats(0, 90), st.sampled_from(["changed", "begin", "end", "again", "rest", "off"])))
-)
+@given(steps=st.lists(st.tuples(st.floats(0, 90), st.sampled_from(["changed", "begin", "end", "again", "off"]))))
 def test_never_two_at_once_and_nothing_is_lost(steps: list[tuple[float, str]]) -> None:
     schedule, clock = made()
-    running, unseen, again_at, rest_until = False, False, False, 0.0
+    running, unseen, again_at = False, False, False
     for pause, step in steps:
         clock.now += pause
         if step == "changed":
             schedule.note_change()
             unseen = True
         elif step == "begin" and schedule.due_in_s == 0:
-            assert not running and clock.now >= rest_until
+            assert not running
             schedule.begin()
             running, unseen, again_at = True, False, False
         elif running and step != "begin":
             running = False
-            if step == "end":
-                schedule.end()
-            elif step == "off":
+            if step == "off":
                 schedule.put_off()
                 unseen = True
-            else:
-                schedule.end(again_in_s=45, rests=step == "rest")
+            elif step == "again":
+                schedule.look_again(45)
                 again_at = True
-                rest_until = clock.now + 45 if step == "rest" else rest_until
+            schedule.end()
         assert schedule.is_waiting == unseen
         assert (schedule.due_in_s is None) == (running or not (unseen or again_at))
         if not running and (unseen or again_at):
-            assert (schedule.due_in_s or 0) <= max(LONGEST_S, rest_until - clock.now)
+            assert (schedule.due_in_s or 0) <= LONGEST_S
 
 
 def test_too_little_waits_its_longest_unless_more_comes() -> None:
@@ -83,6 +79,7 @@ def test_too_little_waits_its_longest_unless_more_comes() -> None:
     clock.now += QUIET_S
     schedule.begin()
     schedule.put_off()
+    schedule.end()
     assert schedule.due_in_s == LONGEST_S - QUIET_S
     schedule.note_change()
     assert schedule.due_in_s == QUIET_S
@@ -90,22 +87,19 @@ def test_too_little_waits_its_longest_unless_more_comes() -> None:
     schedule.begin()
     schedule.note_change()  # while it was looked at
     schedule.put_off()
+    schedule.end()
     assert schedule.due_in_s == QUIET_S
     clock.now += LONGEST_S
     assert schedule.is_overdue and schedule.due_in_s == 0
 
 
-def test_a_rest_is_kept_and_a_later_look_is_not_waited_for() -> None:
+def test_a_later_look_is_not_waited_for() -> None:
     schedule, clock = made()
     schedule.note_change()
     clock.now += QUIET_S
     schedule.begin()
-    schedule.end(again_in_s=1000)
+    schedule.look_again(1000)
+    schedule.end()
     assert schedule.due_in_s == 1000
     schedule.note_change()
     assert schedule.due_in_s == QUIET_S
-    clock.now += QUIET_S
-    schedule.begin()
-    schedule.end(again_in_s=1000, rests=True)
-    schedule.note_change()
-    assert schedule.due_in_s == 1000

@@ -1,0 +1,152 @@
+"""Decides when a job is due: after quiet, at an interval, or at a time of day.
+
+Intervals and times of day are counted on the wall clock from the last run's begin, so that a machine that slept or was
+off over any number of them catches up once. A last run in the future by more than a period means that the clock was
+wrong then: the job is due now.
+"""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta, tzinfo
+from time import monotonic
+
+from mcp_memory.models import NotePath
+from mcp_memory.text.pluralize import counted
+
+DAY_S = 86_400.0
+
+
+class Due:
+    """When one job is due."""
+
+    @property
+    def about(self) -> str:
+        """In words, such as "daily at 03:30"."""
+        raise NotImplementedError
+
+    def wait_s(self, last: float, now: float) -> float | None:
+        """Seconds until the job is due: 0 for now, None for not before something changes. `last`, when it began last or
+        was first seen, and `now` are in Unix time."""
+        raise NotImplementedError
+
+    def note_changes(self, paths: Collection[NotePath]) -> None:
+        """Files were indexed again. Called in the event loop."""
+
+    def begin(self) -> None:
+        """The job begins, and sees all changes so far."""
+
+    def end(self) -> None:
+        """The job has ended, well or not."""
+
+
+@dataclass(frozen=True)
+class Every(Due):
+    """Once in `interval_s` seconds."""
+
+    interval_s: float
+
+    @property
+    def about(self) -> str:
+        minutes = round(self.interval_s / 60)
+        return f"every {f'{minutes / 60:g} h' if minutes >= 60 else counted(minutes, 'minute')}"
+
+    def wait_s(self, last: float, now: float) -> float | None:
+        return 0.0 if last > now + self.interval_s else max(0.0, last + self.interval_s - now)
+
+
+@dataclass(frozen=True)
+class Daily(Due):
+    """Once a day at the time `at` in `zone`. An hour that summer time leaves out is one later; of an hour that comes
+    twice it is the first."""
+
+    at: time
+    zone: tzinfo
+
+    @property
+    def about(self) -> str:
+        return f"daily at {self.at:%H:%M}"
+
+    def wait_s(self, last: float, now: float) -> float | None:
+        today = datetime.fromtimestamp(now, self.zone).date()
+        times = [datetime.combine(today + timedelta(days), self.at, self.zone).timestamp() for days in (-1, 0, 1)]
+        latest = max(when for when in times if when <= now)
+        if last < latest or last > now + DAY_S:
+            return 0.0
+        return min(when for when in times if when > now) - now
+
+
+class AfterQuiet(Due):
+    """When nothing has changed for `quiet_s`, or `longest_wait_s` after the first change that no run has seen.
+
+    `concerns` tells which changes count; all do without it. `clock` is in monotonic seconds."""
+
+    def __init__(
+        self,
+        *,
+        quiet_s: float,
+        longest_wait_s: float,
+        concerns: Callable[[Collection[NotePath]], bool] = bool,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._quiet_s = quiet_s
+        self._longest_wait_s = max(quiet_s, longest_wait_s)
+        self._concerns = concerns
+        self._clock = clock
+        self._first: float | None = None
+        self._last = 0.0
+        self._again_at: float | None = None
+        self._can_wait = False
+        self._is_running = False
+        self._began_with: float | None = None
+
+    @property
+    def about(self) -> str:
+        return f"after {self._quiet_s:g} s of quiet"
+
+    def note_changes(self, paths: Collection[NotePath]) -> None:
+        if self._concerns(paths):
+            self.note_change()
+
+    def note_change(self) -> None:
+        """Something changed that a run may have to deal with."""
+        self._last = self._clock()
+        self._first = self._last if self._first is None else self._first
+        self._can_wait = False
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there are changes that no run has seen."""
+        return self._first is not None
+
+    @property
+    def due_in_s(self) -> float | None:
+        """0 for now; None if nothing has changed, or during a run."""
+        due: list[float] = [] if self._again_at is None else [self._again_at]
+        if self._first is not None:
+            latest = self._first + self._longest_wait_s
+            due.append(latest if self._can_wait else min(latest, self._last + self._quiet_s))
+        return None if not due or self._is_running else max(0.0, min(due) - self._clock())
+
+    def wait_s(self, last: float, now: float) -> float | None:  # noqa: ARG002 -- changes count, not the time of day
+        return self.due_in_s
+
+    @property
+    def is_overdue(self) -> bool:
+        """Whether the longest wait is over, so that a single note is enough for a run, which may have begun."""
+        first = self._began_with if self._is_running else self._first
+        return first is not None and self._clock() >= first + self._longest_wait_s
+
+    def begin(self) -> None:
+        self._began_with, self._first, self._again_at, self._is_running = self._first, None, None, True
+
+    def end(self) -> None:
+        self._is_running = False
+
+    def look_again(self, in_s: float | None) -> None:
+        """The job is due again `in_s` seconds, even without changes; for None only with one."""
+        self._again_at = None if in_s is None else self._clock() + in_s
+
+    def put_off(self) -> None:
+        """The run found too little and did nothing; its changes wait as long as allowed, unless more come."""
+        self._can_wait = self._first is None
+        self._first = self._clock() if self._began_with is None else self._began_with

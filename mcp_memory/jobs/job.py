@@ -1,0 +1,43 @@
+"""Defines what a background job is, and what a run of it reports."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mcp_memory.jobs.due import Due
+
+
+@dataclass(frozen=True, slots=True)
+class JobReport:
+    """What a run did. `about`: one line for people; `changed`: the files. Never the text of a note: both are kept in
+    the journal of jobs."""
+
+    about: str
+    changed: Sequence[str] = ()
+    figures: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True)
+class JobTurn:
+    """A run under way. `why` it was due; `asked`: you wait for it. `lull` returns when nobody is being served, or after
+    a few seconds, or once its argument is true: await it between steps, in the task that the job was called in, and
+    nothing half-done, because a captured session may come in between."""
+
+    why: str
+    asked: bool
+    lull: Callable[[Callable[[], bool]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work that nobody waits for. `run` returns None if there was nothing to do; it may be cancelled or killed at any
+    step, and then runs again. What it raises is a failure, but Refused: then it is asked again later.
+
+    `needs_model`: it isn't run while the language model can't be asked. `off`: why it doesn't run by itself."""
+
+    name: str
+    about: str
+    due: Due
+    run: Callable[[JobTurn], Awaitable[JobReport | None]]
+    needs_model: bool = False
+    off: str | None = None
+    longest_s: float = 3600.0

@@ -1,0 +1,289 @@
+"""Runs jobs when they are due: one at a time, behind everybody's calls, again after a failure, once after a sleep."""
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from functools import partial
+from math import inf
+from pathlib import Path
+from secrets import token_hex
+from time import monotonic
+from typing import Any
+
+import anyio
+
+from mcp_memory.errors import Busy, McpMemoryError, NotFound, Refused
+from mcp_memory.jobs.config import JobsConfig
+from mcp_memory.jobs.job import Job, JobReport, JobTurn
+from mcp_memory.jobs.job_journal import JobJournal
+from mcp_memory.models import NotePath
+from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.threads import in_thread, place_of
+
+LULL_S = 0.3
+"""A step begins when the engine has been idle for so long …"""
+
+MOST_LULL_S = 5.0
+"""… or the step has waited so long: beside calls that never end, a run of 100 steps takes eight minutes longer."""
+
+RETRY_S = 60.0
+"""How long to wait after a failed run; doubled with each further one, up to `LATEST_RETRY_S`."""
+
+LATEST_RETRY_S = 3600.0
+
+KEEPS_FAILING = 3
+"""After so many failed runs in a row, `doctor` reports it."""
+
+LOOK_S = 60.0
+"""How soon a changed clock is noticed, and that the machine slept: the monotonic clock may stop meanwhile."""
+
+BUSY_S = 20.0
+"""How long a run that you ask for waits until the one under way is done."""
+
+ASKED = "you asked for it"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class JobState:
+    """What is kept of a job. Times are Unix seconds; `since` is when it was first seen. `began` after `ended` in a
+    state that was just read: the process ended during the run."""
+
+    since: float
+    began: float = 0.0
+    ended: float = 0.0
+    failures: int = 0
+    result: str | None = None
+    paused: bool = False
+
+
+class Scheduler:
+    """One task of the engine. `clock` gives the time; `model_free_in_s` the seconds until the language model may be
+    asked, infinite where there is none."""
+
+    def __init__(
+        self,
+        config: JobsConfig,
+        state: Path,
+        idle_detector: IdleDetector,
+        clock: Callable[[], datetime],
+        model_free_in_s: Callable[[], float] = lambda: inf,
+    ) -> None:
+        self._config = config
+        self._file = state / "jobs.json"
+        self._idle_detector = idle_detector
+        self._clock = clock
+        self._model_free_in_s = model_free_in_s
+        self.journal = JobJournal(state / "jobs.jsonl")
+        self._jobs: dict[str, Job] = {}
+        self._retry_at: dict[str, float] = {}
+        self._states: dict[str, JobState] = {}
+        self._known = _read_states(self._file)
+        self._one_job = anyio.Lock()
+        self._turn = anyio.Semaphore(1, max_value=1)
+        self._woken = anyio.Event()
+        self.running: str | None = None
+        """The job that runs now."""
+        self.is_on = False
+        """Whether jobs run by themselves."""
+
+    def register(self, *jobs: Job) -> None:
+        """Before `run`. Of jobs that are due at once, the one registered first is run first."""
+        for job in jobs:
+            self._jobs[job.name] = job
+            state = self._states[job.name] = self._known.get(job.name) or JobState(self._now())
+            if state.began > state.ended:
+                state.failures, state.result = state.failures + 1, "the daemon ended during the run"
+                state.ended = state.began
+                self._retry_at[job.name] = monotonic() + self._back_off_s(state.failures)
+
+    def note_changes(self, paths: Collection[NotePath]) -> None:
+        """Files were indexed again. Call it in the event loop."""
+        for job in self._jobs.values():
+            job.due.note_changes(paths)
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Runs jobs forever."""
+        with suppress(McpMemoryError):  # a run saves it again
+            await self._save()
+        while True:
+            waits = {name: wait for name in self._jobs if (wait := self.wait_s(name)) is not None}
+            due = next((name for name, wait in waits.items() if not wait), None)
+            if due is not None:
+                await self._run(self._jobs[due], asked=False)
+                continue
+            self._woken = anyio.Event()
+            with anyio.move_on_after(min(LOOK_S, *waits.values(), inf)):
+                await self._woken.wait()
+
+    async def run_now(self, name: str) -> dict[str, Any]:
+        """Runs a job that you ask for, also one that is off or paused. Raises NotFound for an unknown one, Busy."""
+        job = self._known_job(name)
+        with anyio.move_on_after(BUSY_S):
+            while self._one_job.locked():  # noqa: ASYNC110 -- another task's turn ends
+                await anyio.sleep(0.05)
+        if self._one_job.locked():
+            raise Busy(f"{self.running} is running", hint="try again when it is done: mcp-memory jobs shows it")
+        return await self._run(job, asked=True)
+
+    async def set_paused(self, name: str, *, paused: bool) -> None:
+        """A run under way goes on. Raises NotFound, StorageFailed."""
+        self._known_job(name)
+        self._states[name].paused = paused
+        await self._save()
+        self._woken.set()
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Within the block no job is at work, but one may be between two steps."""
+        async with self._turn:
+            yield
+
+    def wait_s(self, name: str) -> float | None:
+        """Seconds until the job runs by itself; None if it is off, paused or waits for a change."""
+        job, state = self._jobs[name], self._states[name]
+        if self._why_off(job) or state.paused:
+            return None
+        if name in self._retry_at:
+            return max(0.0, self._retry_at[name] - monotonic())
+        wait = job.due.wait_s(state.began or state.since, self._now())
+        if wait is not None and job.needs_model:
+            wait = max(wait, self._model_free_in_s())
+        return None if wait == inf else wait
+
+    @property
+    def troubles(self) -> Mapping[str, str]:
+        """Why jobs keep failing, by job."""
+        return {name: state.result or "" for name, state in self._states.items() if state.failures >= KEEPS_FAILING}
+
+    def facts(self, name: str) -> dict[str, Any]:
+        """Facts about a job, for people; times in ISO 8601 in UTC, `next_s` in seconds."""
+        job = self._jobs[name]
+        state, wait = self._states[job.name], self.wait_s(job.name) if self.is_on else None
+        return {
+            "name": job.name,
+            "about": job.about,
+            "when": job.due.about,
+            "last": _iso(state.began) if state.began else None,
+            "result": state.result,
+            "failures": state.failures,
+            "running": self.running == job.name,
+            "next_s": None if wait is None else round(wait, 1),
+            "next": None if wait is None else _iso(self._now() + wait),
+            "paused": state.paused,
+            "off": self._why_off(job) or (None if self.is_on else "background jobs are off"),
+        }
+
+    def overview(self) -> list[dict[str, Any]]:
+        """`facts` about each job."""
+        return list(map(self.facts, self._jobs))
+
+    def next_job(self) -> dict[str, Any] | None:
+        """The one that comes next by itself; the one that runs, if one does."""
+        jobs = self.overview() if self.is_on else []
+        coming = [facts for facts in jobs if facts["next_s"] is not None or facts["running"]]
+        return min(coming, key=lambda facts: (not facts["running"], facts["next_s"] or 0), default=None)
+
+    # -- below -------------------------------------------------------------------------------------------------
+
+    def _why_off(self, job: Job) -> str | None:
+        return f"{job.name} is named in jobs.off" if job.name in self._config.off else job.off
+
+    def _known_job(self, name: str) -> Job:
+        if name not in self._jobs:
+            raise NotFound(f"no job {name[:100]!r}", hint=f"known: {', '.join(self._jobs)}")
+        return self._jobs[name]
+
+    async def _run(self, job: Job, *, asked: bool) -> dict[str, Any]:
+        """One run, whatever becomes of it: no error may end the daemon."""
+        async with self._one_job:
+            state, began, self.running = self._states[job.name], self._now(), job.name
+            why = ASKED if asked else "the last run failed" if job.name in self._retry_at else job.due.about
+            report, error, waits = None, None, False
+            state.began, state.ended = began, 0.0
+            job.due.begin()
+            try:
+                await self._save()
+                with anyio.move_on_after(job.longest_s) as limit:
+                    async with self._turn:
+                        lull = self._lull_of(asked=asked)
+                        await lull(lambda: False)
+                        report = await job.run(JobTurn(why, asked, lull))
+                error = f"not done after {job.longest_s / 60:.0f} minutes" if limit.cancelled_caught else None
+            except Refused as refused:  # the vault is read-only, or you have to confirm a mass deletion
+                error, waits = refused.message, True
+            except McpMemoryError as failed:
+                error = failed.message
+            except Exception as bug:
+                error = place_of(bug)
+            finally:
+                job.due.end()
+                self.running = None
+            state.ended = self._now()
+            self._settle(state, job.name, report, error, waits=waits)
+            with suppress(McpMemoryError):  # the job is done; only the time of its run would be forgotten
+                await self._save()
+            run = f"{job.name}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}"
+            line = partial(
+                self.journal.record, run, job.name, why, (_iso(began), _iso(state.ended)),
+                report or JobReport(state.result or ""), error,
+            )  # fmt: skip
+            is_worth_a_line = report or error or asked
+            return await in_thread(line, deadline_s=10, what="the journal of jobs") if is_worth_a_line else {}
+
+    def _settle(self, state: JobState, name: str, report: JobReport | None, error: str | None, *, waits: bool) -> None:
+        self._retry_at.pop(name, None)
+        if error is None:
+            state.failures, state.result = 0, report.about if report else "nothing to do"
+            return
+        if error != state.result:
+            log.warning("job %s: %s", name, error)
+        state.failures, state.result = state.failures + (not waits), error
+        self._retry_at[name] = monotonic() + (LATEST_RETRY_S if waits else self._back_off_s(state.failures))
+
+    def _lull_of(self, *, asked: bool) -> Callable[[Callable[[], bool]], Any]:
+        async def lull(unless: Callable[[], bool]) -> None:
+            self._turn.release()
+            try:
+                if not asked:
+                    await self._idle_detector.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S, unless=unless)
+            finally:
+                with anyio.CancelScope(shield=True):
+                    await self._turn.acquire()
+
+        return lull
+
+    def _now(self) -> float:
+        return self._clock().timestamp()
+
+    def _back_off_s(self, failures: int) -> float:
+        return min(LATEST_RETRY_S, RETRY_S * 2.0 ** min(failures - 1, 20))
+
+    async def _save(self) -> None:
+        """Keeps also the states of jobs that aren't registered now. Raises StorageFailed, DeadlineExceeded."""
+        states = {name: asdict(state) for name, state in {**self._known, **self._states}.items()}
+        data = json.dumps(states, indent=1).encode()
+
+        def save() -> None:
+            with naming_the_cause(str(self._file)):
+                replace_file(self._file, data)
+
+        await in_thread(save, deadline_s=10, what="the state of jobs")
+
+
+def _iso(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).isoformat(timespec="seconds")
+
+
+def _read_states(file: Path) -> dict[str, JobState]:
+    """Nothing if the file is missing or invalid: each job is as if seen for the first time."""
+    with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
+        return {name: JobState(**facts) for name, facts in json.loads(file.read_bytes()).items()}
+    return {}
