@@ -110,6 +110,7 @@ class Engine:
         if any(hit.status == "superseded" for hit in result.hits):
             named = await in_thread(lambda: self._with_successors(result.hits), what="reading chains")
             result = replace(result, hits=named)
+        parts.uses.add((hit.id for hit in result.hits), "found", question=checked_query(query))
         reasons = (result.degraded, parts.freshness.describe_lag() or stale)
         newer = {hit.id: conflict.newer for hit in result.hits if (conflict := parts.conflicts.newer_of(hit.id))}
         hits = tuple(replace(hit, contradicted_by=newer.get(hit.id)) for hit in result.hits)
@@ -118,7 +119,10 @@ class Engine:
     @_takes(RecallRequest)
     async def recall(self, request: RecallRequest) -> str:
         """Text within the budget: notes by id or path, what fits a question, or what a session starts with."""
-        return (await self._recalled(request)).text
+        recalled = await self._recalled(request)
+        how = "told" if request.query or request.ids or request.path else "shown"
+        self.parts.uses.add((one.shown_id for one in recalled.assembly.excerpts), how, question=request.query)
+        return recalled.text
 
     @_takes(RecallRequest)
     async def lines_recalled(self, request: RecallRequest) -> tuple[str, set[tuple[str, int]]]:

@@ -3,6 +3,7 @@ are short are here."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
@@ -16,6 +17,7 @@ from mcp_memory.engine.change_history import list_changes, undo_changes
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.note_changes import list_forgotten
+from mcp_memory.engine.note_titles import describe_use
 from mcp_memory.engine.serializers import (
     Payload,
     chain_payload,
@@ -29,7 +31,7 @@ from mcp_memory.engine.serializers import (
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
-from mcp_memory.recall.note_list import RETIRED, count_notes, newest_notes
+from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import checked_limit, moment_of
@@ -38,6 +40,7 @@ from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
 from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
+from mcp_memory.usage.note_use import Heat, NoteUse, heat
 from mcp_memory.vault.journals.change_journal import IMPORT, acting
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone
 from mcp_memory.vault.note_file import NoteFile
@@ -150,13 +153,23 @@ async def _due(engine: Engine, request: requests.DueRequest) -> Payload:
     return visible_in({"commitments": listed[::-1] if request.done else listed})
 
 
-async def _stats(engine: Engine, _: requests.NoArguments) -> Payload:
+async def _stats(engine: Engine, request: requests.StatsRequest) -> Payload:
     """With the size of all files, in bytes, and the state of the index."""
-    parts = engine.parts
+    parts, today = engine.parts, engine.parts.clock().date()
+    if request.target:
+
+        async def describe(places: Sequence[Place]) -> Payload:
+            path, entry = places[0]
+            return await in_thread(partial(describe_use, parts, path, entry), what="looking up its use")
+
+        return await parts.note_lookup.reach([request.target], describe)
 
     def read() -> Payload:
         sizes = [file.size_bytes for file in parts.vault.list().files.values()]
-        return count_notes(parts.index, parts.filters()) | {"bytes": sum(sizes), "index": parts.admin.status()}
+        uses, active = parts.uses.read(), [note for note in parts.admin.tree() if not note.is_log]
+        heats = Counter(heat(uses.get(note.id, NoteUse()), today, date_of(note).date()) for note in active)
+        counted = {"by_heat": {one.value: heats[one] for one in Heat}, "bytes": sum(sizes)}
+        return count_notes(parts.index, parts.filters()) | counted | {"index": parts.admin.status()}
 
     return await in_thread(read, what="counting notes")
 
@@ -329,7 +342,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "restore": (requests.RestoreRequest, _restore),
     "list": (requests.ListRequest, _list),
     "due": (requests.DueRequest, _due),
-    "stats": (requests.NoArguments, _stats),
+    "stats": (requests.StatsRequest, _stats),
     "forgotten": (requests.ForgottenRequest, _forgotten),
     "restore_all": (requests.ForgottenRequest, _restore_all),
     "changes": (requests.ChangesRequest, _changes),

@@ -1,13 +1,15 @@
-"""Finds the title that a note or entry has now: no journal holds it."""
+"""Finds the title that a note or entry has now, which no journal holds, and how much it is used."""
 
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from mcp_memory.engine.parts import EngineParts
-from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.models import NoteId, NotePath, NoteRecord
+from mcp_memory.recall.note_list import date_of
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.markdown import logs
+from mcp_memory.usage.note_use import NoteUse, heat
 from mcp_memory.vault.note_file import derive_title, entries_of
 
 
@@ -35,6 +37,23 @@ def find_titled(parts: EngineParts, target: str, read: dict[NotePath, dict[str, 
             text = parts.vault.read(path).text
             read[path] = {entry.hash: _title(text[entry.start : entry.end]) for entry in entries_of(path, text)}
     return TitledNote(note, read[path].get(hash_, ""))
+
+
+def describe_use(parts: EngineParts, path: NotePath, entry: str | None) -> dict[str, Any]:
+    """A note's or entry's use, by day and in all, and how hot that makes it. Raises NotFound; call it in a thread."""
+    note = parts.index.note(path)
+    if note is None:
+        raise NotFound(f"no note at {path}", hint="memory_search finds ids")
+    note_id = NoteId(f"{path}#{entry}") if entry else note.id
+    use = parts.uses.read([note_id]).get(note_id, NoteUse())
+    _, title = find_titled(parts, note_id, {})
+    return {
+        "id": note_id, "path": path, "title": title,
+        "heat": heat(use, parts.clock().date(), date_of(note).date()).value,
+        "last_used": use.used_days[-1].isoformat() if use.used_days else None,
+        **use.total._asdict(), "questions": use.questions, "sessions": use.sessions, "clients": list(use.clients),
+        "days": {day.isoformat(): counts._asdict() for day, counts in sorted(use.days.items())},
+    }  # fmt: skip
 
 
 def _title(entry: str) -> str:

@@ -57,6 +57,7 @@ from mcp_memory.search.searcher import Searcher
 from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
+from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.vault import Vault
@@ -91,12 +92,12 @@ class EngineParts:
         self.answerer = RecallAnswerer(
             vault, index, self.searcher, config.recall, clock, CurrentValues(index, self.conflicts)
         )
-        seen = SeenPassages(config.state / "given")
-        candidates = CandidateLog(config.state / "candidates.jsonl")
+        seen, candidates = SeenPassages(config.state / "given"), CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, candidates, clock)
         self.updates = CrossSessionUpdates()
+        self.uses = UseCounter(config.state / "usage.db", clock, self.searcher.meaning, vault.changes)
         lines = RotatedLines(config.state / "briefings.jsonl", BRIEFING_BYTES)
-        self.briefing_log = BriefingLog(lines, config.recall.matched_words)
+        self.briefing_log = BriefingLog(lines, config.recall.matched_words, self.uses)
         lines = RotatedLines(config.state / "told.jsonl", TOLD_BYTES)
         self.withdrawals = Withdrawals(index, vault.changes, config.recall.private_marks, lines, clock)
         self.briefer = Briefer(
@@ -148,6 +149,7 @@ class EngineParts:
         tasks.start_soon(self.model.unload_when_idle)
         self.scheduler.is_on = watch and self.config.jobs.enabled
         tasks.start_soon(self._run_jobs)
+        tasks.start_soon(self.uses.run)
         if watch:
             tasks.start_soon(self.capture_worker.run)
             tasks.start_soon(self.searcher.warm, self.swept)
@@ -167,6 +169,7 @@ class EngineParts:
         try:
             await self.model.close()
         finally:
+            await in_thread(self.uses.flush, deadline_s=5, what="counting what was used")
             await in_thread(self.index.close, deadline_s=5, what="closing the index")
 
     async def _sweep(self) -> SweepResult | None:

@@ -175,6 +175,13 @@ class ChangesRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class StatsRequest:
+    """Figures of all that is stored, or the use of one note or log entry (`target`: id or path)."""
+
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class MuteRequest:
     """A note or log entry (`target`: id or path) that agents shall not be given unasked, in this project or anywhere;
     `undo` takes that back."""

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.models import Passage
+from mcp_memory.models import NoteId, Passage
 from mcp_memory.runtime.rotated_lines import Facts, RotatedLines
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.language.terms import fold, folded, terms
+from mcp_memory.usage.use_counter import UseCounter
 
 MOST_BYTES = 1_000_000
 """Of each of the two files: some 4,000 prompts."""
@@ -27,6 +28,7 @@ class BriefingLog:
 
     lines: RotatedLines
     with_words: bool
+    uses: UseCounter
 
     def add(
         self, at: datetime, session: str, project: str | None, passages: Iterable[Passage],
@@ -42,6 +44,8 @@ class BriefingLog:
             if prompt and self.with_words:
                 facts["words"] = matched_words(prompt, f"{passage.note.title} {passage.chunk.text}")
             given.setdefault(passage.shown_id, facts)
+        how = "shown" if event == "session-start" and not prompt else "told"
+        self.uses.add(map(NoteId, given), how, question=prompt, session=session)
         event, sure = "prompt" if prompt else event, confidence and round(confidence, 3)
         when = {"at": format_when(at), "session": session, "project": project, "event": event}
         self.lines.append({**when, "confidence": sure, "passages": list(given.values())})

@@ -78,6 +78,11 @@ class Excerpt:
         return bool(wanted) and any(content_hash(text)[: len(wanted)] == wanted for text in texts)
 
     @property
+    def shown_id(self) -> NoteId:
+        """The id of its note or log entry, as `Passage.shown_id`."""
+        return NoteId(f"{self.path}#{self.entry}") if self.entry else self.note.id
+
+    @property
     def short_id(self) -> str:
         """The end of the id that stands for it; empty for a file without an id."""
         return shortened(NoteId(f"#{self.entry}") if self.entry else self.note.id) or ""

@@ -28,6 +28,8 @@ from mcp_memory.server.note_question import answered_note, which_note
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, IS_LISTED, SEARCH_SCHEMA
 from mcp_memory.text.escape_invisible import in_line, in_quotes, quoted, visible
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
 
 T = TypeVar("T")
 
@@ -119,7 +121,8 @@ def _with_fields(
     def decorate(work: Callable[[dict[str, Any]], Awaitable[T]]) -> Callable[..., Awaitable[T]]:
         async def tool(**arguments: Any) -> T:
             try:
-                return await work(arguments)
+                with acting(Caller(_client(), _sent_session())):
+                    return await work(arguments)
             except McpMemoryError as error:
                 raise ToolError(visible(f"{error.code}: {error}")) from error
             except ToolError:
@@ -177,9 +180,13 @@ def _with_project(arguments: dict[str, Any]) -> dict[str, Any]:
 
 def _with_session(arguments: dict[str, Any]) -> dict[str, Any]:
     """Takes a missing session from what Codex sends with each call."""
-    request = None if arguments["session"] else get_context().request_context
+    return arguments if arguments["session"] else {**arguments, "session": _sent_session()}
+
+
+def _sent_session() -> str | None:
+    request = get_context().request_context
     sent = request.meta.get("sessionId") if request and request.meta else None
-    return {**arguments, "session": sent} if is_session(sent) else arguments
+    return sent if is_session(sent) else None
 
 
 def _search_lines(found: Payload) -> Iterator[str]:

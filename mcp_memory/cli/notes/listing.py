@@ -90,15 +90,21 @@ def today(ctx: click.Context, _: CommandContext, project: str | None) -> None:
 
 
 @click.command()
+@click.argument("target", metavar="[NOTE]", required=False)
 @command_options
-def stats(cli: CommandContext) -> None:
-    """Count what is stored: by kind, project and client, its size, and how fresh the index is.
+def stats(cli: CommandContext, target: str | None) -> None:
+    """Count what is stored: by kind, project and client, its size, and how fresh the index is. Of a NOTE (id or path):
+    how often it was found, told to an agent and shown at a session's start, and for how many different questions.
 
     \b
     mcp-memory stats
+    mcp-memory stats 7F3K2A
     mcp-memory stats --json
     """
-    answer, index_bytes = cli.ask("stats"), 0
+    answer, index_bytes = cli.ask("stats", target=target), 0
+    if target:
+        cli.show(answer, _use_lines(answer))
+        return
     for file in cli.settings.state.index.rglob("*"):
         with suppress(OSError):  # the daemon has replaced it
             index_bytes += file.lstat().st_size
@@ -124,11 +130,23 @@ def _beginning(note: Mapping[str, Any]) -> Iterator[str]:
     yield f"  — {' · '.join(fact for fact in facts if fact)} · {short_id(note['id'])}"
 
 
+def _use_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    yield Heading(answer["title"])
+    used = f"last used {answer['last_used']}" if answer["last_used"] else "not used since uses are counted"
+    yield f"{answer['heat']}: {used}"
+    counts = [f"{answer[name]} × {name}" for name in ("found", "told", "shown", "muted", "edited") if answer[name]]
+    asked = f"for {counted(answer['questions'], 'different question')} in {counted(answer['sessions'], 'session')}"
+    yield from wrap(f"{', '.join(counts) or 'never found nor told'}; {asked}")
+    yield f"clients: {', '.join(answer['clients']) or 'none'}"
+    latest = list(answer["days"].items())[-_MOST:]
+    yield from table([(f"  {day}", *(f"{number} {name}" for name, number in use.items())) for day, use in latest], 0)
+
+
 def _stats_lines(answer: Mapping[str, Any], index_bytes: int) -> Iterator[str]:
     from rich.filesize import decimal
 
     yield counted(answer["notes"], "note")
-    for name in ("kind", "project", "client"):
+    for name in ("kind", "project", "client", "heat"):
         counts = sorted(answer[f"by_{name}"].items(), key=lambda one: -one[1])
         yield Heading(f"by {name}")
         yield from table([(f"  {value or '(none)'}", f"{number:,}") for value, number in counts[:_MOST]], 0)

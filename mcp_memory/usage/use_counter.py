@@ -1,0 +1,201 @@
+"""Counts in the background which notes are found, told and shown, and for how many different questions.
+
+A question is kept as the signs of its vector, 48 bytes with the bundled model; a session as a hash.
+"""
+
+import hashlib
+import logging
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import date, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import anyio
+import numpy as np
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NoteId
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.usage.note_use import DayUse, NoteUse
+from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
+
+if TYPE_CHECKING:
+    from mcp_memory.models import Vectors
+
+SAME = 0.77
+"""Two questions whose vectors agree in this share of their signs are one. Of 11 pairs that ask the same in other words
+10 do; of 10 that ask something else about the same matter, 1 does (bundled model): it counts too few."""
+
+MOST_DAYS, MOST_ROWS = 365, 200_000
+"""Days of use that are kept, and lines of a note and a day: some 20 MB."""
+
+MOST_SEEN = {"question": 16, "session": 32, "client": 8}
+MOST_NOTES, MOST_WAITING = 20, 10_000
+"""Of one answer, and of answers that wait to be counted."""
+
+EVERY_S = 2.0
+"""What a crash may lose."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS uses (
+    note TEXT, day TEXT, found INT DEFAULT 0, told INT DEFAULT 0, shown INT DEFAULT 0, muted INT DEFAULT 0,
+    edited INT DEFAULT 0, PRIMARY KEY (note, day)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen (note TEXT, what TEXT, value BLOB, PRIMARY KEY (note, what, value)) WITHOUT ROWID;
+"""
+_READ = "SELECT note, day, found, told, shown, muted, edited FROM uses ORDER BY note, day"
+_SEEN = "SELECT value FROM seen WHERE note = ? AND what = ?"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    notes: tuple[NoteId, ...]
+    how: Literal["found", "told", "shown"]
+    day: str
+    question: str | None
+    session: str | None
+    client: str | None
+
+
+class UseCounter:
+    """Thread-safe. `meaning`: the vector, shape (dimension,), of a question that was just embedded."""
+
+    def __init__(
+        self, file: Path, clock: Callable[[], datetime], meaning: "Callable[[str], Vectors | None]",
+        changes: ChangeJournal,
+    ) -> None:  # fmt: skip
+        self._file, self._clock, self._meaning, self._changes = file, clock, meaning, changes
+        self._waiting: deque[_Use] = deque(maxlen=MOST_WAITING)
+        self._lock = threading.Lock()
+        self._known_changes = 0
+
+    def add(
+        self, notes: Iterable[NoteId], how: Literal["found", "told", "shown"], *, question: str | None = None,
+        session: str | None = None,
+    ) -> None:  # fmt: skip
+        """Takes microseconds; counted later. A `session` that is named client/id names the client, too."""
+        by, few = current_caller(), tuple(dict.fromkeys(notes))[:MOST_NOTES]
+        client = (session or "").rpartition("/")[0] or by.client
+        if few:
+            day = self._clock().date().isoformat()
+            self._waiting.append(_Use(few, how, day, question, session or by.session, client))
+
+    async def run(self) -> None:
+        """Counts for ever what was added. If the disk refuses, only the log says so."""
+        while True:
+            await anyio.sleep(EVERY_S)
+            if self._waiting or self._changes.count != self._known_changes:
+                try:
+                    await in_thread(self.flush, deadline_s=30, what="counting what was used")
+                except McpMemoryError as error:
+                    log.warning("uses are not counted: %s", error.code)
+
+    def flush(self) -> None:
+        """Counts what waits, now."""
+        self._transact(self._flush)
+
+    def read(self, notes: Collection[NoteId] | None = None) -> dict[NoteId, NoteUse]:
+        """The use of these notes and log entries, or of all that were used; empty where that is lost."""
+        found: dict[NoteId, NoteUse] = {}
+
+        def read(database: sqlite3.Connection) -> None:
+            self._flush(database)
+            seen: dict[tuple[str, str], list[bytes]] = {}
+            for note, what, value in database.execute("SELECT note, what, value FROM seen ORDER BY value"):
+                seen.setdefault((note, what), []).append(value)
+            for note, rows in groupby(database.execute(_READ), lambda row: row[0]):
+                if notes is None or note in notes:
+                    days = {date.fromisoformat(row[1]): DayUse(*row[2:]) for row in rows}
+                    questions, sessions, clients = (seen.get((note, what), []) for what in MOST_SEEN)
+                    names = tuple(name.decode() for name in clients)
+                    found[NoteId(note)] = NoteUse(days, len(questions), len(sessions), names)
+
+        self._transact(read)
+        return found
+
+    def erase(self, notes: Collection[str]) -> None:
+        """Forgets all of these notes' use."""
+        named = [(note,) for note in notes]
+        self.flush()
+        self._transact(lambda database: database.executemany("DELETE FROM uses WHERE note = ?", named))
+        self._transact(lambda database: database.executemany("DELETE FROM seen WHERE note = ?", named))
+
+    def _transact(self, work: Callable[[sqlite3.Connection], object]) -> None:
+        """Never raises: a damaged file makes room for a new one."""
+        try:
+            self._file.touch(mode=0o600)
+            with self._lock, closing(sqlite3.connect(self._file, timeout=5)) as database, database:
+                database.executescript(_SCHEMA)
+                work(database)
+        except (sqlite3.OperationalError, OSError) as error:  # a full disk, another process
+            log.warning("uses are not counted: %s", error)
+        except sqlite3.DatabaseError:
+            log.warning("the counts of uses were damaged, and begin anew")
+            self._file.unlink(missing_ok=True)
+
+    def _flush(self, database: sqlite3.Connection) -> None:
+        is_idle = not self._waiting
+        while self._waiting:
+            self._count(database, self._waiting.popleft())
+        recent, count = list(self._changes.recent), self._changes.count
+        for change in recent[max(0, len(recent) - (count - self._known_changes)) :]:
+            _count_change(database, change)
+        self._known_changes = count
+        if not is_idle:
+            _cut(database, self._clock().date())
+
+    def _count(self, database: sqlite3.Connection, use: _Use) -> None:
+        vector = self._meaning(use.question) if use.question else None
+        signs = None if vector is None else np.packbits(np.asarray(vector) > 0).tobytes()
+        session = hashlib.sha256(use.session.encode("utf-8", "replace")).digest()[:8] if use.session else None
+        values: dict[str, bytes | None] = {
+            "question": signs,
+            "session": session,
+            "client": (use.client or "")[:80].encode(),
+        }
+        for note in use.notes:
+            add = f"INSERT INTO uses (note, day, {use.how}) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET "  # noqa: S608
+            database.execute(add + f"{use.how} = {use.how} + 1", (note, use.day))
+            for what, value in values.items():
+                if not value or (use.how == "shown" and what != "client"):
+                    continue
+                known = [row[0] for row in database.execute(_SEEN, (note, what))]
+                is_known = any(_agree(value, one) for one in known) if what == "question" else value in known
+                if not is_known and len(known) < MOST_SEEN[what]:
+                    database.execute("INSERT INTO seen VALUES (?, ?, ?)", (note, what, value))
+
+
+def _agree(one: bytes, other: bytes) -> bool:
+    differ = (int.from_bytes(one) ^ int.from_bytes(other)).bit_count()
+    return len(one) == len(other) and differ <= (1 - SAME) * 8 * len(one)
+
+
+def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:
+    """An edit counts for the day on which the note was last used, and only if it was. One of a log entry gives it
+    another id, which its use goes with."""
+    column = {ChangeKind.EDITED: "edited", ChangeKind.SUPERSEDED: "edited", ChangeKind.MUTED: "muted"}.get(change.kind)
+    if column:
+        note = change.target
+        if change.kind is ChangeKind.EDITED and change.entry and change.other:
+            for table in ("uses", "seen"):
+                moved = f"UPDATE OR REPLACE {table} SET note = ? WHERE note = ?"  # noqa: S608
+                database.execute(moved, (note, f"{change.path}#{change.other}"))
+        day = "SELECT max(day) FROM uses WHERE note = ? AND found + told + shown > 0"
+        database.execute(f"UPDATE uses SET {column} = {column} + 1 WHERE note = ? AND day = ({day})", (note, note))  # noqa: S608
+
+
+def _cut(database: sqlite3.Connection, today: date) -> None:
+    oldest = date.fromordinal(max(1, today.toordinal() - MOST_DAYS)).isoformat()
+    gone = database.execute("DELETE FROM uses WHERE day < ?", (oldest,)).rowcount
+    beyond = "SELECT note, day FROM uses ORDER BY day DESC LIMIT -1 OFFSET ?"
+    gone += database.execute(f"DELETE FROM uses WHERE (note, day) IN ({beyond})", (MOST_ROWS,)).rowcount  # noqa: S608
+    if gone:
+        database.execute("DELETE FROM seen WHERE note NOT IN (SELECT note FROM uses)")
