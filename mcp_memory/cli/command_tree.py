@@ -59,7 +59,7 @@ _GROUPS = {
         "open": ("notes.editing:open_", "Open a note's file in your editor, or the vault's folder"),
         "forget": ("notes.forgotten:forget", "Hide a note from every answer; its file stays"),
         "restore": ("notes.forgotten:restore", "Bring back what was forgotten"),
-        "due": ("notes.due:due", "List what you promised: overdue, today, this week, done"),
+        "due": ("notes.due_list:due", "List what you promised: overdue, today, this week, done"),
         "list": ("notes.listing:list_", "List notes, the newest first; also the forgotten"),
         "recent": ("notes.listing:recent", "Show what was stored last, with its first lines"),
         "today": ("notes.listing:today", "Show what was stored and changed today"),

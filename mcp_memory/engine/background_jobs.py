@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_memory.jobs.job import Job
+from mcp_memory.jobs.due import AfterQuiet
+from mcp_memory.jobs.job import Job, JobReport, JobTurn
+from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.text.pluralize import counted
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
@@ -13,4 +16,18 @@ if TYPE_CHECKING:
 def list_jobs(parts: EngineParts) -> list[Job]:
     """Of jobs that are due at once, an earlier one of this list runs first."""
     summarizer = parts.config.summarizer
-    return [parts.auto_compactor.job(longest_s=3600 + summarizer.day_s)]
+    after_a_log = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=lambda paths: any(map(is_log_path, paths)))
+
+    async def read_logs(_: JobTurn) -> JobReport | None:
+        stored = await parts.candidate_ingest.ingest_logs()
+        return (
+            JobReport(f"{counted(len(stored), 'commitment')} stored", figures={"stored": len(stored)})
+            if stored
+            else None
+        )
+
+    return [
+        Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs,
+            off=None if parts.config.extraction.automatic else "extraction.automatic is false"),
+        parts.auto_compactor.job(longest_s=3600 + summarizer.day_s),
+    ]  # fmt: skip

@@ -117,7 +117,8 @@ class EngineParts:
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.candidate_ingest = CandidateIngest(
             vault, index, partial(append_note, self), self.neighbours, self.conflicts, candidates,
-            self._summarizer, config.extraction, clock, prompt_tokens=config.summarizer.prompt_tokens,
+            self._summarizer, config.extraction, clock, partial(forget_note, self, entry=None, done=True),
+            prompt_tokens=config.summarizer.prompt_tokens,
             ask_s=config.summarizer.timeout_s,
         )  # fmt: skip
 

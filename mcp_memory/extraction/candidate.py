@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Self
 
 from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.text.due_dates import DueDate
 from mcp_memory.text.secrets.finder import redact
 
 MAX_TITLE_WORDS, MAX_TITLE_CHARS = 15, 100
@@ -22,7 +23,7 @@ class StatementKind(StrEnum):
     FIX = "fix"
     FACT = "fact"
     COMMITMENT = "commitment"
-    """A promise, or what you want to be reminded of. It waits for review."""
+    """A promise, or what you want to be reminded of. Without a date it waits for review."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Candidate:
     offset: int
     speaker: str
     at: datetime | None = None
+    due: DueDate | None = None  # of a commitment
 
     @classmethod
     def from_message(

@@ -9,8 +9,9 @@ stays forgotten when it is read again, and is stored again when you say it again
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 
 import anyio
 from ulid import ULID
@@ -21,6 +22,7 @@ from mcp_memory.conflicts.detector import Claim, Contradiction
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
+from mcp_memory.extraction.commitments import kept, log_promises, with_due
 from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.extractor import extract_candidates
@@ -29,11 +31,12 @@ from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candida
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
-from mcp_memory.models import NoteId, NoteState, Outcome, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Outcome, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.markdown.frontmatter import Value
+from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import CLOCKS_DIFFER, MAX_WORD, Draft
 from mcp_memory.vault.note_file import INBOX
 from mcp_memory.vault.vault import Vault
@@ -94,6 +97,7 @@ class CandidateIngest:
     _summarizer: Summarizer
     _config: ExtractionConfig
     _clock: Callable[[], datetime]
+    _mark: Callable[[NotePath], Awaitable[object]]
     prompt_tokens: int
     ask_s: float
     _ingesting: anyio.Lock = field(default_factory=anyio.Lock)
@@ -106,7 +110,36 @@ class CandidateIngest:
             lambda: extract_candidates(messages), deadline_s=EXTRACT_S, what="reading the transcript"
         )
         more, problem = await self._ask_model(messages)
-        wanted = [candidate for candidate in [*found, *more] if candidate.score >= self._config.min_score]
+        await self._mark_done(captured)
+        result = await self._ingest([*found, *more], captured)
+        return replace(result, problem=problem)
+
+    async def ingest_logs(self) -> list[NoteId]:
+        """Takes promises and reminders from the daily logs of today and yesterday; returns what was stored without
+        review. Raises as `ingest`."""
+        zone, since = self._vault.layout.tz, self._clock() - timedelta(days=2)
+        wanted = Filters(kinds=frozenset({LOG}), since=since, foreign=False)
+
+        def look() -> list[tuple[CapturedMessages, list[Candidate]]]:
+            files = [self._vault.read(note.path) for note in self._index.notes(wanted)]
+            return [one for file in files for one in log_promises(file, zone)]
+
+        read = await in_thread(look, deadline_s=EXTRACT_S, what="reading daily logs")
+        return [note for captured, found in read for note in (await self._ingest(found, captured)).active]
+
+    async def _mark_done(self, captured: CapturedMessages) -> None:
+        wanted = Filters(project=captured.project, due=True, foreign=False)
+        find = partial(kept, captured.messages)
+        for note in await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises"):
+            with suppress(Refused, NotFound):
+                await self._mark(note.path)
+
+    async def _ingest(self, candidates: Sequence[Candidate], captured: CapturedMessages) -> IngestResult:
+        now, zone = self._clock(), self._vault.layout.tz
+        dated = await in_thread(
+            lambda: [with_due(one, zone, now) for one in candidates], deadline_s=EXTRACT_S, what="reading dates"
+        )
+        wanted = [candidate for candidate in dated if candidate.score >= self._config.min_score]
         active: list[NoteId] = []
         waiting: list[NoteId] = []
         async with self._ingesting:
@@ -119,7 +152,7 @@ class CandidateIngest:
                     active.append(note_id)
                 elif outcome is CandidateOutcome.WAITING:
                     waiting.append(note_id)
-        return IngestResult(tuple(active), tuple(waiting), len(wanted) - len(active) - len(waiting), problem)
+        return IngestResult(tuple(active), tuple(waiting), len(wanted) - len(active) - len(waiting))
 
     async def _store(
         self,
@@ -142,7 +175,8 @@ class CandidateIngest:
         for passage, cosine in (
             [] if is_known else await self._neighbours.nearest(candidate.text, project=captured.project)
         ):
-            is_known = is_known or say_the_same(candidate.text, passage.chunk.text.strip(), cosine)
+            is_own = passage.note.path == captured.file  # the log that it is from
+            is_known = is_known or (not is_own and say_the_same(candidate.text, passage.chunk.text.strip(), cosine))
         if is_known:
             await self._record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
@@ -208,9 +242,10 @@ class CandidateIngest:
             kind=self._vault.kinds.get(candidate.kind),
             title=(replaced and _title_now(*replaced)) or candidate.title or None,
             project=None if is_everywhere else captured.project,
-            session=captured.session[:MAX_WORD],
+            session=captured.session[:MAX_WORD] or None,
             source=captured.client[:MAX_WORD],
             created=candidate.at if is_clock_right else None,
+            due=candidate.due,
             once=True,
             folder=INBOX if waits else None,
             id=note_id,

@@ -30,7 +30,7 @@ class Statement:
 
 def classify(sentence: UserSentence) -> Statement | None:
     """Returns the statement with the highest score, in any language."""
-    if sentence.is_question or len(sentence.view.split()) < MIN_WORDS:
+    if len(sentence.view.split()) < MIN_WORDS:
         return None
     found = [statement for language in languages() if (statement := _classify(sentence, language))]
     return max(found, key=lambda statement: statement.score, default=None)
@@ -50,15 +50,17 @@ def _classify(sentence: UserSentence, language: Language) -> Statement | None:
     if language.anywhere.search(view):
         return None
     rest = _without_opening(view, language)
-    if request := language.remember.match(rest):
+    if not sentence.is_question and (request := language.remember.match(rest)):
         wish = _without_opening(rest[request.end() :], language)
         kind = _kind(wish, language, language.outright)
         if kind is None and len(wish.split()) <= MIN_WORDS:
             return None
         return Statement(kind or StatementKind.FACT, REQUESTED, True, len(view) - len(wish))
-    if language.question.match(rest):
-        return None
     prefix_chars = len(view) - len(rest)
+    if sentence.is_question or language.question.match(rest):
+        promises = {StatementKind.COMMITMENT: language.tentative[StatementKind.COMMITMENT]}
+        asked = _kind(rest, language, promises)  # `Can you remind me on Friday to call Bo?`
+        return Statement(asked, TENTATIVE, False, prefix_chars) if asked else None
     if kind := _kind(rest, language, language.outright):
         return Statement(kind, OUTRIGHT, True, prefix_chars)
     if kind := _kind(rest, language, language.tentative):

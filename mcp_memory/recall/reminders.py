@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
-from mcp_memory.text.due_dates import Due, due_from
+from mcp_memory.text.due_dates import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_quotes
 
 MOST_TOLD, MOST_NAMED = 6, 3
@@ -39,7 +39,7 @@ TOLD = AHEAD | {Stage.TOMORROW, Stage.OVERDUE}
 @dataclass(frozen=True, slots=True)
 class Commitment:
     note: NoteRecord
-    due: Due
+    due: DueDate
     stage: Stage
 
     @property
@@ -95,7 +95,7 @@ def reminders(
     return lines[:MOST_TOLD]
 
 
-def _stage(due: Due, now: datetime) -> Stage:
+def _stage(due: DueDate, now: datetime) -> Stage:
     days = (due.day - now.date()).days
     if days < -1:
         return Stage.OVERDUE

@@ -94,7 +94,7 @@ _PARTS = {"morning": time(9), "noon": time(12), "afternoon": time(14), "evening"
 _WORD = re.compile(r"[^\W\d_]+(?:[-’][^\W\d_]+)*")
 
 
-class Due(NamedTuple):
+class DueDate(NamedTuple):
     """A day, and the time of that day if one was named; both in the person's zone."""
 
     day: date
@@ -105,18 +105,18 @@ class Due(NamedTuple):
         return datetime.combine(self.day, self.at or time(), zone)
 
 
-def due_from(value: Any, zone: tzinfo) -> Due | None:
+def due_from(value: Any, zone: tzinfo) -> DueDate | None:
     """Of a value in frontmatter or ISO 8601; None for anything but a date."""
     with suppress(ValueError, TypeError):
-        return Due(date.fromisoformat(value))
+        return DueDate(date.fromisoformat(value))
     moment = as_datetime(value, zone)
     if moment is None or (isinstance(value, date) and not isinstance(value, datetime)):
-        return moment and Due(moment.date())
+        return moment and DueDate(moment.date())
     local = moment.astimezone(zone)
-    return Due(local.date(), local.time().replace(second=0, microsecond=0))
+    return DueDate(local.date(), local.time().replace(second=0, microsecond=0))
 
 
-def find_due(text: str, said: datetime) -> Due | None:
+def find_due(text: str, said: datetime) -> DueDate | None:
     """The first day or time to come that a text names; `said` is when, in the zone of who said it. A day of the week
     is the next one after that day, `next Friday`, too; next week is its Monday, next month its first day."""
     plain = _in_english(text[:MOST_CHARS])
@@ -128,14 +128,14 @@ def find_due(text: str, said: datetime) -> Due | None:
         if ahead := match["ahead"]:
             moment = _parsed(f"in {ahead}", said)
             if moment and ("hour" in ahead or "minute" in ahead):
-                return Due(moment.date(), moment.time().replace(second=0, microsecond=0))
+                return DueDate(moment.date(), moment.time().replace(second=0, microsecond=0))
         else:
             moment = _moment(match, said)
         if moment and moment.date() >= said.date():
-            return Due(moment.date(), at)
+            return DueDate(moment.date(), at)
     if at is None or clock is None or (clock["part"] and "today" not in plain):
         return None
-    return Due(said.date() + timedelta(days=at <= said.time()), at)
+    return DueDate(said.date() + timedelta(days=at <= said.time()), at)
 
 
 def _in_english(text: str) -> str:

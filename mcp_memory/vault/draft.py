@@ -9,7 +9,7 @@ from typing import Any
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.models import NoteId, NoteRecord, Outcome
 from mcp_memory.text.dates import parse_when
-from mcp_memory.text.due_dates import Due, due_from
+from mcp_memory.text.due_dates import DueDate, due_from
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.vault.config import LOG, NoteKind
@@ -31,7 +31,7 @@ class Draft:
     session: str | None = None
     source: str | None = None
     expires_at: datetime | None = None
-    due: Due | None = None  # for when it is promised, in the vault's zone
+    due: DueDate | None = None  # for when it is promised, in the vault's zone
     path: str | None = None  # if it is not to land where its kind does
     section: str | None = None  # of `MEMORY.md`
     replaces: str | None = None  # the hash of an entry of `MEMORY.md`
@@ -148,7 +148,7 @@ def expiry(text: str | None, tz: tzinfo) -> datetime | None:
     return _time("expires", text, tz)
 
 
-def due_day(text: str | None, zone: tzinfo) -> Due | None:
+def due_day(text: str | None, zone: tzinfo) -> DueDate | None:
     """Raises InvalidInput."""
     due = due_from(text, zone) if text else None
     if text and due is None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.text.due_dates import Due, due_from, find_due
+from mcp_memory.text.due_dates import DueDate, due_from, find_due
 
 BERLIN = ZoneInfo("Europe/Berlin")
 MONDAY = datetime(2026, 11, 23, 14, tzinfo=BERLIN)
@@ -88,7 +88,7 @@ MONDAY = datetime(2026, 11, 23, 14, tzinfo=BERLIN)
 ])  # fmt: skip
 def test_the_day_and_time_that_are_named(text: str, when: str):
     day, _, at = when.partition(" ")
-    assert find_due(text, MONDAY) == Due(date.fromisoformat(day), time.fromisoformat(at) if at else None)
+    assert find_due(text, MONDAY) == DueDate(date.fromisoformat(day), time.fromisoformat(at) if at else None)
 
 
 @pytest.mark.parametrize("text", [
@@ -116,11 +116,11 @@ def test_no_day(text: str):
 
 
 def test_the_day_of_the_week_that_it_is_means_the_next_one():
-    assert find_due("call Bo on Monday", MONDAY) == Due(date(2026, 11, 30))
+    assert find_due("call Bo on Monday", MONDAY) == DueDate(date(2026, 11, 30))
 
 
 def test_the_end_of_the_week_on_a_weekend_is_its_sunday():
-    assert find_due("by end of week", MONDAY + timedelta(days=5)) == Due(date(2026, 11, 29))
+    assert find_due("by end of week", MONDAY + timedelta(days=5)) == DueDate(date(2026, 11, 29))
 
 
 def test_a_long_text_takes_no_longer_than_its_length():
@@ -136,7 +136,7 @@ def test_any_text_names_a_day_to_come_or_none(text: str, now: datetime):
 
 def test_what_a_head_says():
     there = timezone(timedelta(hours=9))
-    assert due_from(date(2026, 11, 27), BERLIN) == due_from("2026-11-27", BERLIN) == Due(date(2026, 11, 27))
-    assert due_from("2026-11-27T06:00:00+09:00", BERLIN) == Due(date(2026, 11, 26), time(22))
-    assert due_from(datetime(2026, 11, 27, 6, tzinfo=there), BERLIN) == Due(date(2026, 11, 26), time(22))
+    assert due_from(date(2026, 11, 27), BERLIN) == due_from("2026-11-27", BERLIN) == DueDate(date(2026, 11, 27))
+    assert due_from("2026-11-27T06:00:00+09:00", BERLIN) == DueDate(date(2026, 11, 26), time(22))
+    assert due_from(datetime(2026, 11, 27, 6, tzinfo=there), BERLIN) == DueDate(date(2026, 11, 26), time(22))
     assert due_from("some day", BERLIN) is due_from(None, BERLIN) is due_from(7, BERLIN) is None

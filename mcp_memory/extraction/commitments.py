@@ -1,0 +1,90 @@
+"""Reads when a promise is due, finds promises in daily logs, and which ones your words say are kept. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, time, timedelta, tzinfo
+
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.extraction.candidate import Candidate, StatementKind
+from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.statement_rules import OUTRIGHT, classify
+from mcp_memory.extraction.user_sentences import user_sentences
+from mcp_memory.models import NoteRecord
+from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.due_dates import find_due
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.markdown import logs
+from mcp_memory.vault.note_file import NoteFile
+
+LATE = timedelta(days=2)
+"""A promise that is longer over when it is read waits for review: you know what became of it."""
+
+SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
+"""So many words in common, that share of its own, tie a sentence about something done to a promise: words of four
+letters, because there is no list of the shorter ones of other languages."""
+
+_DONE = re.compile(
+    r"\b(?:sent|done|paid|told|gave|given|met|wrote|written|made|bought|took|taken|did|\w{3,}ed|erledigt|ge\w{2,}(?:t|en)"
+    r"|\w{2,}ge\w{2,}(?:t|en)|\w{3,}iert|ver\w{3,}t|bezahlt|fait|rendu|écrit|\w{2,}é(?:e|s|es)?|he|hemos|hecho|ya)\b"
+)
+_NOT_DONE = re.compile(
+    r"\b(?:not|never|will|need|must|should|remind|todo|if|when|once|before|promised|nicht|noch|muss|werde|wenn|sobald"
+    r"|versprochen|pas|dois|vais|quand|promis|no|nunca|debo|voy|cuando|prometí)\b|n’t\b|’ll\b"
+)
+_THAT = re.compile(
+    r"(?:(?:yes|yep|ja|oui|sí)[,.! ]+)?(?:(?:that|it|this)(?:’s| is)|(?:das )?ist|c’est|(?:eso )?(?:ya )?está)?"
+    r" ?(?:already )?(?:done|sent|paid|erledigt|gemacht|fait|hecho|listo)(?: already)?[.! ]*"
+)
+
+
+def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
+    """A promise with its date, which then is stored without review; one without waits."""
+    if candidate.kind is not StatementKind.COMMITMENT or candidate.at is None:
+        return candidate
+    due = find_due(candidate.text, candidate.at.astimezone(zone))
+    if due is None or datetime.combine(due.day, time.max, zone) < now - LATE:
+        return replace(candidate, due=due)
+    return replace(candidate, due=due, outright=True, score=OUTRIGHT)
+
+
+def log_promises(file: NoteFile, zone: tzinfo) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
+    """The promises and reminders in each entry of a daily log, with where they are from."""
+    day = logs.is_log_path(file.record.path)
+    for entry in logs.entries(file.text, file.body_start) if day else ():
+        heading, _, body = file.text[entry.start : entry.end].partition("\n")
+        of, at = logs.labels([heading.lstrip("# ")]), datetime.fromisoformat(f"{day}T{entry.time}").replace(tzinfo=zone)
+        found = [
+            Candidate.from_message(message, statement.kind, sentence.text, statement.score, False)
+            for line in (entry.title, *body.splitlines())
+            for sentence in user_sentences(line, introduces)
+            if (statement := classify(sentence)) and statement.kind is StatementKind.COMMITMENT
+            for message in [TranscriptMessage(Role.USER, Turn(of.source or "", sentence.text, at), entry.start_line)]
+        ]
+        if found and entry.hash not in file.forgotten_entries:
+            yield CapturedMessages(file.record.path, of.source or "log", of.session or "", of.project, ()), found
+
+
+def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) -> list[NoteRecord]:
+    """Those of these that you say are done: in words that name one, or in plain ones after the assistant asked."""
+    found: dict[str, NoteRecord] = {}
+    asked = ""
+    for message in messages:
+        if message.role is Role.ASSISTANT:
+            asked = message.turn.text.rpartition("?")[0].rpartition(".")[2]
+        for sentence in user_sentences(message.turn.text, introduces) if message.role is Role.USER else ():
+            is_plain = _THAT.fullmatch(sentence.view.strip()) is not None
+            if not is_plain and (
+                sentence.is_question or not _DONE.search(sentence.view) or _NOT_DONE.search(sentence.view)
+            ):
+                continue
+            named = {word for word in content_words(asked if is_plain else sentence.text) if len(word) >= SHORTEST}
+            fitting = [
+                note
+                for note in promises
+                if len(content_words(note.title) & named) >= max(SHARED, SHARED_SHARE * len(named))
+                and (note.created is None or message.turn.at is None or message.turn.at > note.created)
+            ]
+            found |= {fitting[0].id: fitting[0]} if len(fitting) == 1 else {}  # of two, neither is meant for sure
+    return list(found.values())

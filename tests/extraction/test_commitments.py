@@ -1,0 +1,88 @@
+"""Promises and reminders: found in sessions and daily logs with their dates, and kept by your words."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from mcp_memory.models import NoteState
+from tests.extraction.talks import assistant, person
+from tests.extraction.test_review import take
+from tests.support.briefings import begun
+from tests.support.world import World, paths
+
+pytestmark = pytest.mark.anyio
+
+# The 20th of November 2026, when they are said, is a Friday.
+PROMISES = {
+    "Remind me Friday to call Bo": "2026-11-27",
+    "I promised Petra the list for Thursday": "2026-11-26",
+    "Can you remind me tomorrow at 9 to ring the bank?": "2026-11-21T09:00:00+00:00",
+    "TODO: bump the version tomorrow": "2026-11-21",
+    "Follow up with Tom next week": "2026-11-23",
+    "I told Jonas I'd send him the invoice on Wednesday": "2026-11-25",
+    "Erinnere mich übermorgen um 15 Uhr an den Zahnarzt": "2026-11-22T15:00:00+00:00",
+    "Kannst du mich am Montag an die Steuer erinnern?": "2026-11-23",
+    "Rappelle-moi vendredi d'appeler Luc": "2026-11-27",
+    "Recuérdame el lunes que llame a Ana": "2026-11-23",
+}
+OTHERS = (
+    "Can you remind me what we decided on Friday?", "did I promise Petra the list for Thursday?",
+    "Tom promised me the keys for Thursday", "check in the file today", "the tests run next week on the new server",
+)  # fmt: skip
+
+
+async def test_a_promise_with_a_date_is_stored_one_without_waits(world: World) -> None:
+    async with world.engine() as engine:
+        said = [person(text, number) for number, text in enumerate((*PROMISES, *OTHERS))]
+        result = await take(engine, [*said, person("check in after the interview", 99)])
+        found = (await engine.perform("due", {}))["commitments"]
+        assert {one["title"]: one["due"] for one in found} == PROMISES
+        assert len(result.active) == len(PROMISES) and len(result.waiting) == 1
+        (waiting,) = paths(engine, NoteState.INBOX)
+        assert "interview" in world.read(waiting).decode()
+        assert (await take(engine, said)).known == len(PROMISES), "read again, it is stored once"
+
+
+async def test_an_old_one_waits_for_review(world: World) -> None:
+    async with world.engine() as engine:
+        result = await take(engine, [person("Remind me tomorrow to call Bo", at=world.now - timedelta(days=9))])
+        assert not result.active and len(result.waiting) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "question", "is_done"),
+    [
+        ("Sent Petra the list.", "", True),
+        ("I already sent the list to Petra", "", True),
+        ("list to Petra ist erledigt", "", True),
+        ("yes, that's done", "Petra waits for the list: is it sent?", True),
+        ("yes, that's done", "Fixed. Shall I run the tests?", False),
+        ("I haven't sent Petra the list", "", False),
+        ("I'll send Petra the list", "", False),
+        ("Did I send Petra the list?", "", False),
+        ("I sorted the list", "", False),
+        ("I sent Petra the mail", "", False),
+    ],
+)
+async def test_words_that_say_so_end_it(world: World, words: str, question: str, is_done: bool) -> None:
+    async with world.engine() as engine:
+        await take(engine, [person("I promised Petra the list for Thursday")])
+        await take(engine, [*([assistant(question)] if question else []), person(words, at=world.now)], "later")
+        assert ((await engine.perform("due", {}))["commitments"] == []) is is_done
+
+
+async def test_daily_logs_hold_promises(world: World) -> None:
+    log = "# Saturday\n\n## 09:00 Standup (project: mill)\n\n- TODO: grease the wheel on Monday\n- we met Ada\n\n"
+    log += "## 10:00\n\nRemind me tomorrow to pay Bo.\n"
+    world.write("memory/2026-11-21.md", log)
+    async with world.engine() as engine:
+        for _ in range(2):
+            await engine.parts.candidate_ingest.ingest_logs()
+        found = (await engine.perform("due", {}))["commitments"]
+        assert [(one["due"], one["project"]) for one in found] == [("2026-11-22", None), ("2026-11-23", "mill")]
+        assert "derived_from: [memory/2026-11-21.md@3]" in world.read(found[1]["path"]).decode()
+        assert world.read("memory/2026-11-21.md").decode() == log
+        assert "pay Bo" in await begun(engine), json.dumps(found)
