@@ -23,6 +23,8 @@ class CaptureConfig:
     """A transcript is captured during a turn once it has grown by this much …"""
     min_messages: int = 50
     """… or by this many messages."""
+    idle_minutes: int = 30
+    """A session that doesn't end is summarized once nothing was said for so long."""
     keep_days: int = 90
     keep_bytes: int = 200_000_000
     folders: Mapping[str, str] = field(default_factory=dict[str, str])

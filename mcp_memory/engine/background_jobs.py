@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_memory.jobs.due import AfterQuiet
+from mcp_memory.jobs.due import AfterQuiet, Every
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
+
+SESSIONS_S = 300.0
+"""How often it is checked whether a session is over."""
 
 
 def list_jobs(parts: EngineParts) -> list[Job]:
@@ -30,4 +33,5 @@ def list_jobs(parts: EngineParts) -> list[Job]:
         Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs,
             off=None if parts.config.extraction.automatic else "extraction.automatic is false"),
         parts.auto_compactor.job(longest_s=3600 + summarizer.day_s),
+        Job("sessions", "Summarizes sessions that are over", Every(SESSIONS_S), parts.session_summaries.run),
     ]  # fmt: skip

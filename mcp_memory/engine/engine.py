@@ -21,6 +21,7 @@ from mcp_memory.models import (
     NoteId,
     NotePath,
     NoteRecord,
+    NoteState,
     Problem,
     Receipt,
     SearchResult,
@@ -37,6 +38,7 @@ from mcp_memory.vault.draft import Draft, creation, due_day, expiry
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.withheld_pages import hits_not_withheld
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -107,6 +109,9 @@ class Engine:
             checked_query(query), limit=checked_limit(limit), filters=checked, mode=mode, explain=explain,
             is_prompt=is_prompt,
         )  # fmt: skip
+        if NoteState.SUMMARY in checked.states:
+            read = partial(hits_not_withheld, result.hits, parts.vault, parts.index)
+            result = replace(result, hits=await in_thread(read, what="reading pages"))
         if any(hit.status == "superseded" for hit in result.hits):
             named = await in_thread(lambda: self._with_successors(result.hits), what="reading chains")
             result = replace(result, hits=named)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import anyio
@@ -54,6 +54,7 @@ from mcp_memory.search.filters import filters_from
 from mcp_memory.search.near_duplicates import NearDuplicates
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
+from mcp_memory.summaries.session_job import SessionSummaries
 from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
@@ -137,6 +138,14 @@ class EngineParts:
         self.admin = Admin(self)
         self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
         self.scheduler.register(*list_jobs(self))
+
+    @cached_property
+    def session_summaries(self) -> SessionSummaries:
+        capture, state = self.capture_worker.service, self.config.state / "summarized.json"
+        idle_minutes = self.config.capture.idle_minutes
+        return SessionSummaries(
+            self.vault, self.index, self.writer, capture, self._summarizer, idle_minutes, self.clock, state
+        )
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""

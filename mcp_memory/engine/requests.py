@@ -252,7 +252,7 @@ class TranscriptRequest:
 class BriefRequest(TranscriptRequest):
     """What a session is shown at its start, or with its `prompt`, within `within_ms`. `subagent`: it is that of a
     sub-agent, and the prompt its task. `withdrawn`: also what of the earlier no longer holds. `due`: only the
-    commitments that are due."""
+    commitments that are due. `left_off`: at a start, also where the project's last session left off."""
 
     prompt: str | None = None
     project: str | None = None
@@ -261,6 +261,7 @@ class BriefRequest(TranscriptRequest):
     subagent: bool = False
     withdrawn: bool = True
     due: bool = False
+    left_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,8 @@ async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
         parts.capture_worker.follow(client, request.transcript, due=False, delegated=request.delegated)
     deadline_s = request.within_ms / 1000
     if request.prompt is None:
-        begin = parts.briefer.orders if request.subagent else parts.briefer.due if request.due else parts.briefer.start
+        start = partial(parts.briefer.start, left_off=request.left_off)
+        begin = parts.briefer.orders if request.subagent else parts.briefer.due if request.due else start
         briefing = await begin(request.session, request.project, deadline_s=deadline_s)
     else:
         briefing = await parts.briefer.prompt(
@@ -61,6 +62,7 @@ async def grown(engine: Engine, request: requests.TranscriptRequest) -> Payload:
 async def emptied(engine: Engine, request: requests.TranscriptRequest) -> Payload:
     """The session's context was emptied, or the session ended."""
     await grown(engine, request)
+    engine.parts.session_summaries.ended.update(filter(None, [request.transcript]))
     await engine.parts.briefer.reset(request.session)
     return {}
 

@@ -24,7 +24,8 @@ NOTICE = "<task-notification>"
 
 
 async def answer_start(call: HookCall) -> bytes:
-    briefing = await call.perform("brief", await _wanted(call))
+    wanted = {**await _wanted(call), "left_off": call.config.left_off}
+    briefing = await call.perform("brief", wanted)
     return context("SessionStart", call.told([briefing]), await _for_person(call, is_start=True))
 
 
@@ -41,7 +42,7 @@ async def answer_prompt(call: HookCall) -> bytes:
     )
     if shown is not None:
         began = monotonic()
-        briefing = await call.perform("brief", wanted)
+        briefing = await call.perform("brief", {**wanted, "left_off": call.config.left_off})
         briefings += [briefing] if not shown or not shown.issuperset(briefing["notes"]) else []
         call.facts["started"] = True
         wanted["within_ms"] = max(1, call.within_ms - int((monotonic() - began) * 1000))

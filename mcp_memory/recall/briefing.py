@@ -22,6 +22,7 @@ from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
+from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
@@ -89,8 +90,9 @@ class Briefer:
     log: BriefingLog
     withdrawals: Withdrawals
 
-    async def start(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
-        """What every session should know. Its context counts as empty, so anything may be shown again.
+    async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
+        """What every session should know; if wanted, also where the project's last one left off. Its context counts as
+        empty, so anything may be shown again.
 
         Raises DeadlineExceeded.
         """
@@ -105,14 +107,19 @@ class Briefer:
             news = [note for note in news if not self.config.private_marks.cover(note)]
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             due = await self._reminders(session, wanted, TOLD)
+            may_tell = replace(wanted, private=self.config.private_marks)
+            look = partial(where_left_off, self.answerer.vault, self.index, may_tell, session)
+            last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else None
             told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
-            told += sum(count_tokens(one.line) + 1 for one in due)
+            told += sum(count_tokens(one.line) + 1 for one in due) + count_tokens(last or "")
             recalled = await self.answerer.start(wanted, max(budget - told, budget // 2), max(usual - told, usual // 2))
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             notes += of_due
             named: list[NoteId] = []
+            if last:
+                recalled = replace(recalled, assembly=with_notice(recalled.assembly, last, room))
             for note in news:
                 line = _announcement(note, is_quoted=note.id in notes)
                 longer = with_notice(recalled.assembly, line, room)

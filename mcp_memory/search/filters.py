@@ -9,6 +9,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import parse_when
+from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
 from mcp_memory.vault.succession.entry_marks import note_of
@@ -51,6 +52,8 @@ def filters_from(
     states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived or until else [NoteState.ACTIVE]
     if prefix and prefix.split("/")[0] == f"@{TRANSCRIPTS}":
         states = [NoteState.TRANSCRIPT]
+    elif prefix and not {SUMMARIES, ENTITIES}.isdisjoint(prefix.split("/")[:2]):
+        states.append(NoteState.SUMMARY)
     start, end = moment_of("since", since, tz), moment_of("until", until, tz)
     if start and end and start >= end:
         raise InvalidInput(f"since {since} is not before until {until}", hint="swap them, or leave one out")

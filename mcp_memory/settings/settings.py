@@ -66,6 +66,7 @@ class HooksConfig:
     after_failure: bool = True
     withdrawn: bool = True
     commitments: bool = True
+    left_off: bool = True
 
 
 @dataclass(frozen=True, slots=True)

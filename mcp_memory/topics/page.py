@@ -24,6 +24,11 @@ MAP = "_index.md"
 
 _GENERATED = frozenset({PAGE, PROPOSAL, MAP})
 
+SUMMARIES, ENTITIES, CONTENTS = "summaries", "entities", "INDEX.md"
+SESSIONS = f"{SUMMARIES}/sessions"
+"""The folders of pages about times, and about projects, people and services, and the page that lists what there is, all
+in the managed folder. Ours have a `node_kind`."""
+
 NODE = "condensed"
 """The `node_kind` of a page."""
 
@@ -94,6 +99,12 @@ def is_page(inner: str) -> bool:
     """Whether a path in the managed folder is that of a generated file."""
     folder, _, name = inner.rpartition("/")
     return name in _GENERATED and f"{folder}/".startswith(f"{TOPICS}/")
+
+
+def is_generated(inner: str, node_kind: object) -> bool:
+    """Whether a file at this path in the managed folder, with this `node_kind` in its head, is a page made of notes or
+    sessions, but of no topic."""
+    return bool(node_kind) and (inner == CONTENTS or inner.partition("/")[0] in {SUMMARIES, ENTITIES})
 
 
 def covers(folder: str, children: Iterable[PageChild]) -> str:

@@ -19,7 +19,7 @@ from mcp_memory.text.language.sentences import first_sentence
 from mcp_memory.text.markdown import frontmatter, logs, sections
 from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
-from mcp_memory.topics.page import MAP, NODE, PAGE, is_page
+from mcp_memory.topics.page import MAP, NODE, PAGE, is_generated, is_page
 from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
@@ -270,7 +270,7 @@ def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     if path.startswith(f"@{TRANSCRIPTS}/"):
         return NoteState.TRANSCRIPT
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
-    if is_shared or is_page(inner):
+    if is_shared or is_page(inner) or is_generated(inner, meta.get("node_kind")):
         return NoteState.SUMMARY
     if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
         return NoteState.ARCHIVED

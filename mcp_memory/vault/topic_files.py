@@ -98,6 +98,16 @@ class TopicFiles:
         self.record(page_id, path, etag_of(data), PAGE_KIND, None)
         return self._notes.write(path, data, expected)
 
+    def refresh_page(self, path: NotePath, data: bytes) -> NoteFile | None:
+        """Writes a page that only we write, unless you have changed, forgotten, archived or removed it, or it has these
+        bytes already. Returns it if it was written. Raises StorageFailed."""
+        page = self._notes.find(path)
+        if page is None:
+            return None if self.made_by_us(path) else self.write_page(path, data, None)
+        if page.record.etag == etag_of(data) or not self.is_as_we_wrote(page):
+            return None
+        return self.write_page(path, data, page.record.etag)
+
     def remove_page(self, path: NotePath, expected: Etag) -> None:
         """Raises NotFound, PreconditionFailed if it is not as we wrote it, StorageFailed."""
         self._notes.require_vault()

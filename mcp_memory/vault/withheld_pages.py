@@ -1,11 +1,11 @@
 """Withholds pages that may quote a forgotten note, since they were made from it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Hit, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import CHILDREN, RELATED, link
@@ -53,6 +53,13 @@ def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
         lines.append(f"- {link(path, title, record.path)}")
     text = "\n".join([WITHHELD, *(["", CHILDREN, "", *lines] if lines else []), ""])
     return replace(page, record=replace(page.record, title=path.split("/")[-2]), text=text, body_start=0)
+
+
+def hits_not_withheld(hits: Sequence[Hit], vault: Vault, index: Index) -> tuple[Hit, ...]:
+    """Without those of pages that quote what is forgotten. Reads files and the index: for a worker thread."""
+    pages = {path for hit in hits if (note := index.note(path := hit.path)) and note.state is NoteState.SUMMARY}
+    gone = {path for path in pages if quotes_forgotten(vault.read(path).text, vault, index)}
+    return tuple(hit for hit in hits if hit.path not in gone)
 
 
 def sources_of(page: str) -> list[str]:

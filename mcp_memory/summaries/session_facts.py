@@ -1,0 +1,125 @@
+"""Finds what a session was about: what was asked, decided and changed, and what was left open. Pure."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.extraction.candidate import StatementKind
+from mcp_memory.extraction.candidate_ingest import id_of
+from mcp_memory.extraction.extractor import extract_candidates
+from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
+from mcp_memory.models import NoteId
+from mcp_memory.recall.moments.tool_action import read_action
+from mcp_memory.text.language.facts import facts
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.terms import content_words, overlap
+
+ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
+MOST_WORDS, MOST_FILES, MOST_CHARS = 30, 8, 90
+"""Of one point; in its list of files; of a command."""
+REPEATED = 0.6
+"""Two points of which so many content words are the same (Jaccard) are one."""
+
+
+class Point(NamedTuple):
+    """One thing to tell. `offset`: of the message that it comes from, -1 for several. `note`: the id of the note that
+    was made of it, if one was."""
+
+    text: str
+    offset: int = -1
+    note: NoteId | None = None
+
+
+def find_session_facts(captured: CapturedMessages) -> Mapping[str, Sequence[Point]]:
+    """The points of each part in their order, those of files and commands last. Leaves out what sub-agents said."""
+    own = [message for message in captured.messages if message.turn.session == captured.messages[0].turn.session]
+    parts: dict[str, list[Point]] = {ASKED: [], DECIDED: [], CHANGED: [], LEFT_OPEN: []}
+
+    def add(part: str, text: str, offset: int, note: NoteId | None = None) -> None:
+        new, plain = content_words(text), text.split()
+        known = [content_words(point.text) for points in parts.values() for point in points]
+        if new and not any(overlap(new, words) >= REPEATED or new <= words for words in known):
+            short = plain if len(plain) <= MOST_WORDS else [*plain[:MOST_WORDS], "…"]
+            parts[part].append(Point(" ".join(short), offset, note))
+
+    for candidate in extract_candidates(own):
+        is_open = candidate.kind is StatementKind.COMMITMENT or (
+            not candidate.outright and _has("open", candidate.text)
+        )
+        if candidate.kind is not StatementKind.FIX:
+            add(LEFT_OPEN if is_open else DECIDED, candidate.text, candidate.offset, id_of(candidate, captured))
+    for message in own:
+        for sentence in user_sentences(message.turn.text, introduces) if message.role is Role.USER else ():
+            if part := _part_of(sentence, is_first=not parts[ASKED]):
+                add(part, sentence.text, message.offset)
+    answers = [message for message in own if message.role is Role.ASSISTANT]
+    for message in answers:
+        said = [sentence.text for sentence in sentences(message.turn.text)]
+        if found := [sentence for sentence in said if _has("found", sentence)]:
+            add(CHANGED, max(found, key=lambda sentence: len(facts(sentence))), message.offset)
+        for sentence in said if message is answers[-1] else ():
+            if _has("open", sentence) and not sentence.endswith("?"):
+                add(LEFT_OPEN, sentence, message.offset)
+    for points in parts.values():
+        points.sort(key=lambda point: point.offset)
+    parts[CHANGED] += _files(own, captured.project)
+    for line, runs in _commands(own).items():
+        failures, why = sum(run.failed for run in runs), (_CODE.sub("'", runs[-1].turn.text).split("\n") or [""])[-1]
+        outcome = ("failed, then " if failures else "") + "went well"
+        told = f"`{line}` fails: {why.strip()[:MOST_CHARS]}" if runs[-1].failed else f"`{line}` {outcome}"
+        parts[LEFT_OPEN if runs[-1].failed else CHANGED].append(Point(told, runs[-1].offset))
+    return parts
+
+
+def _part_of(sentence: UserSentence, *, is_first: bool) -> str | None:
+    """What isn't put off or decided was asked for; None for chat and what may not be your own words."""
+    least = 1 if facts(sentence.text) else 3
+    is_chat = len(content_words(sentence.text)) < least or _cues()["chat"].fullmatch(sentence.view.strip())
+    if is_chat or sentence.may_be_pasted:
+        return None
+    if sentence.is_question:
+        return ASKED
+    is_decision = not is_first and _has("decides", sentence.view)
+    return LEFT_OPEN if _has("open", sentence.view) else DECIDED if is_decision else ASKED
+
+
+def _commands(messages: Sequence[TranscriptMessage]) -> Mapping[str, list[TranscriptMessage]]:
+    """The runs of each command that does something, in the order of their last."""
+    found: dict[str, list[TranscriptMessage]] = {}
+    for message in messages:
+        given = message.arguments.get("command") or message.arguments.get("cmd") or ""
+        line = " ".join(_CODE.sub("'", given).split())[:MOST_CHARS]
+        is_command = line and "*** Begin" not in line and _has("acts", given)
+        if is_command and not read_action(message.arguments, "", None).only_reads:
+            found[line] = [*found.pop(line, ()), message]
+    return found
+
+
+def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:
+    """One point with the files that tools changed."""
+    edits = [each for each in messages if each.role is Role.TOOL and not each.failed and _has("edits", each.tool)]
+    names = {
+        name.rpartition(f"/{project}/")[2] for each in edits for name in read_action(each.arguments, "", None).files
+    }
+    if names:
+        more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""
+        yield Point(f"Files: {', '.join(f'`{name}`' for name in sorted(names)[:MOST_FILES])}{more}")
+
+
+def _has(cue: str, text: str) -> bool:
+    return _cues()[cue].search(text.lower().replace("'", "’")) is not None
+
+
+@cache
+def _cues() -> Mapping[str, re.Pattern[str]]:
+    table = tomllib.loads((files("mcp_memory.summaries") / "cues.toml").read_text("utf-8"))
+    return {name: re.compile(pattern) for name, pattern in table.items()}
+
+
+_CODE = re.compile("`+")

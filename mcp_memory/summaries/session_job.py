@@ -1,0 +1,150 @@
+"""Writes the summary of each session that has ended, or in which nothing was said for a while."""
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from mcp_memory.capture.checkpoint import Checkpoint
+from mcp_memory.capture.service import STEP_S, CaptureService
+from mcp_memory.capture.session_reader import read_session
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.jobs.job import JobReport, JobTurn
+from mcp_memory.models import NoteId, NotePath, NoteState
+from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.summaries.session_facts import find_session_facts
+from mcp_memory.summaries.session_page import (
+    MOST_WORDS,
+    Parts,
+    choose_points,
+    is_worth_telling,
+    render_session,
+    session_id,
+)
+from mcp_memory.summarizers.base import Summarizer, SummaryRequest, SummarySource
+from mcp_memory.summarizers.extractive import NAME
+from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.page import SESSIONS, etag_of
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
+
+MOST_BYTES = 64_000_000
+"""Of a transcript: a larger one would take more memory than the daemon may have."""
+MOST_SESSIONS = 50
+"""In one run; the others come with the next."""
+_TOKENS = 280
+"""Of a summary by a language model: 200 words."""
+
+
+@dataclass(eq=False, slots=True)
+class SessionSummaries:
+    """`state`: a file of ours that says how much of each transcript has been summarized."""
+
+    vault: Vault
+    index: Index
+    writer: IndexWriter
+    capture: CaptureService
+    summarizer: Summarizer
+    idle_minutes: int
+    clock: Callable[[], datetime]
+    state: Path
+    ended: set[str] = field(default_factory=set[str])
+    """Transcripts, by path, whose session's end a hook has reported."""
+
+    async def run(self, turn: JobTurn) -> JobReport | None:
+        """Summarizes what is due, the longest idle first. Raises StorageFailed, IndexUnavailable."""
+        done = await in_thread(self._read_state, what="looking at summaries")
+        due = await in_thread(lambda: self._due(done), deadline_s=STEP_S, what="looking at sessions")
+        written: list[NotePath] = []
+        for checkpoint in due[:MOST_SESSIONS]:
+            await turn.lull(lambda: False)
+            with suppress(McpMemoryError, OSError):  # a transcript that can't be read now has no summary
+                page = await in_thread(lambda c=checkpoint: self._write(c), deadline_s=STEP_S, what="summarizing")
+                if page:
+                    await self.writer.index_note(page)
+                    written.append(page.record.path)
+            done[checkpoint.name] = checkpoint.offset
+            self.ended.discard(checkpoint.name)
+            await in_thread(lambda: replace_file(self.state, json.dumps(done).encode()), what="saving how far it is")
+        about = f"{counted(len(written), 'summary', 'summaries')} for {counted(len(due[:MOST_SESSIONS]), 'session')}"
+        return JobReport(about, written) if due else None
+
+    def _read_state(self) -> dict[str, int]:
+        with suppress(OSError, ValueError):
+            found: dict[str, int] = json.loads(self.state.read_bytes())
+            return found
+        return {}
+
+    def _due(self, done: Mapping[str, int]) -> list[Checkpoint]:
+        """Without sessions that an agent began, and sub-agents' own files."""
+        now, idle = self.clock(), timedelta(minutes=self.idle_minutes)
+        found = [
+            (now - datetime.fromisoformat(one.captured_at), one.name, one)
+            for one in self.capture.checkpoints.read_all()
+            if one.captured_at and not one.context.delegated and "/subagents/" not in one.name
+            if one.offset != done.get(one.name) or self._quotes_forgotten(one)
+        ]
+        return [one for age, name, one in sorted(found, reverse=True) if age >= idle or name in self.ended]
+
+    def _quotes_forgotten(self, checkpoint: Checkpoint) -> bool:
+        """Whether its page, as we wrote it, was made of a note that has been forgotten since."""
+        pages = self.index.note_by_id(session_id(checkpoint.client, checkpoint.context.session))
+        ours = [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
+        return any(self._is_forgotten(source) for page in ours for source in page.meta.get("derived_from", ()))
+
+    def _is_forgotten(self, note: NoteId | None) -> bool:
+        return note is not None and any(one.state is NoteState.DELETED for one in self.index.note_by_id(note))
+
+    def _write(self, checkpoint: Checkpoint) -> NoteFile | None:
+        """Returns the page if it was written. Raises what reading a transcript and writing a page raise."""
+        place = self.capture.paths.locate(checkpoint.client, checkpoint.name)
+        if place.file.stat().st_size > MOST_BYTES and not place.is_database:
+            return None
+        captured = read_session(self.capture.paths, place, self.vault.layout.tz)
+        times = [message.turn.at for message in captured.messages if message.turn.at]
+        if not times:
+            return None
+        found = find_session_facts(captured)
+        parts = {name: [one for one in found[name] if not self._is_forgotten(one.note)] for name in found}
+        if not is_worth_telling(parts):
+            return None
+        notes = [point.note for points in parts.values() for point in points if point.note]
+        stored = [note for note in notes if self.index.note_by_id(note)]
+        covers = etag_of(repr([parts, stored]).encode(errors="replace"))[:16]
+        name = f"{min(times).date()}-{session_id(captured.client, captured.session)[-8:].lower()}.md"
+        path = self.vault.layout.in_home(f"{SESSIONS}/{name}")
+        known = self.index.note(path)
+        if known and known.meta.get("covers") == covers:
+            return None
+        text, by = self._worded(parts, {} if place.is_database else _lines(place.file, parts))
+        with acting(Caller(captured.client, captured.session)):
+            page = render_session(captured, times, parts, stored, covers, text, by)
+            return self.vault.filing.refresh_page(path, page)
+
+    def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
+        """The text, by a language model if there is one that can be asked now, and who worded it."""
+        chosen = {name: points for name, points in choose_points(parts).items() if points}
+        listed = {name: [f"- {point.text}{lines.get(point.offset, '')}" for point in chosen[name]] for name in chosen}
+        if not self.summarizer.asked_in_s():
+            sources = [SummarySource(name, "\n".join(points)) for name, points in listed.items()]
+            found = self.summarizer.summarize(SummaryRequest(sources, _TOKENS))
+            if not found.provisional and len(found.text.split()) <= MOST_WORDS:
+                return found.text, found.by
+        return "\n\n".join("\n".join([f"## {name}", *points]) for name, points in listed.items()), NAME
+
+
+def _lines(file: Path, parts: Parts) -> dict[int, str]:
+    """The line of the transcript at which each point's message begins, by its offset."""
+    found, line, at = dict[int, str](), 1, 0
+    with file.open("rb") as transcript:
+        for offset in sorted({point.offset for points in parts.values() for point in points} - {-1}):
+            line, at = line + transcript.read(offset - at).count(b"\n"), offset
+            found[offset] = f" (line {line})"
+    return found

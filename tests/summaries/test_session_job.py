@@ -1,0 +1,165 @@
+"""Sessions' summaries: written once, found where they are asked for, told to the next session, gone when you say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.jobs.job import JobTurn
+from mcp_memory.models import NoteState
+from mcp_memory.summarizers.config import SummarizerConfig
+from tests.capture.written import BEGAN, line, result, use
+from tests.support.world import World, found, paths
+
+pytestmark = pytest.mark.anyio
+
+TALK = b"".join([
+    line(1, "Move the shop's deployment from Ansible to Nomad, please."),
+    use(2, "t1", "Write", file_path="/home/ada/app/deploy/shop.nomad", content="job {}"),
+    result(3, "t1", "File created"),
+    use(4, "t2", "Bash", command="nomad job plan deploy/shop.nomad"),
+    result(5, "t2", "Error: datacenters is required", failed=True),
+    use(6, "t3", "Bash", command="nomad job plan deploy/shop.nomad -dc eu1"),
+    result(7, "t3", ""),
+    line(8, "We decided to drop Ansible, because nobody maintains the playbooks."),
+    line(9, "Done. The Vault token for production is still missing.", role="assistant"),
+])  # fmt: skip
+
+
+class Sessions:
+    """An agent's transcripts beside a vault, long over."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.folder = world, world.state.parent / "claude"
+        self.folder.mkdir()
+        self.repository = world.state.parent / "app"
+        (self.repository / ".git").mkdir(parents=True)
+        (self.repository / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+
+    def engine(self, **sections: object):
+        self.world.now = BEGAN
+        return self.world.engine(capture=CaptureConfig(folders={"claude-code": str(self.folder)}), **sections)
+
+    async def capture(self, engine: Engine, talk: bytes = TALK, name: str = "s-1") -> str:
+        file = self.folder / f"{name}.jsonl"
+        named = talk.replace(b'"s-1"', f'"{name}"'.encode())
+        file.write_bytes(named.replace(b"/home/ada/app", str(self.repository).encode()))
+        await engine.parts.capture_worker.capture_files([str(file)], dry_run=False)
+        return str(file)
+
+
+async def run(engine: Engine) -> list[str]:
+    """The pages written by the job now."""
+
+    async def no_lull(until: Callable[[], bool]) -> None:
+        await engine.parts.admin.reconcile()
+
+    report = await engine.parts.session_summaries.run(JobTurn("a test", asked=True, lull=no_lull))
+    return list(report.changed) if report else []
+
+
+async def summarize(world: World, engine: Engine) -> list[str]:
+    world.later(minutes=40)
+    return await run(engine)
+
+
+async def begun(engine: Engine, project: str = "app", session: str = "claude-code/new") -> str:
+    answer = await engine.perform("brief", {"session": session, "project": project, "left_off": True})
+    return answer["text"]
+
+
+@pytest.fixture
+def sessions(world: World) -> Sessions:
+    return Sessions(world)
+
+
+async def test_a_session_that_is_over_gets_one_page_that_only_its_own_folder_shows(sessions: Sessions, world: World):
+    async with sessions.engine() as engine:
+        file = await sessions.capture(engine)
+        assert await run(engine) == [], "it may go on"
+        (page,) = await summarize(world, engine)
+        text = world.read(page).decode()
+        body = text.partition("\n---\n")[2]
+        assert page.startswith("summaries/sessions/2026-11-22-") and "session: s-1" in text and "project: app" in text
+        assert "- Move the shop's deployment from Ansible to Nomad, please. (line 1)" in body
+        assert "- We decided to drop Ansible, because nobody maintains the playbooks. (line 8)" in body
+        assert "`deploy/shop.nomad`" in body and "-dc eu1` went well (line 7)" in body
+        assert "`nomad job plan deploy/shop.nomad` fails: Error: datacenters is required (line 5)" in body
+        assert "- The Vault token for production is still missing. (line 9)" in body and f"`{file}`" in body
+        assert len(body.split()) <= 200
+        assert paths(engine, NoteState.SUMMARY) == [page]
+        assert page not in await found(engine, "shop's deployment Nomad")
+        assert page in await found(engine, "shop's deployment Nomad", path="summaries")
+        before = world.files()
+        assert await summarize(world, engine) == [] and world.files() == before, "nothing new writes nothing"
+    (world.state / "summarized.json").unlink()
+    async with sessions.engine() as engine:
+        assert await summarize(world, engine) == [] and world.files() == before, "the same makes the same"
+
+
+async def test_the_end_of_a_session_is_reported_and_the_next_one_starts_where_it_left_off(
+    sessions: Sessions, world: World
+):
+    async with sessions.engine() as engine:
+        file = await sessions.capture(engine)
+        await engine.perform("emptied", {"session": "claude-code/s-1", "transcript": file})
+        (page,) = await run(engine)
+        told = await begun(engine)
+        (last,) = [line for line in told.splitlines() if "Last session here" in line]
+        assert f'(2026-11-22, memory_recall path="{page}")' in last and "Move the shop's deployment" in last
+        assert 'left open: "The Vault token for production is still missing."' in last and len(last) < 400
+        assert "Last session here" not in await begun(engine, project="blog")
+        assert "Last session here" not in await begun(engine, session="claude-code/s-1"), "its own"
+        await engine.perform("mute", {"target": page})
+        assert "Last session here" not in await begun(engine)
+
+
+async def test_one_question_without_a_change_gets_no_page_nor_does_what_an_agent_began(
+    sessions: Sessions, world: World
+):
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, line(1, "What does --frozen do?") + line(2, "It keeps it.", role="assistant"))
+        file = sessions.folder / "s-2.jsonl"
+        file.write_bytes(TALK)
+        path = engine.parts.capture_worker.service.paths.locate_any(str(file))
+        await engine.parts.capture_worker.service.capture_next(path, delegated=True)
+        assert await summarize(world, engine) == [] and paths(engine, NoteState.SUMMARY) == []
+
+
+async def test_what_you_forget_or_change_or_remove_stays_so(sessions: Sessions, world: World):
+    async with sessions.engine() as engine:
+        for name in ("s-1", "s-2", "s-3"):
+            await sessions.capture(engine, name=name)
+        forgotten, changed, removed = await summarize(world, engine)
+        await engine.forget(forgotten)
+        world.write(changed, world.read(changed) + b"- my remark\n")
+        (world.root / removed).unlink()
+        await engine.parts.admin.reconcile()
+        before = world.files()
+        for name in ("s-1", "s-2", "s-3"):
+            await sessions.capture(engine, TALK + line(10, "We use Vault from now on, for all secrets."), name)
+        assert await summarize(world, engine) == []
+        assert {path: world.files().get(path) for path in before} == before
+
+
+async def test_a_statement_that_is_forgotten_leaves_the_summary(sessions: Sessions, world: World):
+    async with sessions.engine() as engine:
+        await sessions.capture(engine)
+        (page,) = await summarize(world, engine)
+        (note,) = [path for path in paths(engine, NoteState.ACTIVE) if path.startswith("notes/decision")]
+        await engine.forget(note)
+        assert "playbooks" not in await engine.recall(path=page), "withheld at once"
+        assert not await found(engine, "nobody maintains the playbooks", path="summaries")
+        assert await summarize(world, engine) == [page]
+        assert "playbooks" not in world.read(page).decode() and "Nomad" in await engine.recall(path=page)
+
+
+async def test_a_model_that_cannot_be_asked_costs_nothing(sessions: Sessions, world: World):
+    summarizer = SummarizerConfig(provider="command", command=("false",))
+    async with sessions.engine(summarizer=summarizer) as engine:
+        await sessions.capture(engine)
+        (page,) = await summarize(world, engine)
+        assert "by: extractive" in world.read(page).decode()
