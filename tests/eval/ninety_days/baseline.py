@@ -62,7 +62,8 @@ def _pairs(given: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
 
 
 def _is_same(pair: tuple[str, str]) -> bool:
-    return SequenceMatcher(None, *map(_plain, pair)).ratio() >= SAME
+    one, other = map(_plain, pair)
+    return SequenceMatcher(None, one, other).ratio() >= SAME
 
 
 def _due(who: Person, promise: Mapping[str, Any]) -> int:
