@@ -88,7 +88,9 @@ class Life:
         asked: dict[str, Any] = {"session": session, "project": project, "within_ms": SOON_MS}
         if prompt is not None:
             asked["prompt"] = prompt
-        return (await self.engine.perform("brief", asked))["text"]
+        text = (await self.engine.perform("brief", asked))["text"]
+        # What was just stored is named once, which tells nothing before its time.
+        return "\n".join(line for line in text.splitlines() if not line.startswith("Stored because"))
 
     async def _night(self, day: int) -> None:
         self.world.now = self.who.at(day, 23, 30)
