@@ -114,7 +114,8 @@ def test_without_a_terminal_nothing_is_changed(place: Place, home: Path):
     before = _tree(home)
     ran = place.run("setup")
     assert (ran.code, "pass --yes" in ran.err) == (5, True), ran
-    assert "+++ ~/.claude.json" in ran.out
+    assert "+++ " not in ran.out and "    ~/.claude.json: " in ran.out, "a summary"
+    assert "+++ ~/.claude.json" in place.run("setup", "--diff").out
     assert "Codex: would be connected" in ran.out
     assert "1 session, 1 to read" in ran.out
     assert place.run("setup", "--json").json["clients"][0]["state"] == "would be connected"
@@ -135,6 +136,37 @@ def test_a_broken_configuration_is_named_and_the_other_client_connected(place: P
     assert broken.read_text() == '{"mcpServers": {\n'
     assert not (home / ".claude/settings.json").exists()
     assert "Past sessions\n  left alone\n" in ran.out
+
+
+UNREAD = {
+    "claude-code": [".claude.json", ".claude/settings.json"],
+    "codex": [".codex/hooks.json"],
+    "windsurf": [".codeium/windsurf/mcp_config.json"],
+    "cline": [".cline/data/settings/cline_mcp_settings.json"],
+}
+
+
+@pytest.mark.parametrize("client", UNREAD)
+def test_a_file_that_its_client_would_not_load_is_refused(place: Place, home: Path, client: str):
+    for name in UNREAD[client]:
+        file = home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("{\n  // mine\n}\n")
+        before = _tree(home)
+        ran = place.run("install", client, "--dry-run")
+        assert (ran.code, f"loads nothing of {file}: line 2, column 3" in ran.err) == (1, True), ran
+        listed = place.run("setup", "--client", client, "--dry-run", "--no-past")
+        assert (listed.code, f"loads nothing of {file}" in listed.out) == (1, True), listed
+        assert _tree(home) == before
+        file.unlink()
+
+
+def test_continue_is_not_connected_by_its_rules_alone(place: Place, home: Path):
+    (home / ".continue").mkdir()
+    ran = place.run("install", "continue", "--dry-run")
+    assert ran.code == 1
+    assert f"{home}/.continue/config.yaml does not exist yet" in ran.err and "start Continue once" in ran.err
+    assert not list((home / ".continue").iterdir())
 
 
 def test_a_home_without_clients_and_one_that_is_read_only(place: Place):

@@ -154,6 +154,11 @@ def plan_connection(
     changes = [
         plan_install(each, config_files.read(each.file), _backups(each.file, settings, paths)) for each in wanted
     ]
+    for change in changes:
+        if change.target.entries and (why := explain_unread(client, change.target, change.old)):
+            raise Refused(why, hint="nothing was changed; correct the file, then try again")
+        if change.old is None and change.new is None and change.target.has(ServerEntry):
+            raise Refused(f"{change.file} does not exist yet", hint=f"start {TITLES[client]} once, then try again")
     # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
     same_hooks = all(change.is_nothing for change in changes if change.target.has(HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)

@@ -15,13 +15,15 @@ from mcp_memory.errors import McpMemoryError
 
 @dataclass
 class Dialogue:
-    """With `--json` it prints nothing; `report` has what was found and done. With `preview` nothing is agreed to."""
+    """With `--json` it prints nothing; `report` has what was found and done. With `preview` nothing is agreed to;
+    without `diffs` it only names the files."""
 
     cli: CommandContext
     yes: bool
     preview: bool
     report: dict[str, Any] = field(default_factory=dict[str, Any])
     has_failed: bool = False
+    diffs: bool = True
 
     def say(self, text: str, *, indent: int = 2) -> None:
         """A paragraph that fits the terminal, if there is one."""

@@ -69,7 +69,7 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
     for change in plan.changes:
         config_files.check(change)
     dialogue.say(f"{title}: to be connected")
-    if not dialogue.cli.as_json and not dialogue.yes:
+    if dialogue.diffs and not dialogue.cli.as_json and not dialogue.yes:
         show_diff(plan)
     for change in plan.changes:
         dialogue.say(f"{short_path(change.file)}: {', '.join(change.what)}", indent=4)

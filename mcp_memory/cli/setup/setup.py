@@ -45,10 +45,17 @@ BYTES_A_SECOND = 1_000_000
 @click.option("--no-past", is_flag=True, help="Leave past sessions and the clients' own memory alone.")
 @workspace_option
 @click.option("--dry-run", is_flag=True, help="Only show what there is and what would change.")
+@click.option("--diff", "diffs", is_flag=True, help="Show the changes line by line, where nobody is asked, too.")
 @click.option("--yes", is_flag=True, help="Answer yes to every question.")
 @command_options
 def setup(
-    cli: CommandContext, only: tuple[str, ...], no_past: bool, workspace: str | None, dry_run: bool, yes: bool
+    cli: CommandContext,
+    only: tuple[str, ...],
+    no_past: bool,
+    workspace: str | None,
+    dry_run: bool,
+    diffs: bool,
+    yes: bool,
 ) -> None:
     """Set memory up, step by step: start the daemon, connect the clients that are on this machine, bring in past
     sessions and what the clients remember themselves, and ask a first question.
@@ -64,6 +71,7 @@ def setup(
     """
     dialogue = Dialogue(cli, yes, preview=dry_run or not (yes or (sys.stdin.isatty() and not cli.as_json)))
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
+    dialogue.diffs = diffs or not dialogue.preview
     try:
         dialogue.head("1 of 5  The vault and its daemon")
         settings = _place_workspace(dialogue, settings, workspace)
@@ -85,7 +93,7 @@ def setup(
     _explain(dialogue, settings, connected)
     cli.show(dialogue.report, ())
     if dialogue.preview and not dry_run:
-        print_status("nothing was changed, because there is no terminal to ask on: pass --yes")
+        print_status("nothing was changed, because there is no terminal to ask on: pass --yes (--diff shows each line)")
         click.get_current_context().exit(NOT_DONE)
     if dialogue.has_failed:
         click.get_current_context().exit(1)
