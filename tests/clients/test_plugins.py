@@ -46,9 +46,14 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
     mending = claude["todo"][0].rpartition(": ")[2]
     run(*shlex.split(mending), environ=environ, cwd=served.home).succeeded()
     claude = doctored(served, "claude-code")
-    assert claude["wired"][0]["reachable"] is None and claude["tools"] == {"plugin_mcp-memory_memory": "no rule"}
-    (rule,) = claude["todo"]
-    assert "mcp__plugin_mcp-memory_memory__memory_*" in rule, "a plugin cannot bring its own permission"
+    assert claude["wired"][0]["reachable"] is None and claude["todo"] == []
+    assert claude["tools"] == {"plugin_mcp-memory_memory": "allowed by our hook"}
+    local = served.home / ".claude" / "settings.local.json"
+    local.write_text('{"disableAllHooks": true}')
+    without = doctored(served, "claude-code")
+    assert without["tools"] == {"plugin_mcp-memory_memory": "no rule"}
+    assert any("mcp__plugin_mcp-memory_memory__memory_*" in line for line in without["todo"]), "no plugin brings a rule"
+    local.unlink()
     assert claude["hooks"] == {f"{name} (plugin)": "trusted" for name in HOOK_EVENTS["claude-code"]}
     agent = patient(Agent(served, anthropic, ("claude", "-p"), environ))  # its hook allows its tools
     talk = agent.ask(

@@ -62,6 +62,29 @@ def test_it_asks(served: Place, home: Path) -> None:
     served.run("uninstall", "codex", stdin=b"y\n").ok()
 
 
+def test_all_are_disconnected_but_one_whose_file_is_broken(served: Place, home: Path) -> None:
+    before = tree(home)
+    assert "no client's files hold anything of this vault" in served.run("uninstall", "--all", "--yes").ok().out
+    for client in ("codex", "cursor", "zed"):
+        served.run("install", client, "--yes").ok()
+    connected = tree(home)
+    shown = served.run("uninstall", "--all", "--dry-run").ok().out
+    assert "--- ~/.codex/config.toml" in shown and "nothing was changed" in shown
+    assert served.run("uninstall", "--all", "--json").code == 2
+    assert [served.run("uninstall", "--all", more).code for more in ("codex", "--purge", "--scope=project")] == [2] * 3
+    assert tree(home) == connected
+    file = home / ".cursor" / "mcp.json"
+    text = file.read_text()
+    file.write_text(text[:-2])
+    ran = served.run("uninstall", "--all", stdin=b"n\ny\n")  # Codex is asked about first
+    assert (ran.code, f"Cursor: not disconnected: {file}" in ran.err, "Zed: disconnected" in ran.out) == (1, True, True)
+    assert (home / ".codex" / "config.toml").exists() and file.read_text() == text[:-2]
+    file.write_text(text)
+    rows = served.run("uninstall", "--all", "--yes", "--json").ok().json["clients"]
+    assert [(row["client"], row["done"]) for row in rows] == [("codex", True), ("cursor", True)]
+    assert tree(home) == before
+
+
 def test_trust_is_codexs_to_ask_for(served: Place, home: Path) -> None:
     refused = served.run("install", "codex", "--yes", "--trust-hooks", PATH="/usr/bin:/bin")
     assert refused.code == 1 and "no codex on your PATH" in refused.err

@@ -193,8 +193,8 @@ class _Examination:
         if commands.read(helper_of(plugin.entry)) != commands.read(helper_of(ours)):
             return
         self._connect("user", "plugin", plugin.file, plugin.entry, ours, _plugin_remedy(plugin, self._settings))
-        self._check_permission(plugin.server, by_hand(plugin.server))
         states = hooks_of_plugin(self._client, plugin.key, self._paths)
+        self._check_permission(plugin.server, by_hand(plugin.server), hook=states.get("PreToolUse"))
         self._status.hooks.update({f"{event} (plugin)": state for event, state in states.items()})
         self._check_hooks(states, "to add it: mcp-memory plugin")
 
@@ -212,10 +212,16 @@ class _Examination:
         self._status.wired.append(ConnectedBy(scope, how, str(file), why_not))
         self._status.add_todo(f"{why_not}: {remedy}" if why_not and remedy else why_not)
 
-    def _check_permission(self, server: str, remedy: str) -> None:
-        if self._client == "claude-code":
-            self._status.tools[server] = ClaudeSettings.read(self._paths).permission(server)
-            self._status.add_todo(missing_rule(server, self._paths, remedy))
+    def _check_permission(self, server: str, remedy: str, hook: str | None = None) -> None:
+        """`hook`: the state of the plugin's hook before tools, which allows ours where no rule of yours does."""
+        if self._client != "claude-code":
+            return
+        permission, hooks = ClaudeSettings.read(self._paths).permission(server), self._settings.hooks
+        if permission == "no rule" and hook == TRUSTED and hooks.enabled and hooks.own_tools:
+            self._status.tools[server] = "allowed by our hook"
+            return
+        self._status.tools[server] = permission
+        self._status.add_todo(missing_rule(server, self._paths, remedy))
 
     def _check_hooks(self, states: Mapping[str, str], remedy: str) -> None:
         for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):

@@ -1,7 +1,6 @@
 """Connects clients to a vault and disconnects them: `install CLIENT` and `uninstall CLIENT`."""
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -12,7 +11,7 @@ import click
 from mcp_memory.cli.clients import snippets, workspaces
 from mcp_memory.cli.clients.config_changes import InstallPlan, apply_plan
 from mcp_memory.cli.clients.daemon_address import address_of, expected_url
-from mcp_memory.cli.clients.hook_trust import has_trust, hashes_of
+from mcp_memory.cli.clients.hook_trust import agrees_to_trust, has_trust, hashes_of
 from mcp_memory.cli.clients.next_steps import next_steps, offer_source
 from mcp_memory.cli.console import print_status
 from mcp_memory.cli.options import CommandContext, command_options
@@ -109,7 +108,7 @@ def install(
     if client:
         plan = plan_connection(
             settings, client, scope, name=name, hooks=not no_hooks, own_memory=not no_own_memory, dry_run=dry_run,
-            is_trusted=lambda wanted: trust_hooks or (can_ask and _agrees_to_trust(wanted)),
+            is_trusted=lambda wanted: trust_hooks or (can_ask and agrees_to_trust(wanted)),
         )  # fmt: skip
         plan = workspaces.with_workspace(plan, in_place)
         apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
@@ -168,9 +167,9 @@ def plan_connection(
     return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], steps)
 
 
-def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run: bool, yes: bool) -> None:
-    """Take out of the client's files what `install` put in for this vault. Raises Refused."""
-    settings, paths = cli.settings, find_client_paths()
+def plan_disconnection(settings: Settings, client: str, scope: Scope) -> InstallPlan:
+    """Takes out of the client's files what `install` put in for this vault. Raises Refused."""
+    paths = find_client_paths()
     shared = _shared_instructions(client, scope, settings, paths)
     changes = [
         plan_uninstall(target, config_files.read(target.file), _backups(target.file, settings, paths))
@@ -186,8 +185,7 @@ def uninstall_client(cli: CommandContext, client: str, scope: Scope, *, dry_run:
     if client == "openclaw":
         changes += workspaces.plan_without_workspace(settings, paths)
         kept += ["a running daemon reads the workspace until then: mcp-memory restart"] * (not changes[-1].is_nothing)
-    plan = InstallPlan(client, scope, [change for change in changes if not change.is_nothing], kept)
-    apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="disconnected")
+    return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], kept)
 
 
 def targets_of(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> list[ConfigTarget]:
@@ -236,14 +234,6 @@ def _connection(
         token=token or UNKNOWN_TOKEN,
         plugin=(str(shipped_path("plugin")), snippets.hook_line("EVENT", "openclaw", settings)),
         chosen=name is not None,
-    )
-
-
-def _agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
-    """Ask, unless Codex already trusts our hooks, or isn't there to say what it would trust."""
-    is_open = not has_trust(wanted) and shutil.which("codex") is not None
-    return is_open and click.confirm(
-        "make Codex trust our hooks? Otherwise it asks you later, and skips them until then"
     )
 
 

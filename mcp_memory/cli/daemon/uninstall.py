@@ -8,17 +8,22 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, uninstall_client
+from mcp_memory.cli.clients.config_changes import apply_plan, make_changes, show_diff
+from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, plan_disconnection
+from mcp_memory.cli.console import print_status, say_all
 from mcp_memory.cli.daemon.service import unit_file
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import is_held, only_instance
-from mcp_memory.errors import InvalidInput, StorageFailed
-from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, TITLES, Scope
+from mcp_memory.errors import InvalidInput, McpMemoryError, StorageFailed
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.clients import CLIENTS, CONNECTABLE, PROGRAMS, TITLES, Scope
+from mcp_memory.integrations.installed_plugin import find_installed_plugin
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
@@ -35,14 +40,22 @@ class UninstallPlan:
 
 @click.command()
 @click.argument("client", type=click.Choice(CLIENTS), metavar="[CLIENT]", required=False)
+@click.option("--all", "everything", is_flag=True, help="Instead of CLIENT: all that are connected.")
 @scope_option
-@click.option("--yes", is_flag=True, help="With CLIENT: don't ask.")
+@click.option("--yes", is_flag=True, help="With CLIENT or --all: don't ask.")
 @click.option("--purge", is_flag=True, help="Remove this vault's state folder: index, token, logs, journals.")
 @click.option("--models", is_flag=True, help="With --purge: the compiled models too, though other vaults may use them.")
 @click.option("--dry-run", is_flag=True, help="Only list what would be removed.")
 @command_options
 def uninstall(
-    cli: CommandContext, client: str | None, scope: Scope, yes: bool, purge: bool, models: bool, dry_run: bool
+    cli: CommandContext,
+    client: str | None,
+    everything: bool,
+    scope: Scope,
+    yes: bool,
+    purge: bool,
+    models: bool,
+    dry_run: bool,
 ) -> None:
     """Remove what mcp-memory keeps for this vault. The vault and its notes stay. Stops the daemon first.
 
@@ -50,13 +63,19 @@ def uninstall(
 
     \b
     mcp-memory uninstall claude-code        the client's files as they were
+    mcp-memory uninstall --all              those of all clients
     mcp-memory uninstall                    what would be removed, and what stays
     mcp-memory uninstall --purge
     """
-    if client:
-        if purge or models:
-            raise InvalidInput("a client and --purge or --models", hint=f"mcp-memory uninstall {client}")
-        uninstall_client(cli, client, scope, dry_run=dry_run, yes=yes)
+    if client or everything:
+        if purge or models or (everything and (client or scope != "user")):
+            hint = f"mcp-memory uninstall {client or '--all'}"
+            raise InvalidInput("name a client, or pass --all or --purge alone", hint=hint)
+        if client:
+            plan = plan_disconnection(cli.settings, client, scope)
+            apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="disconnected")
+        else:
+            _disconnect_all(cli, dry_run=dry_run, yes=yes)
         return
     if models and not purge:
         raise InvalidInput("--models goes with --purge", hint="mcp-memory uninstall --purge --models")
@@ -69,6 +88,37 @@ def uninstall(
     lines += ["stays:", *(f"  {line}" for line in plan.stays)]
     lines += ["to remove it: mcp-memory uninstall --purge"] if plan.gone and not purge else []
     cli.show({"removed": done, "gone": [str(place) for place in plan.gone], "stays": list(plan.stays)}, lines)
+
+
+def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
+    """Exits with 1 if a client's files could not be read or changed; the others are disconnected."""
+    if not (yes or dry_run):
+        cli.refuse_questions("pass --yes, or --dry-run")
+    rows, has_failed, paths = list[dict[str, Any]](), False, find_client_paths()
+    for client in PROGRAMS:
+        try:
+            if plugin := find_installed_plugin(client, paths):
+                print_status(f"{TITLES[client]} has our plugin: {PROGRAMS[client]} plugin remove {plugin.key}")
+            plan = plan_disconnection(cli.settings, client, "user")
+            for change in plan.changes:
+                config_files.check(change)
+            if not plan.changes:
+                continue
+            if not cli.as_json:
+                show_diff(plan)
+            if not (yes or dry_run or click.confirm(f"disconnect {TITLES[client]} by these changes?")):
+                continue
+            row, lines = make_changes(plan, dry_run=dry_run, done="disconnected")
+        except McpMemoryError as error:
+            print_status(f"{TITLES[client]}: not disconnected: {error}")
+            rows.append({"client": client, "done": False, "error": error.message, "hint": error.hint})
+            has_failed = True
+        else:
+            rows.append(row)
+            say_all([] if cli.as_json else lines)
+    cli.show({"clients": rows}, [] if rows else ["no client's files hold anything of this vault"])
+    if has_failed:
+        click.get_current_context().exit(1)
 
 
 def plan_uninstall(settings: Settings, *, models: bool) -> UninstallPlan:
