@@ -27,6 +27,7 @@ from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import is_personal
+from mcp_memory.extraction.lessons import same_lesson
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.index.base import Index
@@ -128,8 +129,7 @@ class CandidateIngest:
         return [note for captured, found in read for note in (await self._ingest(found, captured)).active]
 
     async def _mark_done(self, captured: CapturedMessages) -> None:
-        wanted = Filters(project=captured.project, due=True, foreign=False)
-        find = partial(kept, captured.messages)
+        wanted, find = Filters(project=captured.project, due=True, foreign=False), partial(kept, captured.messages)
         for note in await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises"):
             with suppress(Refused, NotFound):
                 await self._mark(note.path)
@@ -176,7 +176,8 @@ class CandidateIngest:
             [] if is_known else await self._neighbours.nearest(candidate.text, project=captured.project)
         ):
             is_own = passage.note.path == captured.file  # the log that it is from
-            is_known = is_known or (not is_own and say_the_same(candidate.text, passage.chunk.text.strip(), cosine))
+            text = passage.chunk.text.strip()
+            is_known |= not is_own and (say_the_same(candidate.text, text, cosine) or same_lesson(candidate.text, text))
         if is_known:
             await self._record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
