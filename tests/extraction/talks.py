@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.engine.engine import Engine
 from mcp_memory.text.conversation.messages import Turn
 
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
@@ -20,3 +23,18 @@ def assistant(text: str, offset: int = 0) -> TranscriptMessage:
 
 def tool(text: str, offset: int = 0, *, name: str = "Bash", failed: bool = False) -> TranscriptMessage:
     return TranscriptMessage(Role.TOOL, Turn("Tool", text, AT), offset, name, failed)
+
+
+async def take(engine: Engine, messages: Sequence[TranscriptMessage], session: str = "s"):
+    return await ingest(engine, "talk.jsonl", "claude-code", session, messages)
+
+
+async def ingest(
+    engine: Engine,
+    file: str,
+    client: str,
+    session: str,
+    messages: Sequence[TranscriptMessage],
+    project: str | None = None,
+):
+    return await engine.parts.candidate_ingest.ingest(CapturedMessages(file, client, session, project, messages))

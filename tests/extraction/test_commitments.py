@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from mcp_memory.models import NoteState
-from tests.extraction.talks import assistant, person
-from tests.extraction.test_review import take
+from tests.extraction.talks import assistant, person, take
 from tests.support.briefings import begun
 from tests.support.world import World, paths
 

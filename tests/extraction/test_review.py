@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 
-from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
@@ -19,7 +16,7 @@ from mcp_memory.models import NoteState
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.tokens import count_tokens
-from tests.extraction.talks import assistant, person, tool
+from tests.extraction.talks import assistant, ingest, person, take, tool
 from tests.support.world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
@@ -29,28 +26,13 @@ LEANING = "I think we should go with DuckDB."
 TALK = [person(WISH, 10), assistant("Fine."), person(LEANING, 90)]
 
 
-async def take(engine: Engine, messages: Sequence[TranscriptMessage] = TALK, session: str = "s"):
-    return await ingest(engine, "talk.jsonl", "claude-code", session, messages)
-
-
-async def ingest(
-    engine: Engine,
-    file: str,
-    client: str,
-    session: str,
-    messages: Sequence[TranscriptMessage],
-    project: str | None = None,
-):
-    return await engine.parts.candidate_ingest.ingest(CapturedMessages(file, client, session, project, messages))
-
-
 async def begun(engine: Engine, session: str, project: str | None = None) -> str:
     return (await engine.parts.briefer.start(session, project, deadline_s=30)).text
 
 
 async def test_what_is_outright_counts_and_the_rest_waits(world: World):
     async with world.engine() as engine:
-        taken = await take(engine)
+        taken = await take(engine, TALK)
         assert (len(taken.active), len(taken.waiting), taken.known) == (1, 1, 0)
         assert await found(engine, "metric units") == ["notes/preference/always-answer-in-metric-units.md"]
         assert await found(engine, "DuckDB") == [], "recall and search skip the inbox"
@@ -62,15 +44,15 @@ async def test_what_is_outright_counts_and_the_rest_waits(world: World):
 
 async def test_the_same_messages_again_store_nothing(world: World):
     async with world.engine() as engine:
-        await take(engine)
+        await take(engine, TALK)
         before = world.files()
-        again = await take(engine)
+        again = await take(engine, TALK)
         assert (again.active, again.waiting, again.known) == ((), (), 2) and world.files() == before
     (world.state / "candidates.jsonl").unlink()
     async with world.engine() as engine:
         moved = await ingest(engine, "elsewhere.jsonl", "claude-code", "s", TALK)
         assert moved.known == 2 and world.files() == before, "the notes carry the ids"
-        assert (await take(engine, session="another")).known == 2 and world.files() == before
+        assert (await take(engine, TALK, session="another")).known == 2 and world.files() == before
 
 
 async def test_a_crash_before_the_register_stores_nothing_twice(world: World):
@@ -78,7 +60,7 @@ async def test_a_crash_before_the_register_stores_nothing_twice(world: World):
         await take(engine, TALK[:1])
         (world.state / "candidates.jsonl").write_text('{"id": "cut sho')
     async with world.engine() as engine:
-        assert (await take(engine)).known == 1 and len(paths(engine)) == 3
+        assert (await take(engine, TALK)).known == 1 and len(paths(engine)) == 3
         assert "Stored because" in await begun(engine, "next")
 
 
@@ -221,7 +203,7 @@ async def test_what_contradicts_stands_beside_and_is_named(world: World):
 
 async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: World):
     async with world.engine() as engine:
-        (note,) = (await take(engine)).active
+        (note,) = (await take(engine, TALK)).active
     async with world.engine() as engine:
         said = await begun(engine, "next")
         assert f"mcp-memory review --undo {note}" in said and "Always answer in metric units" in said
@@ -231,8 +213,8 @@ async def test_sessions_are_told_for_a_day_and_one_command_takes_it_back(world: 
         assert "--undo" not in await begun(engine, "after that")
         await engine.perform("review", {"verb": "undo", "target": note})
         assert await found(engine, "metric units") == [] and "metric" not in await begun(engine, "later")
-        assert (await take(engine)).known == 2
-        assert (await take(engine, session="new")).known == 2, "what was undone is not stored again"
+        assert (await take(engine, TALK)).known == 2
+        assert (await take(engine, TALK, session="new")).known == 2, "what was undone is not stored again"
         await engine.forget(note, restore=True)
         assert await found(engine, "metric units")
 
@@ -246,7 +228,7 @@ async def test_a_decision_is_told_where_nothing_else_is(world: World):
 
 async def test_the_first_session_after_long_is_told(world: World):
     async with world.engine() as engine:
-        await take(engine)
+        await take(engine, TALK)
         world.later(days=9)
         assert "--undo" in await begun(engine, "a") and "--undo" not in await begun(engine, "b")
 
@@ -260,7 +242,7 @@ async def test_undo_is_for_what_came_from_transcripts(world: World):
 
 async def test_a_person_can_have_everything_wait(world: World):
     async with world.engine(extraction=ExtractionConfig(auto_accept=False, min_score=0.8)) as engine:
-        taken = await take(engine)
+        taken = await take(engine, TALK)
         assert taken.active == () and len(taken.waiting) == 1 and await found(engine, "metric units") == []
 
 
@@ -309,7 +291,7 @@ async def test_accepted_edited_merged_dropped(world: World):
 
 async def test_what_somebody_wrote_meanwhile_stays(world: World):
     async with world.engine() as engine:
-        await take(engine)
+        await take(engine, TALK)
         seen = (await engine.parts.review.waiting())[0]
         world.write(seen.path, world.read(seen.path).replace(b"I think we", b"I know that we"))
         await engine.parts.admin.reconcile()
@@ -326,7 +308,7 @@ async def test_what_somebody_wrote_meanwhile_stays(world: World):
 async def test_two_candidates_of_one_title_both_find_a_place(world: World):
     world.with_home("Agent").write("Agent/notes/decision/i-think-we-should-go-with-duckdb.md", "A person's own.")
     async with world.engine() as engine:
-        await take(engine)
+        await take(engine, TALK)
         waiting = next(each for each in await engine.parts.review.waiting() if not each.active)
         assert waiting.path.startswith("Agent/_inbox/")
         done = await engine.parts.review.accept(waiting.id, None)
@@ -373,7 +355,7 @@ async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_el
 async def test_what_memory_holds_of_a_statement(world: World):
     async with world.engine() as engine:
         note = await engine.append("The nightly export takes 42 minutes.", kind="fact")
-        await take(engine)
+        await take(engine, TALK)
         texts = ["the nightly export takes 42 minutes", "the nightly export takes 43 minutes", LEANING]
         one, none, waiting = (await engine.perform("held", {"texts": texts}))["held"]
         assert one["id"] == note.id and none is None and waiting["waiting"]
