@@ -14,10 +14,13 @@ from mcp_memory.capture.service import MAX_TRIES, STEP_S, CaptureService
 from mcp_memory.capture.tail import list_sessions
 from mcp_memory.capture.transcript_paths import TranscriptPath
 from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.jobs.job import JobReport
+from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.models import Problem
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.threads import in_thread, place_of
+from mcp_memory.text.pluralize import counted
 
 LOOK_S = 20.0
 """How often growing transcripts are checked during a turn."""
@@ -50,12 +53,14 @@ class FollowedTranscript:
 
 @dataclass
 class CaptureWorker:
-    """A background task of the engine."""
+    """A background task of the engine. It is no job, because the next session wants what this one said within seconds:
+    it takes turns with the steps of jobs, and is in their journal."""
 
     config: CaptureConfig
     service: CaptureService
     traffic: IdleDetector
     health: Health
+    scheduler: Scheduler
     look_s: float = LOOK_S
     _followed: dict[TranscriptPath, FollowedTranscript] = field(
         default_factory=dict[TranscriptPath, FollowedTranscript]
@@ -189,10 +194,16 @@ class CaptureWorker:
 
     async def _capture_to_end(self, path: TranscriptPath, *, delegated: bool) -> None:
         """Captures to the end, yielding to requests being served."""
-        while True:
+        at_end = False
+        while not at_end:
             await self.traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)
-            if (await self.service.capture_next(path, delegated=delegated)).at_end:
-                return
+            async with self.scheduler.turn() as began:
+                taken = await self.service.capture_next(path, delegated=delegated)
+            at_end = taken.at_end
+            if taken.messages:
+                about = f"{counted(taken.messages, 'message')} of a {path.client} session"
+                figures = {name: getattr(taken, name) for name in ("messages", "secrets", "unreadable")}
+                await self.scheduler.record("capture", "a session grew", began, JobReport(about, (), figures))
 
     def _problem(self, name: str, reason: str) -> None:
         self._problems.pop(name, None)

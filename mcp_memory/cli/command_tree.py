@@ -107,6 +107,7 @@ _GROUPS = {
         "stop": ("daemon.running:stop", "Stop the daemon"),
         "restart": ("daemon.running:restart", "Restart the daemon with the current configuration"),
         "serve": ("daemon.running:serve", "Serve the vault in the foreground"),
+        "jobs": ("daemon.jobs:jobs", "List, run and pause what the daemon does in the background"),
         "service": ("daemon.service:service", "Have systemd start the daemon at login"),
         "config": ("daemon.admin:config", "Show the configuration, and where it is"),
         "reindex": ("daemon.admin:reindex", "Read every file again, and index those that differ"),

@@ -325,6 +325,20 @@ async def _status(engine: Engine, _: requests.NoArguments) -> Payload:
     return {**facts, "capture": engine.parts.capture_worker.status()}
 
 
+async def _jobs(engine: Engine, request: requests.JobsRequest) -> Payload:
+    scheduler, name, action = engine.parts.scheduler, request.name, request.action
+    if action == "log":
+        read = partial(scheduler.journal.read_runs, name, request.limit)
+        return {"runs": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="the journal of jobs")}
+    if action == "run":
+        return {"runs": [await scheduler.run_now(name or "")]}
+    if action in {"pause", "resume"}:
+        await scheduler.set_paused(name or "", paused=action == "pause")
+    elif action != "list":
+        raise InvalidInput(f"unknown action {action[:100]!r}", hint="list, run, log, pause or resume")
+    return {"jobs": scheduler.overview()}
+
+
 OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payload]]]] = {
     "search": (requests.SearchRequest, _search),
     "recall": (requests.RecallRequest, _recall),
@@ -358,6 +372,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "erase": (requests.EraseRequest, _erase),
     "status": (requests.NoArguments, _status),
     "compact": (requests.CompactRequest, _compact),
+    "jobs": (requests.JobsRequest, _jobs),
     "runs": (requests.NoArguments, _runs),
     "tree": (requests.TreeRequest, _tree),
     "show": (requests.TargetRequest, _show),

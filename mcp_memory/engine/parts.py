@@ -134,7 +134,7 @@ class EngineParts:
         self.writer.listeners.append(self.scheduler.note_changes)
         on_captured = self.candidate_ingest.ingest if config.extraction.automatic else None
         capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, on_captured)
-        self.capture_worker = CaptureWorker(config.capture, capture, self.idle_detector, self.health)
+        self.capture_worker = CaptureWorker(config.capture, capture, self.idle_detector, self.health, self.scheduler)
         self.admin = Admin(self)
         self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
         self.scheduler.register(*list_jobs(self))

@@ -320,6 +320,16 @@ class HeldRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class JobsRequest:
+    """`list` the background jobs, `log` the latest runs of one or all, or `run`, `pause` or `resume` one by name."""
+
+    _: KW_ONLY
+    action: str = "list"
+    name: str | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
 class ReviewRequest:
     """What to do with a candidate. `verb`: accept (with `content` in place of its text, another `kind`, another
     `project` or "" for none; `supersede` to replace the note `into`, or else what it contradicts), merge (`into`

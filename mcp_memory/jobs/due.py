@@ -16,7 +16,7 @@ from mcp_memory.text.pluralize import counted
 DAY_S = 86_400.0
 
 
-class Due:
+class Timing:
     """When one job is due."""
 
     @property
@@ -40,7 +40,7 @@ class Due:
 
 
 @dataclass(frozen=True)
-class Every(Due):
+class Every(Timing):
     """Once in `interval_s` seconds."""
 
     interval_s: float
@@ -55,7 +55,7 @@ class Every(Due):
 
 
 @dataclass(frozen=True)
-class Daily(Due):
+class Daily(Timing):
     """Once a day at the time `at` in `zone`. An hour that summer time leaves out is one later; of an hour that comes
     twice it is the first."""
 
@@ -75,7 +75,7 @@ class Daily(Due):
         return min(when for when in times if when > now) - now
 
 
-class AfterQuiet(Due):
+class AfterQuiet(Timing):
     """When nothing has changed for `quiet_s`, or `longest_wait_s` after the first change that no run has seen.
 
     `concerns` tells which changes count; all do without it. `clock` is in monotonic seconds."""

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.jobs.due import Due
+from mcp_memory.jobs.due import Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Job:
 
     name: str
     about: str
-    due: Due
+    due: Timing
     run: Callable[[JobTurn], Awaitable[JobReport | None]]
     needs_model: bool = False
     off: str | None = None

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from functools import partial
 from math import inf
 from pathlib import Path
 from secrets import token_hex
@@ -141,10 +140,23 @@ class Scheduler:
         self._woken.set()
 
     @asynccontextmanager
-    async def turn(self) -> AsyncGenerator[None]:
-        """Within the block no job is at work, but one may be between two steps."""
+    async def turn(self) -> AsyncGenerator[float]:
+        """For work that can't wait for a job's end: within the block none is at work, but one may be between two
+        steps. Yields the Unix time."""
         async with self._turn:
-            yield
+            yield self._now()
+
+    async def record(
+        self, job: str, why: str, began: float, report: JobReport, error: str | None = None, *, is_kept: bool = True
+    ) -> dict[str, Any]:
+        """Journals a run that began at this Unix time and ends now. Returns the line, kept or not; never raises for one
+        that can't be."""
+        run = f"{job}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}"
+        line = self.journal.describe(run, job, why, (_iso(began), _iso(self._now())), report, error)
+        with suppress(McpMemoryError):
+            if is_kept:
+                await in_thread(lambda: self.journal.record(line), deadline_s=10, what="the journal of jobs")
+        return line
 
     def wait_s(self, name: str) -> float | None:
         """Seconds until the job runs by itself; None if it is off, paused or waits for a change."""
@@ -225,18 +237,14 @@ class Scheduler:
                 error = place_of(bug)
             finally:
                 job.due.end()
-                self.running = None
             state.ended = self._now()
             self._settle(state, job.name, report, error, waits=waits)
             with suppress(McpMemoryError):  # the job is done; only the time of its run would be forgotten
                 await self._save()
-            run = f"{job.name}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}"
-            line = partial(
-                self.journal.record, run, job.name, why, (_iso(began), _iso(state.ended)),
-                report or JobReport(state.result or ""), error,
-            )  # fmt: skip
-            is_worth_a_line = report or error or asked
-            return await in_thread(line, deadline_s=10, what="the journal of jobs") if is_worth_a_line else {}
+            done = report or JobReport("" if error else state.result or "")
+            line = await self.record(job.name, why, began, done, error, is_kept=asked or bool(report or error))
+            self.running = None
+            return line
 
     def _settle(self, state: JobState, name: str, report: JobReport | None, error: str | None, *, waits: bool) -> None:
         self._retry_at.pop(name, None)

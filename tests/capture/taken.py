@@ -13,6 +13,8 @@ from mcp_memory.capture.readers.registry import READERS
 from mcp_memory.capture.service import CaptureResult, CaptureService
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.worker import CaptureWorker
+from mcp_memory.jobs.config import JobsConfig
+from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.vault.config import TRANSCRIPTS
@@ -50,7 +52,8 @@ class Desk:
         return CaptureService(self.state, self.config, UTC, lambda: NOON, lambda: None, self.hear or self._listen)
 
     def capturer(self, **more: float) -> CaptureWorker:
-        return CaptureWorker(self.config, self.taker(), IdleDetector(), Health(), **more)
+        scheduler = Scheduler(JobsConfig(), self.state, IdleDetector(), lambda: NOON)
+        return CaptureWorker(self.config, self.taker(), IdleDetector(), Health(), scheduler, **more)
 
     async def take(self, file: Path, client: str = "claude-code") -> list[CaptureResult]:
         """To the end of the file, by a taker of its own."""

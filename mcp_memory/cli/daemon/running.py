@@ -1,6 +1,7 @@
 """The commands that run the daemon: start, stop, restart, status, serve."""
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,7 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
         "watching": f"{status['watching']}"
         + (f" (the last {swept_s:.0f} s ago, in {took_s:.2f} s)" if swept_s is not None else ""),
         "topics": _compaction(status["compaction"]),
+        "next job": _next_job(status["next_job"]),
         "sessions": _capture(status["capture"]),
         "process": f"pid {address.pid}, version {address.version}",
         "clients": ", ".join(clients),
@@ -215,6 +217,13 @@ def _capture(capture: dict[str, Any]) -> str:
     last = f"last captured {capture['last'][:16].replace('T', ' ')}" if capture["last"] else "nothing captured yet"
     unread = f"; {counted(capture['problems'], 'transcript')} not read (mcp-memory doctor)"
     return f"{last}, {capture['following']} followed{unread if capture['problems'] else ''}"
+
+
+def _next_job(job: dict[str, Any] | None) -> str:
+    if job is None or job["running"]:
+        return f"{job['name']}, which runs now" if job else "none until something changes"
+    moment = datetime.fromisoformat(job["next"]).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return f"{job['name']} at {moment}; for all: mcp-memory jobs"
 
 
 def _compaction(compaction: dict[str, Any]) -> str:

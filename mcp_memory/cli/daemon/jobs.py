@@ -1,0 +1,73 @@
+"""Shows, runs and pauses the jobs of the background."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import click
+
+from mcp_memory.cli.console import Remark, table
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.daemon.engine_client import compaction_s
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.pluralize import counted
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["list", "run", "log", "pause", "resume"]), default="list")
+@click.argument("name", required=False)
+@click.option("--limit", "-n", type=click.IntRange(1, 1000), default=20, metavar="N", help="With log: how many runs.")
+@command_options
+def jobs(cli: CommandContext, action: str, name: str | None, limit: int) -> None:
+    """List what the daemon does in the background: what each job is for, its last run and result, and what comes next.
+
+    Jobs run one at a time, when nobody is being served. One that failed is tried again after a minute, and later and
+    later; one whose time passed while the machine slept runs once when it wakes. [jobs] in the configuration sets the
+    time of day, and turns jobs off.
+
+    \b
+    mcp-memory jobs                 what runs, and when
+    mcp-memory jobs run topics      now, also if it is paused or off
+    mcp-memory jobs log             the latest runs: why, when, what they changed
+    mcp-memory jobs log topics
+    mcp-memory jobs pause topics    until you resume it
+    mcp-memory jobs resume topics
+    """
+    if name is None and action in {"run", "pause", "resume"}:
+        raise InvalidInput(f"{action} which job?", hint=f"mcp-memory jobs {action} NAME; mcp-memory jobs lists them")
+    deadline_s = compaction_s(cli.settings) if action == "run" else None
+    answer = cli.ask("jobs", deadline_s=deadline_s, action=action, name=name, limit=limit)
+    if "jobs" in answer:
+        cli.show(answer, list(_table(answer["jobs"])))
+        return
+    runs = answer["runs"]
+    cli.show(answer, [line for run in runs for line in _run_lines(run)] or ["no job has done anything yet"])
+    if action == "run" and runs[0]["error"]:
+        raise click.exceptions.Exit(1)
+
+
+def _table(jobs: list[dict[str, Any]]) -> Iterator[str]:
+    rows = [["job", "when", "last run", "next", "result"]]
+    for job in jobs:
+        coming = "running" if job["running"] else "paused" if job["paused"] else "off" if job["off"] else None
+        coming = coming or _when(job["next"]) or "after a change"
+        rows.append([job["name"], job["when"], _when(job["last"]) or "never", coming, job["result"] or ""])
+    yield from table(rows, 4)
+    yield ""
+    width = max(len(job["name"]) for job in jobs)
+    for job in jobs:
+        yield Remark(f"{job['name']:<{width}}  {job['about']}{f' ({why})' if (why := job['off']) else ''}")
+
+
+def _run_lines(run: dict[str, Any]) -> Iterator[str]:
+    said = f"failed: {run['error']}" if run["error"] else run["about"]
+    yield f"{_when(run['began'])}  {run['job']}: {said}"
+    facts = [f"because: {run['why']}", *(f"{name} {value:g}" for name, value in run["figures"].items())]
+    yield Remark(f"  {', '.join(facts)}")
+    yield from (Remark(f"  {path}") for path in run["changed"])
+    if further := run["files"] - len(run["changed"]):
+        yield Remark(f"  and {counted(further, 'file')} more")
+
+
+def _when(moment: str | None) -> str:
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
