@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_memory.jobs.due import AfterQuiet, Every
+from mcp_memory.jobs.due import AfterQuiet, Daily, Every
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.note_file import DREAMS, MEMORY
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
@@ -29,9 +30,17 @@ def list_jobs(parts: EngineParts) -> list[Job]:
             else None
         )
 
+    async def dream(_: JobTurn) -> JobReport | None:
+        done = await parts.dreamer.run()
+        figures = {"proposed": len(done.proposed), "promoted": len(done.promoted), "refused": len(done.refused)}
+        changed = [DREAMS] * bool(done.proposed) + [MEMORY] * bool(done.promoted)
+        return JobReport(done.seen, changed, figures) if any(figures.values()) else None
+
+    nightly = Daily(parts.config.jobs.time_of_day("dream"), parts.vault.layout.tz)
     return [
         Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs,
             off=None if parts.config.extraction.automatic else "extraction.automatic is false"),
         parts.auto_compactor.job(longest_s=3600 + summarizer.day_s),
         Job("sessions", "Summarizes sessions that are over", Every(SESSIONS_S), parts.session_summaries.run),
+        Job("dream", "Proposes what recurs for MEMORY.md, in DREAMS.md", nightly, dream),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.git.config import GitConfig
@@ -38,5 +39,6 @@ class EngineConfig:
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
+    dreams: DreamsConfig = field(default_factory=DreamsConfig)
     git: GitConfig = field(default_factory=GitConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

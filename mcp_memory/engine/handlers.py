@@ -206,6 +206,14 @@ async def _compact(engine: Engine, request: requests.CompactRequest) -> Payload:
     return {**asdict(await parts.compactor.run(topic)), "note": note}
 
 
+async def _dream(engine: Engine, request: requests.DreamRequest) -> Payload:
+    dreamer = engine.parts.dreamer
+    if request.rollback:
+        return asdict(await dreamer.rollback(request.rollback))
+    await engine.parts.admin.reconcile()
+    return asdict(await dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage))
+
+
 async def _runs(engine: Engine, _: requests.NoArguments) -> Payload:
     journal = engine.parts.run_journal
     found = await in_thread(journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
@@ -373,6 +381,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "status": (requests.NoArguments, _status),
     "compact": (requests.CompactRequest, _compact),
     "jobs": (requests.JobsRequest, _jobs),
+    "dream": (requests.DreamRequest, _dream),
     "runs": (requests.NoArguments, _runs),
     "tree": (requests.TreeRequest, _tree),
     "show": (requests.TargetRequest, _show),

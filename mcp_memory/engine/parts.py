@@ -14,6 +14,7 @@ from mcp_memory.compaction.auto_compactor import AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
+from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
 from mcp_memory.engine.background_jobs import list_jobs
@@ -60,7 +61,9 @@ from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.marker import Marker
+from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.vault import Vault
 
 
@@ -146,6 +149,15 @@ class EngineParts:
         return SessionSummaries(
             self.vault, self.index, self.writer, capture, self._summarizer, idle_minutes, self.clock, state
         )
+
+    @cached_property
+    def dreamer(self) -> Dreamer:
+        config, by = self.config, Caller(is_person=True)
+        return Dreamer(
+            self.vault, self.index, self.writer, self.uses, partial(append_note, self),
+            lambda entry: forget_note(self, MEMORY, entry, reason="a dream was taken back", by=by),
+            lambda: self.model.at_hand, config.recall.private_marks, config.dreams, self.clock, config.state / "dreams",
+        )  # fmt: skip
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""

@@ -364,6 +364,17 @@ class CompactRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class DreamRequest:
+    """A run of dreaming, or one to take back (`rollback`). `backfill`: a folder of old daily logs; with `stage`, what
+    recurs there is only kept as evidence."""
+
+    dry_run: bool = False
+    backfill: str | None = None
+    stage: bool = False
+    rollback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TreeRequest:
     """The topics, down to `depth` levels."""
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.extraction.config import ExtractionConfig
@@ -81,6 +82,7 @@ class Settings:
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
+    dreams: DreamsConfig = field(default_factory=DreamsConfig)
     git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)

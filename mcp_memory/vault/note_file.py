@@ -24,6 +24,7 @@ from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MEMORY = NotePath("MEMORY.md")
+DREAMS = NotePath("DREAMS.md")  # what is proposed for it
 MAX_ID = 200
 
 _UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
@@ -270,7 +271,7 @@ def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     if path.startswith(f"@{TRANSCRIPTS}/"):
         return NoteState.TRANSCRIPT
     is_shared = path.startswith("@") and meta.get("node_kind") == NODE and path.rpartition("/")[2] in {PAGE, MAP}
-    if is_shared or is_page(inner) or is_generated(inner, meta.get("node_kind")):
+    if is_shared or path == DREAMS or is_page(inner) or is_generated(inner, meta.get("node_kind")):
         return NoteState.SUMMARY
     if status in (Status.SUPERSEDED, Status.ARCHIVED) or inner.startswith(f"{ARCHIVE}/"):
         return NoteState.ARCHIVED

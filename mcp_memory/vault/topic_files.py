@@ -108,6 +108,11 @@ class TopicFiles:
             return None
         return self.write_page(path, data, page.record.etag)
 
+    def write_plain(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
+        """Writes a file for people; `expected` and errors as for `StorageBackend.write`."""
+        self._notes.require_vault()
+        return self._notes.write(path, data, expected)
+
     def remove_page(self, path: NotePath, expected: Etag) -> None:
         """Raises NotFound, PreconditionFailed if it is not as we wrote it, StorageFailed."""
         self._notes.require_vault()

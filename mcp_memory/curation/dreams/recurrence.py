@@ -1,0 +1,108 @@
+"""Finds what recurs: statements on several days, and notes that several questions found. Pure."""
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from mcp_memory.conflicts.detector import Claim, find_contradiction
+from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.extraction.comparison import SAME_WORDS, say_the_same
+from mcp_memory.text.language.terms import content_words, overlap
+
+SECTIONS = {"preference": "Preferences", "decision": "Decisions", "lesson": "Lessons"}
+CONTEXT = "Project context"
+"""The section of any other kind."""
+
+DOUBT = 0.75
+"""What each further day or different question leaves of the doubt; chosen: three of them score .58, nine .92."""
+
+RELATED_WORDS = 0.4
+"""Two statements with a smaller share of common words are not compared by their vectors."""
+
+Cosine = Callable[[str, str], float]
+
+
+class Said(NamedTuple):
+    """One sentence in one place. `kind` is empty for one that states nothing lasting; it may still contradict."""
+
+    day: date
+    source: str
+    text: str
+    kind: str
+
+
+class Recurrence(NamedTuple):
+    """What was said on several `days` (ISO 8601), in its earliest words; or a note that was `recalled` so often on
+    these days, for so many different `questions`."""
+
+    text: str
+    kind: str
+    days: tuple[str, ...]
+    sources: tuple[str, ...]
+    recalled: int = 0
+    questions: int = 0
+
+    @property
+    def id(self) -> str:
+        """8 hexadecimal digits of its words, the same on every machine."""
+        words = " ".join(sorted(content_words(self.text))) or self.text
+        return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+    @property
+    def section(self) -> str:
+        return SECTIONS.get(self.kind, CONTEXT)
+
+    @property
+    def score(self) -> float:
+        """0 to 1."""
+        return round(1 - DOUBT ** (len(self.days) + self.questions), 2)
+
+    def passes(self, gates: DreamsConfig) -> bool:
+        serves = self.recalled >= gates.min_recalled and self.questions >= gates.min_questions
+        return len(self.days) >= gates.min_days and self.score >= gates.min_score and (serves or not self.recalled)
+
+
+def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
+    """Statements that say the same, with numbers and negation agreeing, unless a later one contradicts them."""
+    groups, of_word, of_text = list[list[Said]](), defaultdict[str, set[int]](set), dict[str, int]()
+    for one in sorted(set(said)):
+        if one.text not in of_text:
+            words = content_words(one.text)
+            near = [number for number, _ in Counter(n for word in words for n in of_word[word]).most_common(8)]
+            same = (number for number in near if is_known(one.text, [groups[number][0].text], cosine))
+            of_text[one.text] = next(same, len(groups))
+            for word in words:
+                of_word[word].add(of_text[one.text])
+        groups[len(groups) :] = [[]] if of_text[one.text] == len(groups) else []
+        groups[of_text[one.text]].append(one)
+
+    def is_over(group: Sequence[Said]) -> bool:
+        last = group[-1]
+        related = Counter(number for word in content_words(last.text) for number in of_word[word])
+        others = [groups[number][-1] for number, count in related.items() if count > 1 and groups[number] != group]
+        later = (other for other in others if other.day >= last.day)
+        return any(
+            find_contradiction(Claim(last.text, kind=last.kind), Claim(one.text, kind=one.kind)) for one in later
+        )
+
+    return [
+        Recurrence(
+            group[0].text, max(one.kind for one in group), tuple(sorted({one.day.isoformat() for one in group})),
+            tuple(dict.fromkeys(one.source for one in group)),
+        )
+        for group in groups
+        if len(group) > 1 and any(one.kind for one in group) and not is_over(group)
+    ]  # fmt: skip
+
+
+def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:
+    """Whether one of these says the same, by words or by `cosine`."""
+    words = content_words(text)
+    for other in known:
+        shared = overlap(words, content_words(other))
+        near = shared >= RELATED_WORDS and say_the_same(text, other, 0 if shared >= SAME_WORDS else cosine(text, other))
+        if text == other or near:
+            return True
+    return False

@@ -1,0 +1,165 @@
+"""Dreaming over a real vault: what is proposed, what a person's edits of DREAMS.md do, and what a rollback restores."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.errors import InvalidInput, NotFound
+from tests.support.world import World, found
+
+pytestmark = pytest.mark.anyio
+
+PNPM = "We decided to use pnpm for the web shop, never npm."
+BERLIN = "I prefer answers in short bullet points."
+OLD, NEW = "We decided to keep the orders in MySQL.", "We moved the orders from MySQL to Postgres."
+
+
+def logs(world: World) -> World:
+    """Two statements that recur, one on two days alone, one that is replaced, and what is no statement."""
+    for day in range(1, 11):
+        said = ["Ran the tests, all green."]
+        said += [PNPM] if day in {1, 4, 7, 9} else []
+        said += [BERLIN] if day in {2, 3, 8} else []
+        said += ["I always want the release on a Thursday."] if day < 3 else []
+        said += [OLD] if day in {1, 2, 3} else []
+        said += [NEW] if day == 5 else []
+        body = "".join(f"## {9 + n}:00 Work {day}.{n} (session: s{day})\n\n{text}\n\n" for n, text in enumerate(said))
+        world.write(f"memory/2026-11-{day:02}.md", f"# 2026-11-{day:02}\n\n{body}")
+    return world
+
+
+async def dream(engine: Engine, **arguments: Any) -> dict[str, Any]:
+    return await engine.perform("dream", arguments)
+
+
+def snapshot(world: World) -> dict[str, bytes]:
+    found = (file for file in world.root.rglob("*") if file.is_file())
+    return {file.relative_to(world.root).as_posix(): file.read_bytes() for file in found}
+
+
+async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_stored(world: World) -> None:
+    logs(world).write("MEMORY.md", "# Memory\n\n## Decisions\n\n- Lena owns billing.\n")
+    async with world.engine() as engine:
+        before = snapshot(world)
+        planned = await dream(engine, dry_run=True)
+        assert snapshot(world) == before
+        assert [one["text"] for one in planned["proposed"]] == [PNPM, BERLIN]
+        await dream(engine)
+        page = world.read("DREAMS.md").decode()
+        assert f"## Decisions\n\n- [ ] {PNPM} ^dream-" in page
+        assert "said on 4 days from 2026-11-01 to 2026-11-09; score 0.68" in page
+        assert "[2026-11-01](memory/2026-11-01.md)" in page
+        once = snapshot(world)
+        await dream(engine)
+        assert snapshot(world) == once  # nothing new
+        assert "DREAMS.md" not in await found(engine, "pnpm web shop npm")
+        world.write("DREAMS.md", page.replace(f"[ ] {PNPM}", f"[x] {PNPM}"))
+        done = await dream(engine)
+        assert done["refused"] == []
+        memory = world.read("MEMORY.md").decode()
+        assert memory == (
+            "# Memory\n\n## Decisions\n\n- Lena owns billing.\n"
+            f"- {PNPM} (2026-11-09, [2026-11-09](memory/2026-11-09.md))\n"
+        )
+        page = world.read("DREAMS.md").decode()
+        assert PNPM not in page
+        assert BERLIN in page
+        await dream(engine)
+        assert world.read("MEMORY.md").decode() == memory
+        await dream(engine, rollback=done["run"])
+        assert world.read("MEMORY.md") == once["MEMORY.md"]
+        assert f"[x] {PNPM}" in world.read("DREAMS.md").decode()
+        assert {path: data for path, data in snapshot(world).items() if path.startswith("memory/2026")} == {
+            path: data for path, data in before.items() if path.startswith("memory/2026")
+        }
+        with pytest.raises(NotFound):
+            await dream(engine, rollback=done["run"])
+
+
+async def test_a_freely_edited_page_counts_as_it_stands(world: World) -> None:
+    logs(world)
+    async with world.engine() as engine:
+        await dream(engine)
+        lines = world.read("DREAMS.md").decode().splitlines()
+        (pnpm,) = [line for line in lines if PNPM in line]
+        anchor = pnpm.rpartition(" ")[2]
+        # Reordered under a heading of one's own, broken box, other words; the other proposal is deleted.
+        world.write(
+            "DREAMS.md",
+            f"My page\n\n## House rules\n* [X ]  pnpm only, please {anchor}\n- [x] Tea at four\n[x](a.md) no box\n",
+        )
+        await dream(engine)
+        memory = world.read("MEMORY.md").decode()
+        assert "## House rules\n\n- pnpm only, please (2026-11-09, " in memory
+        assert "- Tea at four\n" in memory
+        page = world.read("DREAMS.md").decode()
+        assert page.startswith("My page\n\n## House rules\n[x](a.md) no box\n")
+        await dream(engine)
+        assert world.read("DREAMS.md").decode() == page
+        assert BERLIN not in page
+        statuses = [json.loads(file.read_bytes())["status"] for file in (world.root / "memory/.dreams").iterdir()]
+        assert sorted(statuses) == ["promoted", "rejected"]
+
+
+async def test_a_second_machine_with_the_synced_vault_adds_nothing(world: World, tmp_path: Any) -> None:
+    async with logs(world).engine() as engine:
+        await dream(engine)
+        page = world.read("DREAMS.md").decode().replace("- [ ]", "- [x]")
+        world.write("DREAMS.md", page)
+        await dream(engine)
+        once = snapshot(world)
+    other = World(world.root, tmp_path / "other", world.models)
+    other.later(days=3)
+    async with other.engine() as engine:
+        assert (await dream(engine))["proposed"] == []
+        other.write("DREAMS.md", page)  # of a sync that came late
+        os.utime(world.root / "DREAMS.md", (1, 1))
+        await dream(engine)
+        assert other.read("MEMORY.md") == once["MEMORY.md"]
+
+
+async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be_staged(world: World) -> None:
+    old = world.root.parent / "old"
+    old.mkdir()
+    for day in (1, 2):
+        (old / f"2025-05-0{day}.md").write_text(f"# Log\n\n## 10:00 Talk\n\n{BERLIN}\n")
+    async with world.engine() as engine:
+        note = (await engine.append("The staging database listens on port 5433.", kind="fact")).id
+        for day in range(4):
+            engine.parts.uses.add([note], "told", question=None, session=f"codex/{day}")
+            world.later(days=1)
+        assert (await dream(engine))["proposed"] == []  # for no two different questions, as far as is known
+        assert (await dream(engine, backfill=str(old), stage=True))["staged"] == 1
+        assert not (world.root / "DREAMS.md").exists()
+        world.write("memory/2026-11-20.md", f"# Log\n\n## 10:00 Talk\n\n{BERLIN}\n")
+        assert [one["text"] for one in (await dream(engine))["proposed"]] == [BERLIN]
+        with pytest.raises(InvalidInput):
+            await dream(engine, backfill=str(world.state))
+    gates = DreamsConfig(min_questions=0)
+    async with world.engine(dreams=gates) as engine:
+        assert [one["text"] for one in (await dream(engine))["proposed"]] == [
+            "The staging database listens on port 5433."
+        ]
+
+
+async def test_auto_promote_is_for_the_sure_and_memory_with_conflict_markers_keeps_every_byte(world: World) -> None:
+    memory = "no heading\n<<<<<<< ours\n- a\n=======\n- b\n>>>>>>> theirs\r\n"
+    logs(world).write("MEMORY.md", memory)
+    async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
+        done = await dream(engine)
+        assert [text.startswith(PNPM) for text in done["promoted"]] == [True]
+        after = world.read("MEMORY.md").decode()
+        assert after.startswith(memory)
+        assert [one["text"] for one in done["proposed"]] == [BERLIN]
+        world.write("MEMORY.md", after.replace("- a", "- my own"))
+        report = await dream(engine, rollback=done["run"])
+        assert world.read("MEMORY.md").decode().startswith(memory.replace("- a", "- my own"))
+        assert PNPM not in world.read("MEMORY.md").decode()
+        assert report["refused"] == []
+        assert not (world.root / "DREAMS.md").exists()
