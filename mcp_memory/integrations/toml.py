@@ -42,8 +42,10 @@ def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
             if found.get(key) != value:
                 new = _with_key(new, path, key, value, is_new=key not in found)
     added = ", ".join(_line(key, value) for key, value in table.items())
-    by_hand = f"add to {'.'.join(path[:-1])} by hand, then try again: {_dotted(path[-1:])} = {{ {added} }}"
-    return _checked(new, _merged(before, path, table), by_hand)
+    is_new = found is None  # else the same name would stand there twice
+    by_hand = f"{_dotted(path[-1:])} = {{ {added} }}" if is_new else added
+    where = ".".join(path[:-1] if is_new else path) or "the file"
+    return _checked(new, _merged(before, path, table), f"put into {where} by hand, then try again: {by_hand}")
 
 
 def remove(text: str, path: Sequence[str]) -> str:

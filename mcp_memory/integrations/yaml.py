@@ -40,12 +40,13 @@ def set_table(text: str, key: str, name: str, table: Mapping[str, Any], *, as_li
             return text
         text = remove(text, key, name, f"{key}:")
     root: Any = value_of(text)
-    by_hand = f"add under {key} by hand, then try again: {name}: {json.dumps(table, ensure_ascii=False)}"
+    item = {"name": name, **table} if as_list else dict(table)
+    written = json.dumps(item, ensure_ascii=False)
+    by_hand = f"add under {key} by hand, then try again: {written if as_list else f'{name}: {written}'}"
     empty: Any = [] if as_list else {}
     value: Any = (cast("dict[str, Any]", root or {}).get(key) or empty) if isinstance(root or {}, dict) else None
     if not isinstance(value, type(empty)):
         raise Refused(f"{key} is not a {'list' if as_list else 'mapping'}", hint=by_hand)
-    item = {"name": name, **table} if as_list else dict(table)
     expected: dict[str, Any] = {
         **(root or {}),
         key: [*value, item] if as_list else {**cast("dict[str, Any]", value), name: item},

@@ -78,7 +78,10 @@ def test_what_cannot_be_edited_is_told_for_a_person_to_do() -> None:
     with pytest.raises(Refused) as refused:
         toml.set_table(text, PATH, {"url": "http://x", "tool_timeout_sec": 60})
     line = 'memory = { url = "http://x", tool_timeout_sec = 60 }'
-    assert refused.value.hint == f"add to mcp_servers by hand, then try again: {line}"
+    assert refused.value.hint == f"put into mcp_servers by hand, then try again: {line}"
+    with pytest.raises(Refused) as refused:
+        toml.set_table("features = { x = true }\n", ("features",), {"memories": False})
+    assert refused.value.hint == "put into features by hand, then try again: memories = false"
     done = text.replace(" }\n", f", {line} }}\n")
     assert toml.set_table(done, PATH, {"url": "http://x", "tool_timeout_sec": 60}) == done
     with pytest.raises(Refused) as refused:

@@ -161,7 +161,7 @@ def plan_connection(
     # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
     same_hooks = all(change.is_nothing for change in changes if change.target.has(HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)
-    steps = list(next_steps(client, scope, settings, expected_url(settings), changes, trusted=trusted))
+    steps = list(next_steps(client, scope, settings, paths, expected_url(settings), changes, trusted=trusted))
     if client == "openclaw":
         steps += offer_source(client, memory_folder(client, paths), settings)
     return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], steps)

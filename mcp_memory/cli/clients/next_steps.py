@@ -9,11 +9,12 @@ from textwrap import indent
 from urllib.parse import urlsplit
 
 from mcp_memory.cli.clients import snippets
-from mcp_memory.cli.clients.unused_config import unused_file
-from mcp_memory.integrations.clients import OVER_STDIO, PROGRAMS, TITLES, Scope
+from mcp_memory.cli.clients.unused_config import unused_file, unused_server, why_hooks_are_off
+from mcp_memory.integrations.clients import OVER_STDIO, PROGRAMS, TITLES, ClientPaths, Scope, ask_entry
 from mcp_memory.integrations.config_entries import HookEntries, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigChange
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
+from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 
@@ -24,7 +25,14 @@ SESSIONS_ARE_KEPT = (
 
 
 def next_steps(  # noqa: PLR0912 -- a list of remarks
-    client: str, scope: Scope, settings: Settings, url: str, changes: Sequence[ConfigChange], *, trusted: bool
+    client: str,
+    scope: Scope,
+    settings: Settings,
+    paths: ClientPaths,
+    url: str,
+    changes: Sequence[ConfigChange],
+    *,
+    trusted: bool,
 ) -> Iterator[str]:
     """Yields a line for each step. `url` is the daemon's; `trusted`: Codex trusts our hooks."""
     title, entries = TITLES[client], [type(entry) for change in changes for entry in change.target.entries]
@@ -39,8 +47,13 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
         for name, text in snippets.snippets(settings, url).items():
             yield f"{name}\n{indent(text.rstrip(), ' ' * 6)}"
     for change in changes:
-        if why := unused_file(client, change.target, change.new):
+        entry = ask_entry(change.target, change.new, ServerEntry, ServerEntry.entry_in)
+        names = ask_entry(change.target, change.new, ServerEntry, ServerEntry.names)
+        off = unused_server(client, names[0], entry, paths) if entry and names else None
+        if why := unused_file(client, change.target, change.new) or (off and f"{title} won't use the server: {off}"):
             yield why
+    if HookEntries in entries and (why := why_hooks_are_off(client, paths)):
+        yield f"{why} switches our hooks off, too"
     if client in PROGRAMS and shutil.which(PROGRAMS[client]) is None:
         yield f"{PROGRAMS[client]} was not found on your PATH; the files were written anyway"
     if any(PermissionRule in map(type, change.target.entries) and not change.is_nothing for change in changes):
