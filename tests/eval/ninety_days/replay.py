@@ -2,8 +2,8 @@
 
 `python -m tests.eval.ninety_days.replay [PERSON ...] [--keep FOLDER]` prints a table; with `--keep` the vaults stay for
 you to read. Each day is as with the daemon: sessions start and are told what memory has for them, the client's
-transcripts are captured when they end, the background jobs run in the night. On every tenth day the person ticks all
-that DREAMS.md proposes, so that what is promoted is what was proposed.
+transcripts are captured when they end, all background jobs run at night. On Fridays the person accepts what waits for
+review and was meant to last, and ticks all that DREAMS.md proposes, whatever it is.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from tests.eval.ninety_days.history import DAYS, PEOPLE, Person, Session, person
 from tests.support.world import World
 
 SOON_MS = 30_000
-NIGHTLY = ("dream", "organize", "decay", "summaries")
-"""Jobs that run every night, so far as there are such."""
+FRIDAY = 4
 
 
 @dataclass
@@ -40,7 +39,8 @@ class Seen:
     starts: dict[int, str] = field(default_factory=dict[int, str])
     prompts: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
     failures: dict[tuple[int, str], str] = field(default_factory=dict[tuple[int, str], str])
-    tokens: list[int] = field(default_factory=list[int])
+    proposed: list[tuple[str, bool]] = field(default_factory=list[tuple[str, bool]])
+    """What waited for review, and whether it was meant for the moment only."""
 
 
 @dataclass
@@ -94,7 +94,20 @@ class Life:
 
     async def _night(self, day: int) -> None:
         self.world.now = self.who.at(day, 23, 30)
+        scheduler = self.engine.parts.scheduler
+        for job in scheduler.overview():
+            await scheduler.run_now(job["name"])
         await self.engine.perform("reconcile", {})
+        if day % 7 == FRIDAY:
+            await self._review()
+
+    async def _review(self) -> None:
+        """Accepts what waits and was meant to last."""
+        for waiting in (await self.engine.perform("inbox", {}))["waiting"]:
+            junk = any(holds(waiting["text"], each["words"]) for each in self.who.told["passing"])
+            self.seen.proposed.append((waiting["text"], junk))
+            verb = "drop" if junk else "accept"
+            await self.engine.perform("review", {"verb": verb, "target": waiting["id"]})
 
 
 # -- what is counted -------------------------------------------------------------------------------------------------
@@ -142,6 +155,8 @@ def judge(life: Life) -> Mapping[str, Count]:
         new, old = each["new"]["words"] in told, each["old"]["words"] in told.replace(each["new"]["says"], "")
         counts["new value told at the end"].add(new, each["subject"])
         counts["old value not told alone"].add(new or not old, each["subject"])
+    for text, is_junk in seen.proposed:
+        counts["proposals for review that are no junk"].add(not is_junk, text)
     memory = life.world.root / "MEMORY.md"
     lines = [line for line in memory.read_text().splitlines() if re.match(r"\s*[-*] ", line)] if memory.exists() else []
     for each in who.told["recurring"]:
@@ -149,14 +164,15 @@ def judge(life: Life) -> Mapping[str, Count]:
     for line in lines:
         junk = [each["says"] for each in who.told["passing"] if holds(line, each["words"])]
         counts["promoted lines that are no junk"].add(not junk, line)
-    texts = [body.casefold() for body in notes.values()]
+    summed = {path: body for path, body in notes.items() if path.startswith("summaries/")}
+    made = ("summaries/", "memory/", "entities/", "topics/", "MEMORY.md", "INDEX.md", "DREAMS.md")
+    texts = [body.casefold() for path, body in notes.items() if not path.startswith(made)]
     for each in who.told["same"]:
         same = [text for text in texts if any(says.casefold().rstrip(".") in text for says in each["says"])]
         counts["the same fact stored once"].add(len(same) == 1, f"{each['says'][0]} {len(same)} times")
     for each in who.told["apart"]:
         both = all(any(words.casefold() in text for text in texts) for words in each["words"])
         counts["different facts kept apart"].add(both, each["says"][0])
-    summed = {path: body for path, body in notes.items() if "/session" in path or "summar" in path}
     for session in who.sessions():
         body = next((body for body in summed.values() if session.id in body), "")
         facts = [fact for fact in session.work.facts if fact.casefold() in body.casefold()]
@@ -174,6 +190,7 @@ MEASURES = (
     "lessons told with the failure",
     "new value told at the end",
     "old value not told alone",
+    "proposals for review that are no junk",
     "recurring preferences promoted",
     "promoted lines that are no junk",
     "the same fact stored once",
