@@ -33,7 +33,7 @@ class Stage(StrEnum):
 AHEAD = frozenset({Stage.NOW, Stage.TODAY, Stage.ASKED})
 """Told with a prompt; a session's start also tells of tomorrow and what is overdue."""
 
-TOLD = AHEAD | {Stage.TOMORROW, Stage.OVERDUE}
+TOLD, _SAID = AHEAD | {Stage.TOMORROW, Stage.OVERDUE}, frozenset({Stage.TODAY, Stage.TOMORROW})
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def reminders(
         for one in found
         if one.stage in stages
         and _mark(one) not in seen
-        and (one.stage not in {Stage.TODAY, Stage.TOMORROW} or not _is_said_in(one.note, session))
+        and not (one.stage in _SAID and one.note.session and f"/{session}".endswith(f"/{one.note.session}"))
     ]
     order = list(Stage)
     new.sort(key=lambda one: order.index(one.stage))
@@ -120,7 +120,3 @@ def _title(one: Commitment) -> str:
 def _mark(one: Commitment) -> str:
     """16 hexadecimal digits; what is put off is told again."""
     return hashlib.sha256(f"{one.note.id}\0{one.stage}\0{one.when}".encode()).hexdigest()[:16]
-
-
-def _is_said_in(note: NoteRecord, session: str) -> bool:
-    return bool(note.session) and f"/{session}".endswith(f"/{note.session}")

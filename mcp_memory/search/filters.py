@@ -115,6 +115,8 @@ def explain_no_hits(index: Index, filters: Filters) -> str:
     """Which filters exclude all notes, in one line. Queries the index once for each filter."""
     if index.notes(filters, limit=1):
         return "no passage has any of these words"
+    if filters.kinds_out and index.notes(replace(filters, kinds_out=frozenset()), limit=1):
+        return "there are only commitments; kinds=['commitment'] looks at them"
     narrow = [name for name, relaxed in _relaxed(filters) if index.notes(relaxed, limit=1)]
     if narrow:
         return f"no note passes the filter {' or '.join(narrow)}; without it there are some"

@@ -5,16 +5,11 @@ from typing import Any
 
 from mcp_memory.errors import InvalidInput
 
-
-def _numbered(*rows: str, start: int = 0) -> dict[str, int]:
-    """The words of each row, with the row's number."""
-    return {word: number for number, row in enumerate(rows, start) for word in row.split()}
-
-
-MONTHS = _numbered(
-    "january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug",
-    "september sept sep", "october oct", "november nov", "december dec", start=1,
-)  # fmt: skip
+MONTHS = {
+    "january": 1, "jan": 1, "february": 2, "feb": 2, "march": 3, "mar": 3, "april": 4, "apr": 4, "may": 5, "june": 6,
+    "jun": 6, "july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9, "sept": 9, "sep": 9, "october": 10, "oct": 10,
+    "november": 11, "nov": 11, "december": 12, "dec": 12,
+}  # fmt: skip
 """English names in lower case, the longest first."""
 
 _EXAMPLE = "pass for example 2026-11-21 or 2026-11-21T10:00:00+01:00"

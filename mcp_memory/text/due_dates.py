@@ -33,12 +33,17 @@ _FOREIGN = {
     "evening": "abend soir", "noon": "mittag midi mediodía",
     "minutes": "minuten minute minutos", "hours": "stunden stunde heures heure horas hora",
     "days": "tagen tage tag jours jour días día", "weeks": "wochen woche semaines semaine semanas semana",
-    "months": "monaten monate monat mois meses mes", "1": "a an one ein einem einer eine un une una",
-    "2": "two zwei deux dos", "3": "three drei trois tres", "4": "four vier quatre cuatro", "5": "five fünf cinq cinco",
-    "6": "six sechs seis", "7": "seven sieben sept siete", "10": "ten zehn dix diez",
+    "months": "monaten monate monat mois meses mes",
 }  # fmt: skip
 _ENGLISH = {word: english for english, words in _FOREIGN.items() for word in words.split()}
+_COUNTS = ("a an one ein einem einer eine un une una", "two zwei deux dos", "three drei trois tres",
+           "four vier quatre cuatro", "five fünf cinq cinco", "six sechs seis")  # fmt: skip
+_NUMBERS = {word: str(number) for number, words in enumerate(_COUNTS, 1) for word in words.split()}
 _IN = "in|dans|en|dentro de"
+_UNITS = "|".join(
+    f"{unit[:-1]}s?|{'|'.join(_FOREIGN[unit].split())}" for unit in ("minutes", "hours", "days", "weeks", "months")
+)
+_COUNTED = re.compile(rf"\b(?:{_IN}) ([^\W_]+) ({_UNITS})\b")
 _PHRASES = tuple(
     (re.compile(pattern), english)
     for pattern, english in (
@@ -57,7 +62,7 @@ _PHRASES = tuple(
          r"|\bmonatsende\b", " endofmonth "),
         (r"\b(?:end of|ende|fin) (?:the |this |des |dieses |de l’|de |del )?(?:year|jahres|année|año)\b|\bjahresende\b",
          " endofyear "),
-        (r"\b(?:end of (?:the )?day|eod|noch heute)\b", " today "),
+        (r"\b(?:end of (?:the )?day|eod)\b", " today "),
         (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|la próxima) (?:week|woche|semana)\b|\bsemaine prochaine\b"
          r"|\bsemana que viene\b|\b(?:early )next week\b", " nextweek "),
         (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|el próximo) (?:month|monat|mes)\b|\bmois prochain\b"
@@ -142,20 +147,9 @@ def _in_english(text: str) -> str:
     plain = " ".join(text.lower().split())
     for pattern, english in _PHRASES:
         plain = pattern.sub(english, plain)
-    return " ".join(_WORD.sub(lambda word: _ENGLISH.get(word[0], word[0]), _numbered(plain)).split())
-
-
-def _numbered(plain: str) -> str:
-    """Number words become digits only before a unit: `un` and `mes` are also French articles."""
-    return _COUNTED.sub(lambda counted: f"{counted[1]} {_ENGLISH.get(counted[2], counted[2])} {counted[3]}", plain)
-
-
-_UNITS = "|".join(
-    f"{word}s?"
-    for unit in ("minutes", "hours", "days", "weeks", "months")
-    for word in (_FOREIGN[unit] + f" {unit[:-1]}").split()
-)
-_COUNTED = re.compile(rf"\b({_IN}) ([^\W_]+) ({_UNITS})\b")
+    # Number words count only before a unit: `un` is also a French article.
+    plain = _COUNTED.sub(lambda found: f"in {_NUMBERS.get(found[1], found[1])} {found[2]}", plain)
+    return " ".join(_WORD.sub(lambda word: _ENGLISH.get(word[0], word[0]), plain).split())
 
 
 def _time_of(clock: re.Match[str]) -> time:
@@ -170,33 +164,19 @@ def _time_of(clock: re.Match[str]) -> time:
 
 
 def _moment(match: re.Match[str], said: datetime) -> datetime | None:
-    today = said.date()
-    match match["word"]:
-        case "overmorrow":
-            day = today + timedelta(days=2)
-        case "nextweek":
-            day = today + timedelta(days=7 - today.weekday())
-        case "nextmonth":
-            day = today.replace(day=1) + timedelta(days=monthrange(today.year, today.month)[1])
-        case "endofweek":
-            day = today + timedelta(days=max(WEEK_ENDS_ON, 6 * (today.weekday() > WEEK_ENDS_ON)) - today.weekday())
-        case "endofmonth":
-            day = today.replace(day=monthrange(today.year, today.month)[1])
-        case "endofyear":
-            day = today.replace(month=12, day=31)
-        case "today":
-            day = today
-        case _:
-            return _parsed(match["iso"] or _with_month(match["absolute"] or match["numbers"] or match["word"]), said)
-    return datetime.combine(day, time())
-
-
-def _with_month(phrase: str) -> str:
-    """`5.12.` as `5 december`, which dateparser doesn't take for five past twelve."""
-    day, _, rest = phrase.partition(".")
-    month, _, year = rest.partition(".")
-    numbered = f"{day} {date(2000, int(month), 1):%B} {year}" if month.isdigit() else phrase
-    return re.sub(r"\b(?:of|de|del) ", "", numbered).strip()
+    today, weekday = said.date(), said.weekday()
+    left = monthrange(today.year, today.month)[1] - today.day
+    ahead = {
+        "today": 0, "overmorrow": 2, "nextweek": 7 - weekday, "nextmonth": left + 1, "endofmonth": left,
+        "endofweek": (WEEK_ENDS_ON if weekday <= WEEK_ENDS_ON else 6) - weekday,
+        "endofyear": (date(today.year, 12, 31) - today).days,
+    }  # fmt: skip
+    if match["word"] in ahead:
+        return datetime.combine(today + timedelta(ahead[match["word"]]), time())
+    if match["numbers"]:  # which dateparser takes for a time
+        day, month, year = match["numbers"].split(".")
+        return _parsed(f"{day} {date(2000, int(month), 1):%B} {year}", said)
+    return _parsed(match["iso"] or match["word"] or re.sub(r"\b(?:of|de|del) ", "", match["absolute"]), said)
 
 
 def _parsed(phrase: str, said: datetime) -> datetime | None:

@@ -9,8 +9,7 @@ import pytest
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.extraction.lessons import CONFIRMED, SUCCEEDED, extract_lessons
 from mcp_memory.models import NoteState
-from tests.extraction.talks import assistant, person, tool
-from tests.extraction.test_review import take
+from tests.extraction.talks import assistant, person, take, tool
 from tests.support.world import World, paths
 
 ERROR = "ERR_PNPM_OUTDATED_LOCKFILE Cannot install with frozen-lockfile"

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, say, short_id, table
+from mcp_memory.cli.console import Heading, short_id, table
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.text.pluralize import counted
@@ -42,20 +42,13 @@ def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters:
         return
     found = cli.ask("due", **filters)["commitments"]
     found += cli.ask("due", done=True, **filters)["commitments"][: None if everything else _MOST_DONE]
-    if cli.as_json:
-        cli.show({"commitments": found}, [])
-        return
-    later = 0
+    lines = list[str]()
     for heading, stages in _HEADINGS.items():
         here = [one for one in found if one["stage"] in stages]
-        if heading == "Later" and not everything:
-            later = len(here)
+        if heading == "Later" and here and not everything:
+            lines.append(f"{counted(len(here), 'commitment')} later: mcp-memory due --all")
         elif here:
-            say(Heading(heading))
-            rows = [(one["when"], one["title"], one["project"] or "", short_id(one["id"])) for one in here]
-            for line in table(rows, 1):
-                say(f"  {line}")
-    if later:
-        say(f"{counted(later, 'commitment')} later: mcp-memory due --all")
-    if not found:
-        say('nothing is due; mcp-memory append -k commitment "…" --due friday stores a commitment')
+            rows = [(f"  {one['when']}", one["title"], one["project"] or "", short_id(one["id"])) for one in here]
+            lines += [Heading(heading), *table(rows, 1)]
+    hint = 'nothing is due; mcp-memory append -k commitment "…" --due friday stores a commitment'
+    cli.show({"commitments": found}, lines or [hint])
