@@ -29,14 +29,11 @@ class Timing:
         was first seen, and `now` are in Unix time."""
         raise NotImplementedError
 
-    def note_changes(self, paths: Collection[NotePath]) -> None:
-        """Files were indexed again. Called in the event loop."""
+    def note_changes(self, paths: Collection[NotePath]) -> None: ...
 
-    def begin(self) -> None:
-        """The job begins, and sees all changes so far."""
+    def begin(self) -> None: ...  # and sees all changes so far
 
-    def end(self) -> None:
-        """The job has ended, well or not."""
+    def end(self) -> None: ...  # well or not
 
 
 @dataclass(frozen=True)

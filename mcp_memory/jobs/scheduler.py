@@ -24,26 +24,13 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread, place_of
 
-LULL_S = 0.3
-"""A step begins when the engine has been idle for so long …"""
-
-MOST_LULL_S = 5.0
-"""… or the step has waited so long: beside calls that never end, a run of 100 steps takes eight minutes longer."""
-
-RETRY_S = 60.0
-"""How long to wait after a failed run; doubled with each further one, up to `LATEST_RETRY_S`."""
-
+LULL_S = 0.3  # a step begins when the engine has been idle for so long …
+MOST_LULL_S = 5.0  # … or the step has waited so long: beside calls that never end, 100 steps take eight minutes longer
+RETRY_S = 60.0  # after a failed run; doubled with each further one, up to:
 LATEST_RETRY_S = 3600.0
-
-KEEPS_FAILING = 3
-"""After so many failed runs in a row, `doctor` reports it."""
-
-LOOK_S = 60.0
-"""How soon a changed clock is noticed, and that the machine slept: the monotonic clock may stop meanwhile."""
-
-BUSY_S = 20.0
-"""How long a run that you ask for waits until the one under way is done."""
-
+KEEPS_FAILING = 3  # so many failed runs in a row are reported by `doctor`
+LOOK_S = 60.0  # how soon a changed clock is noticed, and that the machine slept: the monotonic clock may stop then
+BUSY_S = 20.0  # how long a run that you ask for waits until the one under way is done
 ASKED = "you asked for it"
 
 log = logging.getLogger(__name__)
@@ -87,10 +74,8 @@ class Scheduler:
         self._one_job = anyio.Lock()
         self._turn = anyio.Semaphore(1, max_value=1)
         self._woken = anyio.Event()
-        self.running: str | None = None
-        """The job that runs now."""
-        self.is_on = False
-        """Whether jobs run by themselves."""
+        self.running: str | None = None  # the job that runs now
+        self.is_on = False  # whether jobs run by themselves
 
     def register(self, *jobs: Job) -> None:
         """Before `run`. Of jobs that are due at once, the one registered first is run first."""
@@ -151,12 +136,13 @@ class Scheduler:
     ) -> dict[str, Any]:
         """Journals a run that began at this Unix time and ends now. Returns the line, kept or not; never raises for one
         that can't be."""
-        run = f"{job}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}"
-        line = self.journal.describe(run, job, why, (_iso(began), _iso(self._now())), report, error)
+        facts = {"run": f"{job}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}", "job": job}
+        facts |= {"why": why, "began": _iso(began), "ended": _iso(self._now()), "error": error}
         with suppress(McpMemoryError):
-            if is_kept:
-                await in_thread(lambda: self.journal.record(line), deadline_s=10, what="the journal of jobs")
-        return line
+            return await in_thread(
+                lambda: self.journal.record(facts, report, is_kept=is_kept), what="journalling a job"
+            )
+        return facts
 
     def wait_s(self, name: str) -> float | None:
         """Seconds until the job runs by itself; None if it is off, paused or waits for a change."""
@@ -177,24 +163,18 @@ class Scheduler:
 
     def facts(self, name: str) -> dict[str, Any]:
         """Facts about a job, for people; times in ISO 8601 in UTC, `next_s` in seconds."""
-        job = self._jobs[name]
-        state, wait = self._states[job.name], self.wait_s(job.name) if self.is_on else None
+        job, state, wait = self._jobs[name], self._states[name], self.wait_s(name) if self.is_on else None
         return {
-            "name": job.name,
-            "about": job.about,
-            "when": job.due.about,
+            **{"name": name, "about": job.about, "when": job.due.about},
+            **{"result": state.result, "failures": state.failures, "paused": state.paused},
             "last": _iso(state.began) if state.began else None,
-            "result": state.result,
-            "failures": state.failures,
-            "running": self.running == job.name,
+            "running": self.running == name,
             "next_s": None if wait is None else round(wait, 1),
             "next": None if wait is None else _iso(self._now() + wait),
-            "paused": state.paused,
             "off": self._why_off(job) or (None if self.is_on else "background jobs are off"),
         }
 
     def overview(self) -> list[dict[str, Any]]:
-        """`facts` about each job."""
         return list(map(self.facts, self._jobs))
 
     def next_job(self) -> dict[str, Any] | None:
@@ -237,14 +217,13 @@ class Scheduler:
                 error = place_of(bug)
             finally:
                 job.due.end()
+                self.running = None
             state.ended = self._now()
             self._settle(state, job.name, report, error, waits=waits)
             with suppress(McpMemoryError):  # the job is done; only the time of its run would be forgotten
                 await self._save()
             done = report or JobReport("" if error else state.result or "")
-            line = await self.record(job.name, why, began, done, error, is_kept=asked or bool(report or error))
-            self.running = None
-            return line
+            return await self.record(job.name, why, began, done, error, is_kept=asked or bool(report or error))
 
     def _settle(self, state: JobState, name: str, report: JobReport | None, error: str | None, *, waits: bool) -> None:
         self._retry_at.pop(name, None)
@@ -277,11 +256,10 @@ class Scheduler:
     async def _save(self) -> None:
         """Keeps also the states of jobs that aren't registered now. Raises StorageFailed, DeadlineExceeded."""
         states = {name: asdict(state) for name, state in {**self._known, **self._states}.items()}
-        data = json.dumps(states, indent=1).encode()
 
         def save() -> None:
             with naming_the_cause(str(self._file)):
-                replace_file(self._file, data)
+                replace_file(self._file, json.dumps(states, indent=1).encode())
 
         await in_thread(save, deadline_s=10, what="the state of jobs")
 

@@ -21,17 +21,14 @@ from mcp_memory.text.pluralize import counted
 def jobs(cli: CommandContext, action: str, name: str | None, limit: int) -> None:
     """List what the daemon does in the background: what each job is for, its last run and result, and what comes next.
 
-    Jobs run one at a time, when nobody is being served. One that failed is tried again after a minute, and later and
-    later; one whose time passed while the machine slept runs once when it wakes. [jobs] in the configuration sets the
-    time of day, and turns jobs off.
+    Jobs run one at a time, when nobody is being served. [jobs] in the configuration sets the time of day, and turns
+    jobs off.
 
     \b
-    mcp-memory jobs                 what runs, and when
+    mcp-memory jobs
     mcp-memory jobs run topics      now, also if it is paused or off
-    mcp-memory jobs log             the latest runs: why, when, what they changed
-    mcp-memory jobs log topics
+    mcp-memory jobs log [NAME]      the latest runs: why, when, what they changed
     mcp-memory jobs pause topics    until you resume it
-    mcp-memory jobs resume topics
     """
     if name is None and action in {"run", "pause", "resume"}:
         raise InvalidInput(f"{action} which job?", hint=f"mcp-memory jobs {action} NAME; mcp-memory jobs lists them")
