@@ -40,21 +40,39 @@ class Candidate:
     speaker: str
     at: datetime | None = None
     due: DueDate | None = None  # of a commitment
+    said: str = ""
+    """Your words, if the text is made of them."""
+    instead_of: Self | None = None
+    """What it takes back, said before in the same session."""
+
+    @property
+    def statement(self) -> str:
+        """The text without the quotation beneath it."""
+        return self.text.partition("\n\n> ")[0]
 
     @classmethod
     def from_message(
-        cls, message: TranscriptMessage, kind: StatementKind, text: str, score: float, outright: bool, title: str = ""
+        cls,
+        message: TranscriptMessage,
+        kind: StatementKind,
+        text: str,
+        score: float,
+        outright: bool,
+        title: str = "",
+        said: str = "",
+        instead_of: Self | None = None,
     ) -> Self:
         """Redacts secrets. The default title is the first words of the text."""
         safe, turn = redact(text).text, message.turn
         title = make_title(redact(title).text or safe)
-        return cls(kind, title, safe, score, outright, message.offset, turn.speaker, turn.at)
+        words, place = redact(said).text, message.offset
+        return cls(kind, title, safe, score, outright, place, turn.speaker, turn.at, None, words, instead_of)
 
     def key(self, client: str, session: str) -> bytes:
         """32 bytes that identify the words and their time: a session that is resumed or forked repeats them under
         another name, and must not bring back what was erased. Without a time, they identify words and session."""
         where = (self.at.astimezone(UTC).isoformat(),) if self.at else (client, session)
-        identity = "\0".join((*where, self.kind, " ".join(self.text.split())))
+        identity = "\0".join((*where, self.kind, " ".join((self.said or self.text).split())))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()
 
 

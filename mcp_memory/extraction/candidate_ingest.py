@@ -18,7 +18,7 @@ from ulid import ULID
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.conflicts.detector import Claim, Contradiction
+from mcp_memory.conflicts.detector import Claim
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
@@ -30,8 +30,10 @@ from mcp_memory.extraction.language import is_personal
 from mcp_memory.extraction.lessons import same_lesson
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from mcp_memory.extraction.neighbours import Neighbours
+from mcp_memory.extraction.replaced_notes import Contrary, find_replaced, outright_replaced, title_now
+from mcp_memory.extraction.statements.classifier import sentence_embedder
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
+from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Outcome, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
@@ -50,13 +52,13 @@ seen it."""
 FRESH = timedelta(days=30)
 """Older statements wait: you may think differently by now. Long enough for a daemon that was off during a holiday."""
 
+CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
+
 MAX_REJECTED = 500
 """New candidates are compared with this many of the latest that you rejected."""
 
 Append = Callable[[Draft, Place | None], Awaitable[Receipt]]
 """Stores a note durably, in place of another if one is passed, and makes it searchable."""
-
-_Contrary = tuple[StatedClaim, Contradiction]
 
 log = logging.getLogger(__name__)
 
@@ -101,15 +103,23 @@ class CandidateIngest:
     _mark: Callable[[NotePath], Awaitable[object]]
     prompt_tokens: int
     ask_s: float
+    _recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = field(
+        default_factory=dict[tuple[str, str], Sequence[TranscriptMessage]]
+    )
+    """The last messages of the latest sessions, which the next ones may answer or take back."""
     _ingesting: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
         """Raises what an append raises, DeadlineExceeded and IndexUnavailable; then the same call again does the rest.
         `captured.session` may be any text."""
-        messages = captured.messages
-        found = await in_thread(
-            lambda: extract_candidates(messages), deadline_s=EXTRACT_S, what="reading the transcript"
-        )
+        key, messages = (captured.file, captured.session), captured.messages
+        offsets = {message.offset for message in messages}
+        before = [message for message in self._recent.pop(key, ()) if message.offset not in offsets]
+        self._recent[key] = (*before, *messages)[-CONTEXT_MESSAGES:]
+        while len(self._recent) > CONTEXT_SESSIONS:
+            del self._recent[next(iter(self._recent))]
+        read = partial(extract_candidates, messages, sentence_embedder(self._neighbours.embedder()), before)
+        found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
         more, problem = await self._ask_model(messages)
         await self._mark_done(captured)
         result = await self._ingest([*found, *more], captured)
@@ -172,23 +182,22 @@ class CandidateIngest:
             await self._record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
             return CandidateOutcome.KNOWN
         is_known = any(one.rules_out(candidate) for one in rejected)
-        for passage, cosine in (
-            [] if is_known else await self._neighbours.nearest(candidate.text, project=captured.project)
-        ):
-            is_own = passage.note.path == captured.file  # the log that it is from
+        near = [] if is_known else await self._neighbours.nearest(candidate.text, project=captured.project)
+        near = [(passage, cosine) for passage, cosine in near if passage.note.path != captured.file]  # its own log
+        for passage, cosine in near:
             text = passage.chunk.text.strip()
-            is_known |= not is_own and (say_the_same(candidate.text, text, cosine) or same_lesson(candidate.text, text))
+            is_known |= say_the_same(candidate.text, text, cosine) or same_lesson(candidate.text, text)
         if is_known:
             await self._record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
-        claim = Claim(candidate.text, "", candidate.kind, captured.project)
-        contrary = await in_thread(
-            lambda: self._conflicts.contradicted_by(claim), deadline_s=10, what="looking for contradictions"
-        )
+        claim = Claim(candidate.statement, "", candidate.kind, captured.project)
+        taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
+        compare = partial(find_replaced, claim, taken_back, near, self._index, self._conflicts)
+        contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_sure = candidate.outright and candidate.score >= self._config.auto_accept_score
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
         try:
-            replaced = None if waits else _outright_replaced(contrary)
+            replaced = None if waits else outright_replaced(contrary)
             draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
             receipt = await self._append_in_place(draft, replaced)
         except Refused as error:  # one candidate must not keep the others from being stored
@@ -202,7 +211,7 @@ class CandidateIngest:
         await self._record(note_id, outcome, captured)
         return outcome
 
-    async def _append_in_place(self, draft: Draft, replaced: _Contrary | None) -> Receipt:
+    async def _append_in_place(self, draft: Draft, replaced: Contrary | None) -> Receipt:
         """A note that agents may not replace stays beside it."""
         if replaced:
             entry = replaced[0].id.partition("#")[2] or None
@@ -212,7 +221,7 @@ class CandidateIngest:
                 log.warning("a note was not replaced: %s", error.code)
         return await self._append(draft, None)
 
-    def _is_past(self, candidate: Candidate, contrary: Sequence[_Contrary]) -> bool:
+    def _is_past(self, candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
         """Whether it may no longer be true: it is old, or a later note contradicts it."""
         at = candidate.at
         return at is not None and (
@@ -224,12 +233,12 @@ class CandidateIngest:
         candidate: Candidate,
         note_id: NoteId,
         captured: CapturedMessages,
-        contrary: Sequence[_Contrary],
-        replaced: _Contrary | None,
+        contrary: Sequence[Contrary],
+        replaced: Contrary | None,
         *,
         waits: bool,
     ) -> Draft:
-        is_everywhere = is_personal(candidate.kind, candidate.text) and not is_channel(captured.project)
+        is_everywhere = is_personal(candidate.kind, candidate.statement) and not is_channel(captured.project)
         is_clock_right = candidate.at and candidate.at <= self._clock() + CLOCKS_DIFFER
         more: dict[str, Value] = {
             "derived_from": [f"{captured.file}@{candidate.offset}"],
@@ -241,7 +250,7 @@ class CandidateIngest:
         return Draft(
             content=candidate.text,
             kind=self._vault.kinds.get(candidate.kind),
-            title=(replaced and _title_now(*replaced)) or candidate.title or None,
+            title=(replaced and title_now(*replaced)) or candidate.title or None,
             project=None if is_everywhere else captured.project,
             session=captured.session[:MAX_WORD] or None,
             source=captured.client[:MAX_WORD],
@@ -281,17 +290,6 @@ class CandidateIngest:
                 with suppress(McpMemoryError):  # gone, or moved just now: its id alone keeps it out
                     found.append(_Rejected(self._vault.read(record.path).body.strip(), entry.at))
         return found
-
-
-def _outright_replaced(contrary: Sequence[_Contrary]) -> _Contrary | None:
-    """The one older statement of which the words say that it holds no more; None if there are several."""
-    found = [one for one in contrary if one[1].outright]
-    return found[0] if len(found) == 1 else None
-
-
-def _title_now(stated: StatedClaim, why: Contradiction) -> str | None:
-    """The replaced note's title with the new value: `We moved it from 8087 to 8090` doesn't say what `it` is."""
-    return stated.claim.title.replace(why.before, why.after) if why.after else None
 
 
 def id_of(candidate: Candidate, captured: CapturedMessages) -> NoteId:

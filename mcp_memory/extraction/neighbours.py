@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 @dataclass(eq=False, slots=True)
 class Neighbours:
     _index: Index
-    _embedder: Callable[[], Embedder | None]
+    embedder: Callable[[], Embedder | None]
     _clock: Callable[[], datetime]
 
     async def nearest(self, text: str, *, project: str | None = None) -> list[tuple[Passage, float]]:
@@ -45,7 +45,7 @@ class Neighbours:
 
     def _look(self, text: str, filters: Filters) -> list[tuple[Passage, float]]:
         cosines: dict[int, float] = {}
-        embedder = self._embedder()
+        embedder = self.embedder()
         if embedder:
             try:
                 rows = self._index.dense(np.asarray(embedder.embed_query(text)), COMPARED, filters)

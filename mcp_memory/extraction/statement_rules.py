@@ -45,6 +45,12 @@ def says_it_works(sentence: UserSentence) -> bool:
     return not sentence.is_question and any(language.works.match(sentence.view) for language in languages())
 
 
+def opening_chars(sentence: UserSentence) -> int:
+    """How much of the sentence merely opens it, such as "ok, so"."""
+    view = sentence.view
+    return max(len(view) - len(_without_opening(view, language)) for language in languages())
+
+
 def _classify(sentence: UserSentence, language: Language) -> Statement | None:
     view = sentence.view
     if language.anywhere.search(view):

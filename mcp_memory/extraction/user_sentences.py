@@ -123,7 +123,7 @@ _FOREIGN = (
     re.compile(r"^[^\n]*\|[^\n]*\|[^\n]*$", re.MULTILINE),
     re.compile(
         r"^[ \t]*(?:[$%] |>>> |@@ |diff --git |\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}"
-        r"|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE)\b|at [\w.$]+\(|File \")[^\n]*",
+        r"|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE|DETAIL|HINT|NOTICE|CONTEXT)\b|at [\w.$]+\(|File \")[^\n]*",
         re.MULTILINE,
     ),
 )

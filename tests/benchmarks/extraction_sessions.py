@@ -38,7 +38,8 @@ statement in clean words in the language in which it was said, then any of `| be
 an earlier note or statement, `| person` (it holds in every project; else it belongs to the session's project).
 
 How it is judged: a stored note or candidate has a label's statement if it comes from that message and has half of the
-statement's words and each of its numbers and names in code. Nobody is found twice: what is stored beyond the labels is
+statement's words and each of its numbers and names in code, as far as these words were said in the message or in the
+one before. Nobody is found twice: what is stored beyond the labels is
 wrong. Precision at once: of what was stored without review, what is labelled `+`. Recall at once: of the `+`, those
 stored so. With proposals: of `+` and `?`, those stored in either way. Kept reasons, of labels found that have one, and
 of all: the note has half of the reason's words. Replaced facts noticed: of all labels with `replaces`, those whose note
@@ -242,11 +243,16 @@ def _judge(session: Session, found: Sequence[Found]) -> Score:
     counts = score.counts
     texts = {one.id: one.text for one in found}
     words = {message.offset: message.turn.text for message in session.messages}
+    said = {
+        message.offset: f"{before.turn.text if before else ''} {message.turn.text}"
+        for before, message in zip([None, *session.messages], session.messages, strict=False)
+    }
     left = [one for one in found if one.offset]
     pairs = sorted(
-        ((_share(label.statement, one.text), label.mark == AT_ONCE, one.at_once, number, one)
+        ((share_of_words(label.statement, one.text, said[one.offset]), label.mark == AT_ONCE, one.at_once, number, one)
          for number, label in enumerate(session.labels) for one in left
-         if label.mark in (AT_ONCE, PROPOSED) and label.offset == one.offset and _has(one.text, label.statement)),
+         if label.mark in (AT_ONCE, PROPOSED) and label.offset == one.offset
+         and _has(one.text, label.statement, said[one.offset])),
         key=lambda pair: pair[:4], reverse=True,
     )  # fmt: skip
     matched: dict[int, Found] = {}
@@ -275,11 +281,11 @@ def _judge(session: Session, found: Sequence[Found]) -> Score:
             score.mistakes.append(f"scope {one.project}: {label.statement}")
         if label.reason:
             counts["of_reasons_found"] += 1
-            counts["reasons"] += _share(label.reason, one.text) >= SHARE
-            if _share(label.reason, one.text) < SHARE:
+            counts["reasons"] += share_of_words(label.reason, one.text) >= SHARE
+            if share_of_words(label.reason, one.text) < SHARE:
                 score.mistakes.append(f"reason lost: {label.reason}\n      of: {one.text!r}")
         if label.replaces:
-            noticed = any(_share(label.replaces, texts.get(name, "")) >= SHARE for name in one.names)
+            noticed = any(share_of_words(label.replaces, texts.get(name, "")) >= SHARE for name in one.names)
             counts["replaced"] += noticed
             if not noticed:
                 score.mistakes.append(f"not noticed: {label.replaces}\n      by: {one.text!r}")
@@ -296,14 +302,16 @@ def _judge(session: Session, found: Sequence[Found]) -> Score:
     return score
 
 
-def _share(wanted: str, text: str) -> float:
+def share_of_words(wanted: str, text: str, said: str = "") -> float:
+    """The share of the wanted words that a text has, of those that were said if that is passed."""
     words = content_words(wanted)
+    words = (words & content_words(said)) or words
     return len(words & content_words(text)) / len(words) if words else 0.0
 
 
-def _has(text: str, statement: str) -> bool:
-    exact = {fact.key for fact in facts(statement) if fact.kind in _EXACT}
-    return _share(statement, text) >= SHARE and all(key.casefold() in text.casefold() for key in exact)
+def _has(text: str, statement: str, said: str) -> bool:
+    exact = {fact for fact in facts(statement) if fact.kind in _EXACT} & facts(said)
+    return share_of_words(statement, text, said) >= SHARE and exact <= facts(text)
 
 
 def files_in(places: Sequence[Path]) -> list[Path]:

@@ -55,7 +55,9 @@ def test_a_language_is_a_table():
 )
 def test_what_is_stated_outright(words: str, sort: StatementKind):
     (found,) = extract_candidates([person(words, 70)])
-    assert (found.kind, found.text, found.outright, found.offset, found.speaker) == (sort, words, True, 70, "Ada")
+    assert (found.kind, found.said, found.outright, found.offset, found.speaker) == (sort, words, True, 70, "Ada")
+    said = words.removeprefix("remember: ")
+    assert found.text == f"{said[0].upper()}{said[1:].removesuffix('.')}.", "in clean words"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,8 @@ def test_the_least_context_and_a_title_without_what_leads_to_it():
     (found,) = extract_candidates(
         [person("Looks good, thanks. And please always pin the seed in tests. Now the docs.")]
     )
-    assert (found.text, found.title) == ("And please always pin the seed in tests.", "Always pin the seed in tests.")
+    assert found.text == found.title == "Always pin the seed in tests."
+    assert found.said == "And please always pin the seed in tests."
 
 
 def test_a_plain_no_is_joined_to_what_is_right():

@@ -341,7 +341,7 @@ async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_el
     answer = tmp_path / "answer.json"
     answer.write_text(json.dumps(said))
     model = SummarizerConfig(provider="command", command=("cat", str(answer)))
-    talk = [person("Just so that you see it, dates are ISO 8601 with us in all of it")]
+    talk = [person("haha well, dates are ISO 8601 with us in all of it")]
     async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=model) as engine:
         taken = await take(engine, talk)
         assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None

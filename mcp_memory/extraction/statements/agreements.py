@@ -1,0 +1,60 @@
+"""Resolves what you agree to: a proposal of the assistant, or its question that you answer in a few words."""
+
+import re
+from dataclasses import dataclass
+
+from mcp_memory.extraction.statements.cues import AGREEMENT, patterns
+from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
+from mcp_memory.text.language.terms import content_words
+
+MOST_SENTENCES = 4
+"""A proposal stands at the end of an answer."""
+MOST_WORDS = 12
+"""A longer agreement is a statement of its own."""
+MOST_ANSWER_WORDS = 14
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """`sure`: you took it up in so many words; a bare yes to it may mean no more than go on."""
+
+    statement: str
+    quote: str
+    sure: bool
+
+
+def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
+    """What a sentence agrees to, given the message that it answers; None if it doesn't."""
+    view, found = sentence.view, patterns(AGREEMENT)
+    if sentence.is_question or len(view.split()) > MOST_WORDS:
+        return None
+    manner = found["manner"].match(view)
+    if not manner and not found["yes"].match(view):
+        return None
+    said = user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]
+    proposals = [one for one in said if found["proposes"].search(one.view) and not found["chore"].search(one.view)]
+    if not proposals:
+        return None
+    proposal = proposals[-1]
+    repeats = content_words(sentence.text) & content_words(proposal.text)
+    is_plain = re.search(
+        r"\b(?:suggest|propose|recommend|schlage|vorschlag|propongo|sugiero|recomiendo)", proposal.view
+    )
+    if not manner and not repeats and not is_plain:
+        return None
+    lead = found["lead"].match(proposal.view)
+    statement = proposal.text[lead.end() if lead else 0 :].rstrip(" ?.!")
+    quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
+    return Agreement(f"{statement[:1].upper()}{statement[1:]}.", quote, bool(manner or repeats))
+
+
+def answered_question(sentence: UserSentence, assistant: str) -> str | None:
+    """The question that a few words answer, without which they say nothing."""
+    if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
+        return None
+    said = user_sentences(assistant, lambda _: False)
+    return said[-1].text if said and said[-1].is_question else None
+
+
+def is_retraction(sentence: UserSentence) -> bool:
+    return not sentence.is_question and patterns(AGREEMENT)["retracts"].match(sentence.view) is not None

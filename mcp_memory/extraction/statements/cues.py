@@ -1,0 +1,50 @@
+"""Describes a sentence of a session by cues: words and forms that tell statements from requests and small talk."""
+
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from math import log1p
+
+from mcp_memory.extraction.language import languages
+from mcp_memory.extraction.user_sentences import MASK, UserSentence
+from mcp_memory.text.language.facts import FactKind, facts
+
+_KINDS = (FactKind.NUMBER, FactKind.DATE, FactKind.NAME, FactKind.IDENTIFIER)
+VETO, CUE, AGREEMENT = "veto", "cue", "agreement"
+
+
+@cache
+def patterns(part: str) -> dict[str, re.Pattern[str]]:
+    """Those of one part of `cues.toml`, by name, for the view of a sentence."""
+    table = tomllib.loads((files("mcp_memory.extraction.statements") / "cues.toml").read_text("utf-8"))[part]
+    return {name: re.compile(text) for name, text in table.items()}
+
+
+def is_vetoed(sentence: UserSentence) -> bool:
+    """Whether it is a joke, a question, supposed, or about this moment."""
+    view = sentence.view
+    vetoes = [*patterns(VETO).values(), *(language.anywhere for language in languages())]
+    return sentence.is_question or any(pattern.search(view) for pattern in vetoes)
+
+
+def is_joke(sentence: UserSentence) -> bool:
+    return patterns(VETO)["joke"].search(sentence.view) is not None
+
+
+def has_cue(view: str, *names: str) -> bool:
+    return any(patterns(CUE)[name].search(view) for name in names)
+
+
+def features(sentence: UserSentence, *, answers: bool, ruled: float) -> list[float]:
+    """What the classifier sees. `answers`: the assistant had asked; `ruled`: the score that the rules give."""
+    view = sentence.view
+    own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, view, strict=True))
+    found = {fact.kind for fact in facts(own)}
+    count = len(view.split())
+    return [
+        *(float(pattern.search(view) is not None) for pattern in patterns(CUE).values()),
+        *(float(kind in found) for kind in _KINDS),
+        float(MASK in view), float(answers), ruled, float(ruled >= 0.9), log1p(count) / 3, float(count < 4),
+        float(count > 30),
+    ]  # fmt: skip
