@@ -82,6 +82,7 @@ _GROUPS = {
     },
     "Topics": {
         "tree": ("topics.topics:tree", "Draw the topics, and the notes that wait to be filed"),
+        "organize": ("topics.topics:organize", "Write a page for each project, person and service"),
         "compact": ("topics.topics:compact", "File fresh notes under topics now"),
         "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
         "archive": ("notes.editing:archive", "Retire a note: only search --archived finds it"),

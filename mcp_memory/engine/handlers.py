@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
+from mcp_memory.engine.background_jobs import organize
 from mcp_memory.engine.change_history import list_changes, undo_changes
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
@@ -214,6 +215,10 @@ async def _dream(engine: Engine, request: requests.DreamRequest) -> Payload:
     return asdict(await dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage))
 
 
+async def _organize(engine: Engine, request: requests.OrganizeRequest) -> Payload:
+    return {"pages": await organize(engine.parts, dry_run=request.dry_run)}
+
+
 async def _runs(engine: Engine, _: requests.NoArguments) -> Payload:
     journal = engine.parts.run_journal
     found = await in_thread(journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
@@ -383,6 +388,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "jobs": (requests.JobsRequest, _jobs),
     "dream": (requests.DreamRequest, _dream),
     "runs": (requests.NoArguments, _runs),
+    "organize": (requests.OrganizeRequest, _organize),
     "tree": (requests.TreeRequest, _tree),
     "show": (requests.TargetRequest, _show),
     "history": (requests.TargetRequest, _history),

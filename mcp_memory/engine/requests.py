@@ -375,6 +375,13 @@ class DreamRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class OrganizeRequest:
+    """With `dry_run`, only which pages are out of date."""
+
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TreeRequest:
     """The topics, down to `depth` levels."""
 

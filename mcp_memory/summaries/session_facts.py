@@ -1,4 +1,4 @@
-"""Finds what a session was about: what was asked, decided and changed, and what was left open. Pure."""
+"""Finds what a session was about: what was asked, decided and changed, and what was left open, in 200 words. Pure."""
 
 import re
 import tomllib
@@ -21,8 +21,10 @@ from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words, overlap
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
-MOST_WORDS, MOST_FILES, MOST_CHARS = 30, 8, 90
-"""Of one point; in its list of files; of a command."""
+MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
+"""Of a summary's points, so that its page has 200; of one point; in its list of files; of a command."""
+LEAST_ASKED = 3
+"""A session that only answered fewer questions is worth no summary."""
 REPEATED = 0.6
 """Two points of which so many content words are the same (Jaccard) are one."""
 
@@ -36,7 +38,10 @@ class Point(NamedTuple):
     note: NoteId | None = None
 
 
-def find_session_facts(captured: CapturedMessages) -> Mapping[str, Sequence[Point]]:
+Parts = Mapping[str, Sequence[Point]]
+
+
+def find_session_facts(captured: CapturedMessages) -> Parts:
     """The points of each part in their order, those of files and commands last. Leaves out what sub-agents said."""
     own = [message for message in captured.messages if message.turn.session == captured.messages[0].turn.session]
     parts: dict[str, list[Point]] = {ASKED: [], DECIDED: [], CHANGED: [], LEFT_OPEN: []}
@@ -70,11 +75,29 @@ def find_session_facts(captured: CapturedMessages) -> Mapping[str, Sequence[Poin
         points.sort(key=lambda point: point.offset)
     parts[CHANGED] += _files(own, captured.project)
     for line, runs in _commands(own).items():
-        failures, why = sum(run.failed for run in runs), (_CODE.sub("'", runs[-1].turn.text).split("\n") or [""])[-1]
-        outcome = ("failed, then " if failures else "") + "went well"
-        told = f"`{line}` fails: {why.strip()[:MOST_CHARS]}" if runs[-1].failed else f"`{line}` {outcome}"
-        parts[LEFT_OPEN if runs[-1].failed else CHANGED].append(Point(told, runs[-1].offset))
+        last, was = runs[-1], "failed, then " if any(run.failed for run in runs) else ""
+        why = last.turn.text.replace("`", "'").rpartition("\n")[2].strip()[:MOST_CHARS]
+        outcome = f"fails: {why}" if last.failed else f"{was}went well"
+        parts[LEFT_OPEN if last.failed else CHANGED].append(Point(f"`{line}` {outcome}", last.offset))
     return parts
+
+
+def is_worth_telling(parts: Parts) -> bool:
+    return len(parts[ASKED]) >= LEAST_ASKED or any(points for name, points in parts.items() if name != ASKED)
+
+
+def choose_points(parts: Parts) -> Parts:
+    """Of each part the first point, then those of which a word says most (facts count more); each part in its order."""
+    ranked: list[tuple[bool, float, str, int, int]] = []
+    for name, points in parts.items():
+        for at, (text, *_) in enumerate(points):
+            cost, worth = len(text.split()) + 2, 3 * len(facts(text)) + len(content_words(text))
+            ranked.append((at > 0, -worth / (cost + 3), name, at, cost))
+    left, chosen = MOST_WORDS_IN_ALL, set[tuple[str, int]]()
+    for _, _, name, at, cost in sorted(ranked):
+        if cost <= left:
+            left, chosen = left - cost, chosen | {(name, at)}
+    return {name: [point for at, point in enumerate(parts[name]) if (name, at) in chosen] for name in parts}
 
 
 def _part_of(sentence: UserSentence, *, is_first: bool) -> str | None:
@@ -94,7 +117,7 @@ def _commands(messages: Sequence[TranscriptMessage]) -> Mapping[str, list[Transc
     found: dict[str, list[TranscriptMessage]] = {}
     for message in messages:
         given = message.arguments.get("command") or message.arguments.get("cmd") or ""
-        line = " ".join(_CODE.sub("'", given).split())[:MOST_CHARS]
+        line = " ".join(given.replace("`", "'").split())[:MOST_CHARS]
         is_command = line and "*** Begin" not in line and _has("acts", given)
         if is_command and not read_action(message.arguments, "", None).only_reads:
             found[line] = [*found.pop(line, ()), message]
@@ -120,6 +143,3 @@ def _has(cue: str, text: str) -> bool:
 def _cues() -> Mapping[str, re.Pattern[str]]:
     table = tomllib.loads((files("mcp_memory.summaries") / "cues.toml").read_text("utf-8"))
     return {name: re.compile(pattern) for name, pattern in table.items()}
-
-
-_CODE = re.compile("`+")

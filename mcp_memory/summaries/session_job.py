@@ -11,25 +11,19 @@ from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.service import STEP_S, CaptureService
 from mcp_memory.capture.session_reader import read_session
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.extraction.candidate import make_title
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.summaries.session_facts import find_session_facts
-from mcp_memory.summaries.session_page import (
-    MOST_WORDS,
-    Parts,
-    choose_points,
-    is_worth_telling,
-    render_session,
-    session_id,
-)
+from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling
 from mcp_memory.summarizers.base import Summarizer, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME
+from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import SESSIONS, etag_of
+from mcp_memory.topics.page import SESSIONS, etag_of, page_id
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
@@ -39,8 +33,10 @@ MOST_BYTES = 64_000_000
 """Of a transcript: a larger one would take more memory than the daemon may have."""
 MOST_SESSIONS = 50
 """In one run; the others come with the next."""
-_TOKENS = 280
-"""Of a summary by a language model: 200 words."""
+MOST_WORDS, _TOKENS = 200, 280
+"""Of a summary."""
+SESSION = "session"
+"""The `node_kind` of the page, and its kind."""
 
 
 @dataclass(eq=False, slots=True)
@@ -60,7 +56,9 @@ class SessionSummaries:
 
     async def run(self, turn: JobTurn) -> JobReport | None:
         """Summarizes what is due, the longest idle first. Raises StorageFailed, IndexUnavailable."""
-        done = await in_thread(self._read_state, what="looking at summaries")
+        done: dict[str, int] = {}
+        with suppress(OSError, ValueError):
+            done = json.loads(self.state.read_bytes())
         due = await in_thread(lambda: self._due(done), deadline_s=STEP_S, what="looking at sessions")
         written: list[NotePath] = []
         for checkpoint in due[:MOST_SESSIONS]:
@@ -76,12 +74,6 @@ class SessionSummaries:
         about = f"{counted(len(written), 'summary', 'summaries')} for {counted(len(due[:MOST_SESSIONS]), 'session')}"
         return JobReport(about, written) if due else None
 
-    def _read_state(self) -> dict[str, int]:
-        with suppress(OSError, ValueError):
-            found: dict[str, int] = json.loads(self.state.read_bytes())
-            return found
-        return {}
-
     def _due(self, done: Mapping[str, int]) -> list[Checkpoint]:
         """Without sessions that an agent began, and sub-agents' own files."""
         now, idle = self.clock(), timedelta(minutes=self.idle_minutes)
@@ -95,7 +87,7 @@ class SessionSummaries:
 
     def _quotes_forgotten(self, checkpoint: Checkpoint) -> bool:
         """Whether its page, as we wrote it, was made of a note that has been forgotten since."""
-        pages = self.index.note_by_id(session_id(checkpoint.client, checkpoint.context.session))
+        pages = self.index.note_by_id(page_id(SESSION, checkpoint.client, checkpoint.context.session))
         ours = [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
         return any(self._is_forgotten(source) for page in ours for source in page.meta.get("derived_from", ()))
 
@@ -108,7 +100,7 @@ class SessionSummaries:
         if place.file.stat().st_size > MOST_BYTES and not place.is_database:
             return None
         captured = read_session(self.capture.paths, place, self.vault.layout.tz)
-        times = [message.turn.at for message in captured.messages if message.turn.at]
+        times = [message.turn.at.replace(microsecond=0) for message in captured.messages if message.turn.at]
         if not times:
             return None
         found = find_session_facts(captured)
@@ -118,15 +110,20 @@ class SessionSummaries:
         notes = [point.note for points in parts.values() for point in points if point.note]
         stored = [note for note in notes if self.index.note_by_id(note)]
         covers = etag_of(repr([parts, stored]).encode(errors="replace"))[:16]
-        name = f"{min(times).date()}-{session_id(captured.client, captured.session)[-8:].lower()}.md"
-        path = self.vault.layout.in_home(f"{SESSIONS}/{name}")
-        known = self.index.note(path)
-        if known and known.meta.get("covers") == covers:
+        own_id = page_id(SESSION, captured.client, captured.session)
+        path = self.vault.layout.in_home(f"{SESSIONS}/{min(times).date()}-{own_id[-8:].lower()}.md")
+        if (known := self.index.note(path)) and known.meta.get("covers") == covers:
             return None
         text, by = self._worded(parts, {} if place.is_database else _lines(place.file, parts))
+        meta = {
+            "id": own_id, "kind": SESSION, "project": captured.project, "created": min(times), "updated": max(times),
+            "title": make_title(next(points[0].text for points in parts.values() if points)), "covers": covers,
+            "source": captured.client, "session": captured.session, "derived_from": stored or None,
+            "node_kind": SESSION, "by": by,
+        }  # fmt: skip
+        data = frontmatter.render(meta, f"{text}\n\nTranscript: `{captured.file}`").encode(errors="replace")
         with acting(Caller(captured.client, captured.session)):
-            page = render_session(captured, times, parts, stored, covers, text, by)
-            return self.vault.filing.refresh_page(path, page)
+            return self.vault.filing.refresh_page(path, data)
 
     def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
         """The text, by a language model if there is one that can be asked now, and who worded it."""

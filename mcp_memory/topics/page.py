@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ulid import ULID
+
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.text.markdown import frontmatter
@@ -99,6 +101,12 @@ def is_page(inner: str) -> bool:
     """Whether a path in the managed folder is that of a generated file."""
     folder, _, name = inner.rpartition("/")
     return name in _GENERATED and f"{folder}/".startswith(f"{TOPICS}/")
+
+
+def page_id(*what: str) -> NoteId:
+    """Of a page that is no topic's, by what it is about: always the same."""
+    digest = hashlib.sha256("\0".join(what).encode("utf-8", "surrogatepass")).digest()
+    return NoteId(str(ULID.from_bytes(b"\1" + digest[:15])))
 
 
 def is_generated(inner: str, node_kind: object) -> bool:

@@ -29,6 +29,10 @@ def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[s
         if returning and source in returning:
             waiting += sources_of(returning[source])
             continue
+        log, _, entry = source.partition("#")
+        of_log = index.note(NotePath(log)) if entry else None
+        if of_log and entry not in of_log.meta.get("forgotten", ()):
+            continue
         records = [record for record in index.note_by_id(NoteId(source)) if record.state is not NoteState.DELETED]
         if not records:
             return True

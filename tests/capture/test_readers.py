@@ -62,10 +62,10 @@ def test_a_tools_answer_has_what_it_was_called_with(client: str, name: str, key:
 
 
 @pytest.mark.parametrize(("given", "found"), [
-    ('{"command": ["bash", "-lc", "make all"]}', {"command": "make all"}),
+    ('{"command": ["bash", "-lc", "make all"]}', {"command": "bash -lc 'make all'"}),
     ({"command": ["git", "add", "a b"]}, {"command": "git add 'a b'"}),
     ("*** Begin Patch\n", {"input": "*** Begin Patch\n"}),
-    ({"command": ["git", 1], "n": 1}, {}), (None, {}), ("[" * 100_000, {"input": "[" * 2000}),
+    ({"command": ["git", 1], "n": 1}, {"command": "git 1"}), (None, {}), ("[" * 100_000, {"input": "[" * 2000}),
 ])  # fmt: skip
 def test_texts_among_arguments(given: object, found: dict[str, str]):
     assert text_arguments(given) == found

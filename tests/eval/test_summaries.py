@@ -10,8 +10,7 @@ import pytest
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.summaries.session_facts import find_session_facts
-from mcp_memory.summaries.session_page import choose_points, is_worth_telling
+from mcp_memory.summaries.session_facts import choose_points, find_session_facts, is_worth_telling
 from mcp_memory.text.conversation.messages import Turn
 
 SESSIONS = tomllib.loads(Path(__file__).with_name("summaries").joinpath("sessions.toml").read_text("utf-8"))["session"]

@@ -77,11 +77,5 @@ def text_arguments(given: object) -> dict[str, str]:
         with suppress(ValueError, RecursionError):
             found = cast("object", json.loads(given))
     table = table_at(found) or ({"input": given} if isinstance(given, str) else {})
-    texts = {name: text_at(table, name) or _command(list_at(table, name)) for name in table}
+    texts = {name: text_at(table, name) or shlex.join(map(str, list_at(table, name))) for name in table}
     return {name[:MOST_NAME_CHARS]: text[:MOST_ARGUMENT_CHARS] for name, text in texts.items() if text}
-
-
-def _command(words: list[object]) -> str:
-    plain = [word for word in words if isinstance(word, str)]
-    is_shell = len(plain) == 3 and plain[1] in {"-c", "-lc"}
-    return plain[2] if is_shell else shlex.join(plain) if len(plain) == len(words) else ""

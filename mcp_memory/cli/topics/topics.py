@@ -119,6 +119,19 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
         cli.show(answer, _result_lines(answer, cli.settings, undone=undo is not None))
 
 
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Only list the pages that are out of date.")
+@command_options
+def organize(cli: CommandContext, dry_run: bool) -> None:
+    """Write a page for each project, person and service in entities/, with the facts that hold now, and INDEX.md.
+
+    From then on a daemon keeps them up to date, as long as INDEX.md is there. Only a search with --path entities
+    answers from them. A page that you change or delete is left alone.
+    """
+    answer = cli.ask("organize", deadline_s=300, dry_run=dry_run or None)
+    cli.show(answer, answer["pages"] or ["nothing new"])
+
+
 def _preview_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     changes = draw_preview(answer)
     yield from changes

@@ -13,10 +13,8 @@ from mcp_memory.topics.page import SESSIONS
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
-RECENT = timedelta(days=30)
-MOST_TOKENS = 30
-"""Of the title, and of what was left open."""
-_OPEN = "## Left open\n- "
+RECENT, MOST_TOKENS = timedelta(days=30), 30
+"""Sessions that are told of; of a title, and of what was left open."""
 
 
 def where_left_off(vault: Vault, index: Index, wanted: Filters, own: str) -> str | None:
@@ -32,6 +30,6 @@ def where_left_off(vault: Vault, index: Index, wanted: Filters, own: str) -> str
             if not quotes_forgotten(file.text, vault, index):
                 task = in_quotes(truncate(note.title, MOST_TOKENS))
                 line = f"Last session here ({note.updated.date()}, memory_recall path={in_quotes(note.path)}): {task}"
-                left = file.body.partition(_OPEN)[2].partition("\n")[0].partition(" (line ")[0]
+                left = file.body.partition("## Left open\n- ")[2].partition("\n")[0].partition(" (line ")[0]
                 return f"{line}; left open: {in_quotes(truncate(left, MOST_TOKENS))}" if left else line
     return None

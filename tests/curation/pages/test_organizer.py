@@ -1,0 +1,149 @@
+"""Pages of projects, people and services: what holds now, each fact once, and nothing that may not be told."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcp_memory.engine.background_jobs import organize
+from mcp_memory.engine.engine import Engine
+from mcp_memory.models import NoteState
+from tests.support.world import World, found, paths
+
+pytestmark = pytest.mark.anyio
+
+DEPLOY = "We deploy the shop with Nomad, to eu-central-1."
+
+
+async def stocked(engine: Engine) -> None:
+    """Of two projects, with a person and a service in several facts."""
+    for content, kind, project in [
+        (DEPLOY, "decision", "shop"),
+        ("Since May, Petra leads the design team.", "fact", "shop"),
+        ("Ask Petra before you change the logo.", "preference", None),
+        ("The invoices are checked by Petra on Mondays.", "fact", "billing"),
+        ("The queue is behind Nomad.", "fact", "billing"),
+        ("A task restarts if Nomad needs memory.", "fix", "shop"),
+        ("Renew the certificate.", "task", "shop"),
+    ]:
+        await engine.append(content, kind=kind, project=project)
+
+
+def page(world: World, path: str) -> str:
+    return world.read(path).decode()
+
+
+async def test_a_page_for_each_project_person_and_service_and_an_index_of_them(world: World):
+    async with world.engine() as engine:
+        await stocked(engine)
+        await engine.append("Moved the database to port 5433.", kind="log", title="Database moved", project="shop")
+        assert await organize(engine.parts, again=True) == [], "only once you have run it"
+        assert await organize(engine.parts, dry_run=True) and "INDEX.md" not in world.files()
+        written = await organize(engine.parts)
+        assert sorted(written) == [
+            "INDEX.md", "entities/people/petra.md", "entities/projects/billing.md", "entities/projects/shop.md",
+            "entities/services/nomad.md",
+        ]  # fmt: skip
+        shop = page(world, "entities/projects/shop.md")
+        assert f"- 2026-11-21 [{DEPLOY}](../../notes/decision/we-deploy-the-shop-with-nomad-to-eu-central-1.md)" in shop
+        assert "## Log\n\n- 2026-11-21 [Database moved](../../memory/2026-11-21.md)" in shop and "logo" not in shop
+        assert page(world, "entities/people/petra.md").count("Petra") >= 4
+        index = page(world, "INDEX.md")
+        assert "personal: 1, project: 6, task: 1" in index and len(index.encode()) <= 2000 and "Nomad, to" not in index
+        assert "[Petra](./entities/people/petra.md) (people, 3)" in index
+        assert await organize(engine.parts) == [], "nothing new writes nothing"
+        assert not [path for path in await found(engine, "Petra design") if path.startswith("entities")]
+        assert "entities/people/petra.md" in await found(engine, "Petra design", path="entities")
+        assert "MEMORY.md" not in world.files()
+
+
+async def test_only_what_holds_and_may_be_told_is_on_a_page(world: World):
+    async with world.engine() as engine:
+        await stocked(engine)
+        old = await engine.append("The API listens on port 8087.", kind="fact", project="shop")
+        await engine.append("The API listens on port 8090.", kind="fact", project="shop", supersedes=old.id)
+        await engine.append("The salary of Petra is secret.", kind="fact", project="shop", tags=["private"])
+        await engine.append("A stranger said that Petra left.", kind="fact", project="channel:x")
+        await engine.append("Petra sees a doctor.", kind="log", project="shop", tags=["private"])
+        await organize(engine.parts)
+        text = "".join(data.decode() for path, data in world.files().items() if path.startswith("entities"))
+        assert "8090" in text and "8087" not in text
+        assert "salary" not in text and "stranger" not in text and "doctor" not in text
+
+
+@pytest.mark.parametrize(("one", "other", "is_same"), [
+    ("The nightly backup runs at 02:15 on the old server", "The nightly backup runs at 02:15 on the old servers", True),
+    ("The nightly backup runs at 02:15 on the old server", "The nightly backup runs at 02:45 on the old server", False),
+    ("The nightly backup runs on the server of Petra", "The nightly backup runs on the server of Jonas", False),
+    ("The nightly backup runs on the old server", "The nightly backup does not run on the old server", False),
+])  # fmt: skip
+async def test_facts_are_one_only_if_numbers_names_and_negations_agree(
+    world: World, one: str, other: str, is_same: bool
+):
+    async with world.engine() as engine:
+        for content in (one, other):
+            await engine.append(content, kind="fact", project="shop")
+        await organize(engine.parts)
+        assert page(world, "entities/projects/shop.md").count("nightly backup") == (1 if is_same else 2)
+
+
+async def test_a_forgotten_fact_is_withheld_at_once_and_gone_with_the_next_run(world: World):
+    async with world.engine() as engine:
+        await stocked(engine)
+        log = await engine.append("Moved the database.", kind="log", title="Database moved", project="shop")
+        await organize(engine.parts)
+        for target in (log.id, "notes/decision/we-deploy-the-shop-with-nomad-to-eu-central-1.md"):
+            await engine.forget(target)
+            assert "withheld" in await engine.recall(path="entities/projects/shop.md")
+            assert not await found(engine, "deploy database", path="entities/projects")
+            assert "entities/projects/shop.md" in await organize(engine.parts)
+            assert "withheld" not in await engine.recall(path="entities/projects/shop.md")
+        assert "eu-central-1" not in page(world, "entities/projects/shop.md")
+
+
+async def test_a_page_that_you_change_or_delete_stays_so_and_one_without_facts_says_so(world: World):
+    async with world.engine() as engine:
+        await stocked(engine)
+        await organize(engine.parts)
+        world.write("entities/projects/shop.md", "# Mine\n")
+        (world.root / "entities/people/petra.md").unlink()
+        await engine.parts.admin.reconcile()
+        for path in paths(engine, NoteState.ACTIVE):
+            if path.startswith("notes"):
+                await engine.forget(path)
+        await organize(engine.parts)
+        assert page(world, "entities/projects/shop.md") == "# Mine\n" and "petra.md" not in str(world.files())
+        assert "Nothing that is stored holds now." in page(world, "entities/projects/billing.md")
+        assert "billing" not in page(world, "INDEX.md")
+
+
+STATEMENTS = st.lists(
+    st.tuples(
+        st.sampled_from(
+            ["Petra leads {}.", "We run {} on Nomad.", "{} listens on port 5433.", "Never touch {} `x`[1]|."]
+        ),
+        st.sampled_from(["design", "the api", "böck & söhne", "sales"]),
+        st.sampled_from(["fact", "decision", "task", "log"]),
+        st.sampled_from(["shop", "Blog 2", None]),
+    ),
+    max_size=12,
+)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(statements=STATEMENTS, gone=st.integers(0, 3))
+async def test_the_same_facts_make_the_same_bytes(
+    world: World, statements: list[tuple[str, str, str, str | None]], gone: int
+):
+    async with world.engine() as engine:
+        for form, about, kind, project in statements:
+            world.later(minutes=1)
+            await engine.append(form.format(about), kind=kind, project=project)
+        for path in [path for path in paths(engine, NoteState.ACTIVE) if path.startswith("notes/")][:gone]:
+            await engine.forget(path)
+        await organize(engine.parts)
+        before = world.files()
+        assert await organize(engine.parts) == [] and world.files() == before
+        ours = {path for path in before if path.startswith("entities") or path == "INDEX.md"}
+        assert ours == set(paths(engine, NoteState.SUMMARY))
