@@ -135,7 +135,11 @@ def append(cli: CommandContext, words: tuple[str, ...], **fields: Any) -> None:
             raise InvalidInput("no content", hint="pass it as an argument, or pipe it in")
         content = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     answer = cli.ask("append", content=content, source=PERSON, **fields)
-    cli.show(answer, [*_receipt_lines(answer), *([f"expires {fields['expires']}"] if fields["expires"] else [])])
+    lines = [*_receipt_lines(answer), *([f"expires {fields['expires']}"] if fields["expires"] else [])]
+    if fields["kind"] == "commitment" and not cli.as_json:
+        due = [one["when"] for one in cli.ask("due", project="*")["commitments"] if one["id"] == answer["id"]]
+        lines.append(f"due {due[0]}" if due else "no date was found in its words, so nobody is told: pass --due")
+    cli.show(answer, lines)
 
 
 def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:

@@ -17,12 +17,14 @@ _FURTHER = "[k]ind [p]roject [s]kip [b]ack [?] help [q]uit"
 KEYS = f"[a]ccept [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_CONTRARY = f"[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_ACTIVE = f"[a]ccept [e]dit [d] undo {_FURTHER}"
+KEYS_PROMISE = f"[a]ccept [f]inished [e]dit [d] undo {_FURTHER}"
 EXPLAINED = """\
 a  accept: store it as a note; beside what it contradicts, if it does
 r  replace: store it, and mark what it contradicts as superseded
 e  edit: change the text in your editor, and store that; without a change nothing happens
 m  merge: name one of the nearest notes, or another; its text gets this one, or it is replaced by this one
 d  drop: never propose it again; of what is stored already: take it out again
+f  finished: the commitment is kept, as by mcp-memory due --done
 k  kind: store it as another kind, such as decision; asked before you accept
 p  project: store it for another project, or for none
 s  skip: it waits for the next review
@@ -30,7 +32,7 @@ b  back: to the one before, if you skipped or dropped it
 q  quit: the rest waits"""
 QUIT = frozenset("q\x03\x04\x1b")
 
-_PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "merged"}
+_PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "merged", "done": "done"}
 
 
 @click.command()
@@ -120,7 +122,16 @@ def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, 
 
 def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
     """What was done: a verb, `skip`, `back` or `quit`."""
-    keys = KEYS_ACTIVE if item["active"] else KEYS_CONTRARY if item["contradicts"] else KEYS
+    is_promise = item["active"] and item["kind"] == "commitment"
+    keys = (
+        KEYS_PROMISE
+        if is_promise
+        else KEYS_ACTIVE
+        if item["active"]
+        else KEYS_CONTRARY
+        if item["contradicts"]
+        else KEYS
+    )
     plain: dict[str, dict[str, Any]] = {"a": {"verb": "accept"}, "d": {"verb": "undo" if item["active"] else "drop"}}
     plain |= {"r": {"verb": "accept", "supersede": True}} if item["contradicts"] else {}
     changes: dict[str, Any] = {}
@@ -134,6 +145,10 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
                 wanted = _edited(str(item["text"]))
             case "m" if not item["active"]:
                 wanted = _other_note(cli, item)
+            case "f" if is_promise:
+                kept = cli.ask("forget", target=item["id"], done=True, source=PERSON, personal=True)
+                say(f"done: {kept['path']}")
+                return "done"
             case "k":
                 changes["kind"] = click.prompt(f"kind (now {changes.get('kind', item['kind'])})")
             case "p":
