@@ -78,10 +78,9 @@ class Dreamer:
         evidence. A run with nothing new writes nothing. Raises StorageFailed, InvalidInput."""
         async with self._lock:
             report = DreamReport(f"dream-{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}")
-            was: dict[str, str | None] = {path: self._text(path) for path in (DREAMS, MEMORY)}
-            page, known = was[DREAMS] or "", dict(self._stored())
-            lines, gone, entries = list(read_page(page)), list[PageLine](), list[str]()
-            changed = {name: known[name] | {"status": "rejected"} for name in self._deleted(known, lines)}
+            was, known, lines, deleted = await in_thread(self._read, what="reading DREAMS.md")
+            page, gone, entries = was[DREAMS] or "", list[PageLine](), list[str]()
+            changed = {name: known[name] | {"status": "rejected"} for name in deleted}
             for line in lines:
                 facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
                 if line.box == "x" and line.text and not dry_run:
@@ -97,7 +96,8 @@ class Dreamer:
                 }
                 changed, report.staged, found = changed | staged, len(staged), []
             texts = [facts["text"] for facts in known.values() if facts["status"] != "short-term"]
-            entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, self._text(MEMORY) or "")]
+            memory = await in_thread(lambda: self._text(MEMORY) or "", what="reading MEMORY.md")
+            entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
             texts += [line.text for line in lines] + [title.partition(" (2")[0] for title in entered]
             waiting = list[Recurrence]()
             for one in [one for one in found if one.passes(self.config)][: self.config.most_proposed + len(texts)]:
@@ -119,11 +119,15 @@ class Dreamer:
     async def rollback(self, run: str) -> DreamReport:
         """Takes a run back: every byte that nobody has changed since. Raises NotFound, StorageFailed."""
         file, report = self.runs / f"{Path(run).name}.json", DreamReport(run)
-        if not file.is_file():
+
+        def read() -> tuple[Facts, list[str]]:
+            if file.is_file():
+                journal = json.loads(file.read_bytes())
+                return journal, [path for path, (_, after) in journal["files"].items() if self._text(path) == after]
             latest = ", ".join(sorted(one.stem for one in self.runs.glob("*.json"))[-5:]) or "none"
             raise NotFound(f"no run {run[:80]!r}", hint=f"the latest: {latest}")
-        journal = json.loads(file.read_bytes())
-        untouched = [path for path, (_, after) in journal["files"].items() if self._text(path) == after]
+
+        journal, untouched = await in_thread(read, what="reading the run")
         for entry in journal["entries"]:
             try:
                 await self.forget(entry)
@@ -193,6 +197,12 @@ class Dreamer:
                 return float(self._vectors[one] @ self._vectors[other])
         return 0.0
 
+    def _read(self) -> tuple[dict[str, str | None], dict[str, Facts], list[PageLine], list[str]]:
+        """The files as they were, the stored proposals, the page's lines, and which proposals you took off it."""
+        known, page = dict(self._stored()), self._text(DREAMS)
+        lines = list(read_page(page or ""))
+        return {DREAMS: page, MEMORY: self._text(MEMORY)}, known, lines, list(self._deleted(known, lines))
+
     def _deleted(self, known: dict[str, Facts], lines: list[PageLine]) -> Iterator[str]:
         """What you took off the page. One that is older than a proposal wasn't synced yet; without any, all wait."""
         page, there = self._file(DREAMS), {line.id for line in lines}
@@ -257,7 +267,7 @@ def _statements(day: date, source: str, text: str, forgotten: Collection[str]) -
         title = logs.title_and_labels([heading.removeprefix("## ")])[0]
         for line in (title, *(line.strip().lstrip("-*+ ") for line in body.splitlines())):
             for sentence in user_sentences(line, introduces) if line else ():
-                if len(sentence.text) <= MOST_CHARS:
+                if len(sentence.text) <= MOST_CHARS and not sentence.is_question:
                     kind = statement.kind.value if (statement := classify(sentence)) else ""
                     yield Said(day, source, " ".join(sentence.text.split()), kind)
 

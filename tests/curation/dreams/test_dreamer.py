@@ -163,3 +163,26 @@ async def test_auto_promote_is_for_the_sure_and_memory_with_conflict_markers_kee
         assert PNPM not in world.read("MEMORY.md").decode()
         assert report["refused"] == []
         assert not (world.root / "DREAMS.md").exists()
+
+
+async def test_one_fact_a_thousand_times_its_negation_and_junk_are_told_apart(world: World) -> None:
+    """Four statements hold: nothing else is proposed, whatever else recurs."""
+    true = [PNPM, BERLIN, "We always squash commits before merging.", "The staging database listens on port 5433."]
+    noise = ["Ran the tests, all green.", "Standup with Lena and Tom.", "Can you check the logs again?", "Coffee."]
+    for day in range(1, 29):
+        said = [true[day % 4], noise[day % 4], "We never deploy on Fridays." if day < 4 else "Deployed on Friday."]
+        said += [f"The build took {day} minutes."] + [NEW if day >= 20 else OLD] * (day % 5 == 0)
+        body = "\n\n".join(f"## {n:02}:00 Note\n\n- {text}" for n, text in enumerate(said))
+        world.write(f"memory/2026-10-{day:02}.md", f"# Log\n\n{body}\n" + f"\n{BERLIN}\n" * (1000 if day == 2 else 0))
+    world.write("MEMORY.md", "# Memory\n\n" + "\n".join(f"- Entry {n} of a long file" for n in range(5000)))
+    async with world.engine() as engine:
+        proposed = (await dream(engine))["proposed"]
+        assert {one["text"] for one in proposed} - {"We never deploy on Fridays."} == set(true)
+        page = world.read("DREAMS.md").decode()
+        world.write("DREAMS.md", page.replace("- [ ]", "- [x]"))
+        before = world.read("MEMORY.md")
+        done = await dream(engine)
+        assert len(done["refused"]) == len(proposed)  # it is full, says so, and waits on the page
+        assert "MEMORY.md is full" in done["refused"][0]
+        assert world.read("MEMORY.md") == before
+        assert world.read("DREAMS.md").decode().count("- [x]") == len(proposed)
