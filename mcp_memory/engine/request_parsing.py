@@ -1,4 +1,5 @@
-"""Reads the fields of requests, makes requests from JSON, and checks those for a recall."""
+"""Reads the fields of requests, makes requests from JSON, and checks those for a recall; says what agents' calls leave
+out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -8,8 +9,11 @@ from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_orig
 
 from mcp_memory.engine.requests import INTERNAL, UNLISTED, Mode, RecallRequest
 from mcp_memory.errors import InvalidInput
+from mcp_memory.extraction.language import is_personal
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.search.filters import checked_query
+from mcp_memory.vault.draft import MAX_WORD
+from mcp_memory.vault.note_file import MEMORY
 
 MOST_NOTES = 100
 """Of one recall by ids."""
@@ -84,6 +88,21 @@ def request_from(request: Callable[..., R], operation: str, arguments: Mapping[s
     if missing := {name for name, field in known.items() if field.is_required} - set(given):
         raise InvalidInput(f"{operation} needs {min(missing)}", hint=hint)
     return request(**given)
+
+
+def is_session(name: object) -> bool:
+    """Whether a note can have it; a client that we don't know may send anything."""
+    return isinstance(name, str) and 0 < len(name) <= MAX_WORD and name.isprintable()
+
+
+def takes_project(arguments: Mapping[str, Any]) -> bool:
+    """Whether a call of our tools that names no project means the one that the agent works in. Not if it names notes or
+    a folder, replaces a note, or stores what holds everywhere."""
+    if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
+        return False
+    if content := arguments.get("content"):
+        return arguments.get("path") != MEMORY and not is_personal(str(arguments.get("kind")), str(content))
+    return not arguments.get("path")
 
 
 def _is_texts(value: Any) -> bool:

@@ -2,15 +2,12 @@
 an agent what bears on its action, and a sub-agent what bears on its task."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
-from mcp_memory.extraction.language import is_personal
+from mcp_memory.engine.request_parsing import is_session, takes_project
 from mcp_memory.hooks.action_answers import ACTING, answer_before_action
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
-from mcp_memory.vault.draft import MAX_WORD
-from mcp_memory.vault.note_file import MEMORY
 
 _OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
 """As Claude Code and Codex name our tools. The matcher of `install` names our server too, so another server's tool of
@@ -37,18 +34,3 @@ async def _allow(call: HookCall, tool: str) -> bytes:
         if added:
             fields["updatedInput"] = {**given.tool_input, **added}
     return specific_output("PreToolUse", fields)
-
-
-def is_session(name: object) -> bool:
-    """Whether a note can have it; a client that we don't know may send anything."""
-    return isinstance(name, str) and 0 < len(name) <= MAX_WORD and name.isprintable()
-
-
-def takes_project(arguments: Mapping[str, Any]) -> bool:
-    """Whether a call of our tools that names no project means the one that the agent works in. Not if it names notes or
-    a folder, replaces a note, or stores what holds everywhere."""
-    if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
-        return False
-    if content := arguments.get("content"):
-        return arguments.get("path") != MEMORY and not is_personal(str(arguments.get("kind")), str(content))
-    return not arguments.get("path")

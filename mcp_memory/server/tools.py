@@ -19,11 +19,10 @@ from fastmcp.tools import ToolResult
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.request_parsing import fields_of
+from mcp_memory.engine.request_parsing import fields_of, is_session, takes_project
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.engine.serializers import Payload, forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import Ambiguous, McpMemoryError
-from mcp_memory.hooks.tool_answers import is_session, takes_project
 from mcp_memory.server.note_question import answered_note, which_note
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, IS_LISTED, SEARCH_SCHEMA
 from mcp_memory.text.escape_invisible import in_line, in_quotes, quoted, visible

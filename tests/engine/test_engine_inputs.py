@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.diagnosis.doctor import examine
+from mcp_memory.engine.request_parsing import is_session, takes_project
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NoteState
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from
@@ -44,6 +45,15 @@ async def test_no_query_breaks_a_search(toy_world: World) -> None:
                 assert not query.strip()
         assert await found(engine, '"violet" NEAR tea:', mode="keyword") == ["a.md"]
         assert await found(engine, "violet " * 140_000, mode="keyword") == ["a.md"]
+
+
+def test_which_calls_mean_the_project_that_the_agent_works_in() -> None:
+    wide = {"content": "Ada likes her bread dark.", "kind": "preference"}
+    theirs = [{"query": "tea"}, {}, {"content": "The mill burnt.", "kind": "fact"}, {**wide, "kind": "decision"}]
+    named = [{"ids": ["XYZ123"]}, {"path": "notes"}, {"content": "New.", "supersedes": "XYZ123"}]
+    assert all(map(takes_project, theirs))
+    assert not any(map(takes_project, [*named, wide, {"content": "Tea.", "path": "MEMORY.md"}, {"project": "*"}]))
+    assert is_session("b4948ebf") and not any(map(is_session, [None, "", 7, "a\nb", "x" * 5000]))
 
 
 @pytest.mark.parametrize(
