@@ -267,7 +267,8 @@ class BriefRequest(TranscriptRequest):
 @dataclass(frozen=True, slots=True)
 class AdviseRequest:
     """A call of a client's tool with these `arguments`, that a session is about to make in a `folder`; or the `output`
-    of one that failed; or that may have, with the `arguments`. `stop`: what memory forbids shall be stopped."""
+    of one that failed; or that may have, with the `arguments`. `stop`: what memory forbids shall be stopped;
+    `orders`: nothing else shall be told, since the client can't show it."""
 
     session: str
     arguments: Mapping[str, Any] | None = None
@@ -275,6 +276,7 @@ class AdviseRequest:
     folder: str = ""
     project: str | None = None
     stop: bool = False
+    orders: bool = False
     within_ms: int = BRIEF_MS
 
 

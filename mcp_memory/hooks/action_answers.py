@@ -2,21 +2,27 @@
 
 Seen with Claude Code 2.1.329 and Codex 0.169.0: both show the model what a hook adds before a call only beside the
 call's result. So what an order forbids is refused, once. Claude Code says which calls failed; Codex does not, and sends
-no exit status.
+no exit status. Gemini CLI 0.61.0 shows nothing before a call but the reason of a refusal.
 """
 
+import json
 from typing import Any
 
 from mcp_memory.hooks.hook_call import HookCall, context, specific_output
 
-ACTING = frozenset({"Bash", "Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"})
-"""The tools of both that change files or run commands."""
+OF_GEMINI = frozenset({"run_shell_command", "replace", "write_file"})
+ACTING = frozenset({"Bash", "Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch"}) | OF_GEMINI
+"""The tools that change files or run commands."""
 
 
 async def answer_before_action(call: HookCall) -> bytes:
     if not call.config.before_action:
         return b""
-    advice = await _advice(call, {"arguments": call.given.tool_input, "stop": call.config.stop_action})
+    refuses_only = call.given.tool in OF_GEMINI
+    wanted = {"arguments": call.given.tool_input, "stop": call.config.stop_action, "orders": refuses_only}
+    advice = await _advice(call, wanted)
+    if refuses_only:
+        return json.dumps({"decision": "deny", "reason": advice["text"]}).encode("ascii") if advice["stops"] else b""
     if advice["stops"]:
         reason = {"permissionDecision": "deny", "permissionDecisionReason": advice["text"]}
         return specific_output("PreToolUse", reason)

@@ -3,6 +3,7 @@ earlier no longer holds."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from tests.clients.agents import Agent, claude_environ, codex_model, first_request, repository
 from tests.clients.machine import Machine
-from tests.clients.stubs import AnthropicStub, OpenAIStub, call
+from tests.clients.stubs import AnthropicStub, GeminiStub, OpenAIStub, call
 from tests.hooks.client import PATIENT
 
 ORDER = "Never edit generated files under `api/gen`. Change `openapi.yaml` and run `pnpm gen`."
@@ -56,6 +57,20 @@ def codex(served: Machine, openai: OpenAIStub, mill: Path) -> Iterator[Agent]:
     served.mcp_memory("uninstall", "codex", "--yes")
 
 
+@pytest.fixture
+def gemini_cli(served: Machine, gemini: GeminiStub, mill: Path) -> Iterator[Agent]:
+    settings = served.home / ".gemini" / "settings.json"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text(json.dumps({"security": {"auth": {"selectedType": "gemini-api-key"}}}))
+    served.mcp_memory("install", "gemini", "--yes")
+    environ = served.environ(
+        GEMINI_CLI_TRUST_WORKSPACE="true", GEMINI_API_KEY="stub", GOOGLE_GEMINI_BASE_URL=gemini.url,
+        GEMINI_TELEMETRY_ENABLED="false", NO_COLOR="1", **PATIENT,
+    )  # fmt: skip
+    yield Agent(served, gemini, ("gemini", "-y", "-p"), environ, folder=mill)
+    served.mcp_memory("uninstall", "gemini", "--yes")
+
+
 def _edits(file: Path) -> tuple[str, str]:
     edit = call("Edit", file_path=str(file), old_string="hello", new_string="bye")
     return call("Read", file_path=str(file)), edit
@@ -89,6 +104,18 @@ def test_codex(codex: Agent, openai: OpenAIStub, generated: Path) -> None:
     heard = codex.ask(write, write, call("exec_command", cmd=FAIL), call("exec_command", cmd="git status")).heard
     assert "Stopped once" in heard[0] and ORDER in heard[0] and "code 0" in heard[1]
     assert generated.read_text() == "bye\n" and FIX in openai.raw_log
+
+
+def test_gemini_cli(served: Machine, gemini_cli: Agent, generated: Path) -> None:
+    """It hears of the order alone; a note gets its project from the server's headers, so no call is rewritten."""
+    edit = call("replace", file_path=str(generated), instruction="Part", old_string="hello", new_string="bye")
+    write = call("write_file", file_path=str(generated), content="again\n")
+    stored = call("mcp_memory_memory_append", content="The mill stands still in June.", kind="decision")
+    heard = gemini_cli.ask(edit, edit, write, stored).heard
+    assert "Stopped once" in heard[0] and ORDER in heard[0] and "Stopped" not in "".join(heard[1:])
+    assert generated.read_text() == "again\n" and "modified by a hook" not in "".join(heard)
+    (note,) = (text for text in served.notes().values() if b"stands still" in text)
+    assert b"project: mill\n" in note
 
 
 def test_what_was_told_and_forgotten_since_is_named_with_the_next_prompt(

@@ -55,6 +55,17 @@ async def test_only_orders_that_forbid_stop(world: World) -> None:
             assert advice["text"] and not advice["stops"]
 
 
+async def test_a_client_that_can_only_refuse_spends_no_lesson(world: World) -> None:
+    """What it can't show is kept for the moment at which it can."""
+    async with world.engine() as engine:
+        await engine.append("Totals in `api/gen/client.ts` are cents.", kind="lesson", project="mill")
+        assert (await _advice(engine, arguments=EDIT, stop=True, orders=True))["text"] == ""
+        await engine.append(ORDER, kind="preference", project="mill")
+        stopped = await _advice(engine, arguments=EDIT, stop=True, orders=True)
+        assert stopped["stops"] and ORDER in stopped["text"]
+        assert "are cents" in (await _advice(engine, arguments=EDIT, stop=True))["text"]
+
+
 async def test_what_is_private_retired_contradicted_or_of_another_project_is_never_told(world: World) -> None:
     async with world.engine() as engine:
         private = await engine.append(ORDER, kind="preference", project="mill", tags=["private"])

@@ -27,6 +27,8 @@ class GeminiCli(StdioClient):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "BeforeAgent": HookEvent("prompt"),
+        # Not for our own tools: the server's headers name the project, and each call that a hook completes gets a line.
+        "BeforeTool": HookEvent("before-tool", "^(replace|run_shell_command|write_file)$"),
         "AfterTool": HookEvent("after-tool", "^run_shell_command$"),
         "PreCompress": HookEvent("pre-compact", "manual"),  # "auto" comes with each request to the model
         "AfterAgent": HookEvent("stop"),

@@ -62,10 +62,11 @@ class ActionAdvisor:
 
     async def advise(
         self, session: str, arguments: Mapping[str, Any] | None, output: str | None, folder: str, project: str | None,
-        stop: bool, within_ms: int,
+        stop: bool, orders: bool, within_ms: int,
     ) -> Advice:  # fmt: skip
         """What memory holds about a call of a tool with these arguments; with the `output` of one that failed, about
-        that. `stop`: what an order forbids shall be stopped. Raises DeadlineExceeded."""
+        that. `stop`: what an order forbids shall be stopped; `orders`: nothing else be told. Raises
+        DeadlineExceeded."""
         action, briefer = read_action(arguments or {}, folder, project), self.briefer
         wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks)
         wanted = replace(wanted, foreign=False if output is None else None)
@@ -76,7 +77,7 @@ class ActionAdvisor:
                 if self._is_current(passage, wanted):
                     note = passage.note
                     can_stop = stop and mention.forbids and (_is_standing(passage) or note.kind not in _LEARNED_KINDS)
-                    if self._is_new(session, passage, str(action) if can_stop else ""):
+                    if (can_stop or not orders) and self._is_new(session, passage, str(action) if can_stop else ""):
                         event = "before-tool" if output is None else "after-tool"
                         briefer.withdrawals.add(session, [passage])
                         briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
