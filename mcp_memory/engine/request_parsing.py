@@ -57,17 +57,8 @@ def fields_of(request: type[Any]) -> tuple[Field, ...]:
         if get_origin(hint) is Annotated:
             hint, *notes = get_args(hint)
         about = next((note for note in notes if isinstance(note, str)), None)
-        found.append(
-            Field(
-                member.name,
-                hint,
-                about,
-                UNLISTED not in notes,
-                INTERNAL in notes,
-                member.default is MISSING,
-                member.default,
-            )
-        )
+        facts = UNLISTED not in notes, INTERNAL in notes, member.default is MISSING, member.default
+        found.append(Field(member.name, hint, about, *facts))
     return tuple(found)
 
 
