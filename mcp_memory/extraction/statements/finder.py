@@ -17,6 +17,7 @@ from mcp_memory.text.language.terms import content_words
 LIKELY, LEANING = 0.88, 0.5
 """Scores of what the classifier takes for a statement, or for one to propose."""
 MIN_REASON_WORDS = 4
+_GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?=[\s,:;’'])")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
@@ -92,10 +93,8 @@ def _explains(one: _Spoken) -> bool:
     is_statement = one.rule and (one.rule.outright or one.rule.kind is StatementKind.COMMITMENT)
     if is_statement or is_vetoed(one.sentence) or has_cue(view, "task", "reaction"):
         return False
-    states = len(view.split()) >= MIN_REASON_WORDS and has_cue(view, "stative", "relation", "i_did", "we")
-    return has_cue(view, "reason") or (
-        one.once < ONCE and (has_cue(view, "trouble") or (states and not _is_vague(view)))
-    )
+    goes_on = len(view.split()) < MIN_REASON_WORDS or _GOES_ON.match(view) or has_cue(view, "hedge", "someday")
+    return has_cue(view, "reason") or (one.once < ONCE and (has_cue(view, "trouble") or not goes_on))
 
 
 def _taken_back(one: _Spoken, latest: Candidate | None) -> Candidate | None:
