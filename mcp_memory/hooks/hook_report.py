@@ -10,6 +10,15 @@ from mcp_memory.errors import DeadlineExceeded
 LATE = frozenset({"over_budget", DeadlineExceeded.code})
 """The causes of a call that ran out of time: by the command's own clock, or the daemon's."""
 
+LIMITED = {
+    "session-start": "session start",
+    "prompt": "prompt",
+    "before-tool": "tool call",
+    "after-tool": "tool result",
+    "subagent-start": "sub-agent start",
+}
+"""The moments at which an agent gets nothing if the hook is late → their names in messages."""
+
 Line = Mapping[str, Any]
 
 
@@ -33,8 +42,7 @@ class SessionReport:
 class HooksReport:
     """`sessions`, the latest first. `tokens_per_prompt`: the median of prompts that were given something. Times: of the
     whole process, None without a call. `failures` by cause, with calls that belong to no session. `degraded`: prompts
-    that may have got less than usual, by reason. `late_starts` and `late_prompts`: silent because the deadline had
-    passed, of `starts` and `asked_prompts`, which count failed calls too."""
+    that may have got less than usual, by reason. `late`: see `count_late`."""
 
     sessions: tuple[SessionReport, ...] = ()
     prompts: int = 0
@@ -44,10 +52,7 @@ class HooksReport:
     p99_ms: float | None = None
     failures: Mapping[str, int] = field(default_factory=dict[str, int])
     degraded: Mapping[str, int] = field(default_factory=dict[str, int])
-    late_starts: int = 0
-    late_prompts: int = 0
-    starts: int = 0
-    asked_prompts: int = 0
+    late: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
 
 def report(lines: Iterable[Line], sessions: int) -> HooksReport:
@@ -66,8 +71,6 @@ def report(lines: Iterable[Line], sessions: int) -> HooksReport:
     tokens = [_number(line, "tokens") for line in prompts if line.get("outcome") == "given"]
     times = [_number(line, "ms") for line in calls]
     everything = [*calls, *without_session]
-    starts = [line for line in everything if line.get("event") == "session-start"]
-    asked_prompts = [line for line in everything if line.get("event") == "prompt"]
     return HooksReport(
         sessions=tuple(_session(*key, kept[key]) for key in reversed(kept)),
         prompts=len(prompts),
@@ -77,16 +80,18 @@ def report(lines: Iterable[Line], sessions: int) -> HooksReport:
         p99_ms=_percentile(times, 99),
         failures=dict(Counter(str(line.get("cause")) for line in everything if line.get("outcome") == "failed")),
         degraded=dict(Counter(str(line["degraded"]) for line in prompts if line.get("degraded"))),
-        late_starts=count_late(starts),
-        late_prompts=count_late(asked_prompts),
-        starts=len(starts),
-        asked_prompts=len(asked_prompts),
+        late=count_late(everything),
     )
 
 
-def count_late(calls: Iterable[Line]) -> int:
-    """How many of these calls were silent because their deadline had passed."""
-    return sum(line.get("outcome") == "failed" and line.get("cause") in LATE for line in calls)
+def count_late(lines: Iterable[Line], latest: int = 0) -> dict[str, tuple[int, int]]:
+    """Moment → how many calls were silent because their deadline had passed, of how many, failed ones included; of each
+    moment the `latest` so many, 0 for all. Without the moments that had no late call."""
+    calls: dict[str, list[bool]] = {event: [] for event in LIMITED}
+    for line in lines:
+        if (event := str(line.get("event"))) in calls:
+            calls[event].append(line.get("outcome") == "failed" and line.get("cause") in LATE)
+    return {event: (sum(late[-latest:]), len(late[-latest:])) for event, late in calls.items() if any(late[-latest:])}
 
 
 def _session(client: str, name: str, lines: Sequence[Line]) -> SessionReport:

@@ -129,7 +129,13 @@ def test_the_report_names_what_was_given(filled: Place):
     session.run("prompt", b"not JSON")
     with filled.state.hooks.open("a") as log:  # as on a busy machine, where the daemon is what runs out of time
         log.write('{"outcome": "failed", "cause": "deadline_exceeded"}\n')
-        for event, cause in (("session-start", "over_budget"), ("prompt", "deadline_exceeded"), ("prompt", "bug")):
+        for event, cause in (
+            ("session-start", "over_budget"),
+            ("prompt", "deadline_exceeded"),
+            ("prompt", "bug"),
+            ("before-tool", "over_budget"),
+            ("after-tool", "silent"),
+        ):
             log.write(json.dumps({"event": event, "outcome": "failed", "cause": cause}) + "\n")
     found = filled.run("hooks", "report", "--sessions", "1", "--json").ok().json
     (told,) = found["sessions"]
@@ -137,14 +143,27 @@ def test_the_report_names_what_was_given(filled: Place):
     assert PORT in [found["titles"][note]["title"] for note in told["notes"]]
     assert found["silent_prompts"] == 1 and found["prompts"] == 2 and found["p99_ms"] >= found["p50_ms"] > 0
     assert found["failures"]["the input is not JSON"] >= 1
-    assert (found["late_starts"], found["late_prompts"]) == (1, 1)
+    late = {event: late for event, (late, _) in found["late"].items()}
+    assert late == {"session-start": 1, "prompt": 1, "before-tool": 1}
     assert found["degraded"] == {"keywords only: the embedding model is unavailable": 2}
     doctor = filled.run("doctor").out
-    assert "gave agents nothing: 1 of the last" in doctor and "session starts, 1 of the last" in doctor
+    assert "gave agents nothing: 1 of the last" in doctor and "1 of the last 1 tool call; such a call" in doctor
+    assert "raise hooks.prompt_ms and hooks.session_start_ms" in doctor
     drawn = filled.run("hooks", "report").ok().out
     assert "1 of the last" in drawn and "prompts: keywords only: the embedding model is unavailable" in drawn
     assert PORT in drawn and "reported" in drawn and "the input is not JSON" in drawn
     assert "longer than [hooks] allows" in drawn and "deadline_exceeded" not in drawn
+
+
+def test_the_report_names_a_file_once_for_all_its_entries(filled: Place):
+    ids = [
+        filled.run("append", "-k", "log", f"{what} was oiled.", "--json").ok().json["id"] for what in ("Cog", "Vane")
+    ]
+    line = {"event": "prompt", "client": "codex", "session": "entries", "outcome": "given", "notes": ids}
+    with filled.state.hooks.open("a") as log:
+        log.write(json.dumps(line) + "\n")
+    told = filled.run("hooks", "report", "--sessions", "1").ok().out
+    assert told.count("/20") == 1 and "(2 entries)" in told
 
 
 def test_only_the_standard_library_is_imported_and_none_of_its_slow_parts(filled: Place):

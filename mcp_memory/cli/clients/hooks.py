@@ -13,7 +13,7 @@ from mcp_memory.cli.console import Heading, say
 from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.hooks import hook_log, run
 from mcp_memory.hooks.hook_command import USAGE
-from mcp_memory.hooks.hook_report import LATE, HooksReport, report
+from mcp_memory.hooks.hook_report import LATE, LIMITED, HooksReport, report
 from mcp_memory.text.pluralize import counted
 
 _LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, as on a busy machine")
@@ -80,20 +80,21 @@ def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
         yield Heading(f"{session.client} {session.session}  (last {session.last})")
         outcomes = f"{session.given} gave something, {session.silent} nothing, {session.failed} failed"
         yield f"  {counted(session.calls, 'call')}: {outcomes}; {counted(session.tokens, 'token')}"
+        titles: dict[str, list[str]] = {}  # many entries may be in one file
         for note in session.notes:
-            known = notes.get(note)
-            yield f"    {known['path']}  {known['title']}" if known else f"    {note}  (forgotten, or gone)"
+            known = notes.get(note) or {"path": note, "title": "(forgotten, or gone)"}
+            titles.setdefault(known["path"], []).append(known["title"])
+        for path, named in titles.items():
+            many = f" ({counted(len(named), 'entry', 'entries')})" if len(named) > 1 else ""
+            yield f"    {path}  {' · '.join(dict.fromkeys(named))}{many}"
     if not found.sessions:
         yield "no hook was called yet: see mcp-memory hook --help"
     if found.prompts:
         tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
         yield f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}"
-    for what, late, count in (
-        ("session start", found.late_starts, found.starts),
-        ("prompt", found.late_prompts, found.asked_prompts),
-    ):
-        if late:
-            yield f"late        {late} of the last {counted(count, what)} got nothing because the deadline was over"
+    for event, (late, calls) in found.late.items():
+        asked = counted(calls, LIMITED[event])
+        yield f"late        {late} of the last {asked} got nothing because the deadline was over"
     for why, count in found.degraded.items():
         yield f"degraded    {counted(count, 'prompt')}: {why}"
     if found.p50_ms is not None and found.p99_ms is not None:

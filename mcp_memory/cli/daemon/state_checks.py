@@ -16,12 +16,14 @@ from mcp_memory.daemon.instance import is_held
 from mcp_memory.engine.diagnosis.diagnostics import Finding
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import hook_log
-from mcp_memory.hooks.hook_report import count_late
+from mcp_memory.hooks.hook_command import STARTS
+from mcp_memory.hooks.hook_report import LIMITED, count_late
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import StateFolder
+from mcp_memory.text.pluralize import counted
 
 CHECKED_CALLS = 50
-"""The latest session starts, and as many prompts."""
+"""The latest of each moment."""
 
 LATE_SHARE = 0.1
 """Fewer late hooks than that are normal on a machine that is busy now and then."""
@@ -90,17 +92,13 @@ def _lost_its_tokens(state: StateFolder) -> bool:
 def _late_hooks(state: StateFolder) -> Iterator[Finding]:
     """Hooks that gave agents nothing because their deadline had passed."""
     with suppress(OSError):
-        calls = list(hook_log.read_lines(str(state.hooks)))
-        starts = [call for call in calls if call.get("event") == "session-start"][-CHECKED_CALLS:]
-        prompts = [call for call in calls if call.get("event") == "prompt"][-CHECKED_CALLS:]
-        late_starts, late_prompts = count_late(starts), count_late(prompts)
-        if late := late_starts + late_prompts:
-            what = (
-                f"hooks timed out and gave agents nothing: {late_starts} of the last {len(starts)} session starts, "
-                f"{late_prompts} of the last {len(prompts)} prompts"
-            )
-            severity = "warning" if late > LATE_SHARE * (len(starts) + len(prompts)) else "info"
-            yield Finding(severity, what, "if it continues, raise hooks.session_start_ms or hooks.prompt_ms")
+        if found := count_late(hook_log.read_lines(str(state.hooks)), CHECKED_CALLS):
+            late = [f"{late} of the last {counted(calls, LIMITED[event])}" for event, (late, calls) in found.items()]
+            what = f"hooks timed out and gave agents nothing: {', '.join(late)}"
+            what += "; such a call is not stopped by an order" if "before-tool" in found else ""
+            severity = "warning" if any(late > LATE_SHARE * calls for late, calls in found.values()) else "info"
+            limits = {"session_start_ms" if event in STARTS else "prompt_ms" for event in found}
+            yield Finding(severity, what, f"if it continues, raise hooks.{' and hooks.'.join(sorted(limits))}")
 
 
 def _in_the_way(state: StateFolder) -> list[Path]:
