@@ -34,7 +34,7 @@ from mcp_memory.extraction.replaced_notes import Contrary, find_replaced, outrig
 from mcp_memory.extraction.statements.classifier import sentence_embedder
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Outcome, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.summarizers.base import Summarizer
@@ -139,7 +139,9 @@ class CandidateIngest:
         return [note for captured, found in read for note in (await self._ingest(found, captured)).active]
 
     async def _mark_done(self, captured: CapturedMessages) -> None:
-        wanted, find = Filters(project=captured.project, due=True, foreign=False), partial(kept, captured.messages)
+        own = captured.project if is_channel(captured.project) else None  # elsewhere you may say it in any project
+        wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
+        find = partial(kept, captured.messages)
         for note in await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises"):
             with suppress(Refused, NotFound):
                 await self._mark(note.path)

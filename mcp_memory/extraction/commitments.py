@@ -27,7 +27,7 @@ letters, because there is no list of the shorter ones of other languages."""
 
 _DONE = re.compile(
     r"\b(?:sent|done|paid|told|gave|given|met|wrote|written|made|bought|took|taken|did|\w{3,}ed|erledigt|ge\w{2,}(?:t|en)"
-    r"|\w{2,}ge\w{2,}(?:t|en)|\w{3,}iert|ver\w{3,}t|bezahlt|fait|rendu|écrit|\w{2,}é(?:e|s|es)?|he|hemos|hecho|ya)\b"
+    r"|\w{2,}ge\w{2,}(?:t|en)|\w{3,}iert|ver\w{3,}t|bezahlt|fait|rendu|écrit|\w{2,}é(?:e|s|es)?|he|hemos|hecho|ya)\b|\b(?:has|hat)\b.*\b(?:now|jetzt)\b"
 )
 _NOT_DONE = re.compile(
     r"\b(?:not|never|will|need|must|should|remind|todo|if|when|once|before|promised|nicht|noch|muss|werde|wenn|sobald"

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from mcp_memory.models import NoteState
-from tests.extraction.talks import assistant, person, take
+from tests.extraction.talks import assistant, ingest, person, take
 from tests.support.briefings import begun
 from tests.support.world import World, paths
 
@@ -56,6 +56,7 @@ async def test_an_old_one_waits_for_review(world: World) -> None:
     [
         ("Sent Petra the list.", "", True),
         ("I already sent the list to Petra", "", True),
+        ("Petra has the list now.", "", True),
         ("list to Petra ist erledigt", "", True),
         ("yes, that's done", "Petra waits for the list: is it sent?", True),
         ("yes, that's done", "Fixed. Shall I run the tests?", False),
@@ -68,7 +69,8 @@ async def test_an_old_one_waits_for_review(world: World) -> None:
 )
 async def test_words_that_say_so_end_it(world: World, words: str, question: str, is_done: bool) -> None:
     async with world.engine() as engine:
-        await take(engine, [person("I promised Petra the list for Thursday")])
+        promised = [person("I promised Petra the list for Thursday")]
+        await ingest(engine, "a.jsonl", "codex", "a", promised, "another")
         await take(engine, [*([assistant(question)] if question else []), person(words, at=world.now)], "later")
         assert ((await engine.perform("due", {}))["commitments"] == []) is is_done
 
