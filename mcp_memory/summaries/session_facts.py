@@ -53,12 +53,14 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
             short = plain if len(plain) <= MOST_WORDS else [*plain[:MOST_WORDS], "…"]
             parts[part].append(Point(" ".join(short), offset, note))
 
+    opening = next((message.offset for message in own if message.role is Role.USER), -1)
     for candidate in extract_candidates(own):
-        is_open = candidate.kind is StatementKind.COMMITMENT or (
-            not candidate.outright and _has("open", candidate.text)
-        )
+        is_decided = candidate.outright and candidate.kind is not StatementKind.FACT
+        is_put_off = not is_decided and _has("open", candidate.text)
+        part = LEFT_OPEN if is_put_off or candidate.kind is StatementKind.COMMITMENT else DECIDED
         if candidate.kind is not StatementKind.FIX:
-            add(LEFT_OPEN if is_open else DECIDED, candidate.text, candidate.offset, id_of(candidate, captured))
+            said = ASKED if candidate.offset == opening else part
+            add(said, candidate.text, candidate.offset, id_of(candidate, captured))
     for message in own:
         for sentence in user_sentences(message.turn.text, introduces) if message.role is Role.USER else ():
             if part := _part_of(sentence, is_first=not parts[ASKED]):
