@@ -4,11 +4,13 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 
 from mcp_memory.conflicts.detector import Claim, find_contradiction
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.extraction.comparison import SAME_WORDS, say_the_same
+from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
 
 SECTIONS = {"preference": "Preferences", "decision": "Decisions", "lesson": "Lessons"}
@@ -18,8 +20,10 @@ CONTEXT = "Project context"
 DOUBT = 0.75
 """What each further day or different question leaves of the doubt; chosen: three of them score .58, nine .92."""
 
-RELATED_WORDS = 0.4
-"""Two statements with a smaller share of common words are not compared by their vectors."""
+RELATED_WORDS, RELATED_COSINE = 0.25, 0.65
+"""Two statements with these shares recur as one if numbers, names and negation agree. Of 90 pairs of remarks that the
+two people of `tests/eval/ninety_days` repeat in other words, 51 reach both (9 with a cosine of .9); of 5,688 other
+pairs, none whose names agree. A person sees the words before they are stored."""
 
 Cosine = Callable[[str, str], float]
 
@@ -102,7 +106,15 @@ def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:
     words = content_words(text)
     for other in known:
         shared = overlap(words, content_words(other))
-        near = shared >= RELATED_WORDS and say_the_same(text, other, 0 if shared >= SAME_WORDS else cosine(text, other))
-        if text == other or near:
+        if shared >= RELATED_WORDS and not (_names(text) - _names(other) and _names(other) - _names(text)):
+            near = shared >= SAME_WORDS or cosine(text, other) >= RELATED_COSINE
+            if near and say_the_same(text, other, float(near)):
+                return True
+        if text == other:
             return True
     return False
+
+
+@lru_cache(4096)
+def _names(text: str) -> frozenset[str]:
+    return frozenset({fact.key for fact in facts(text) if fact.kind is FactKind.NAME})
