@@ -18,7 +18,7 @@ from tests.support.terminal import INTERRUPT, typed
 TALK = [
     {"role": "user", "text": "Always answer in metric units.", "at": "2026-11-22T09:30:00Z"},
     {"role": "assistant", "text": "Fine."},
-    {"role": "user", "text": "I think we should go with DuckDB. The export takes 42 minutes at night."},
+    {"role": "user", "text": "I think we should go with DuckDB. Maybe the export takes 42 minutes."},
 ]
 
 
@@ -49,6 +49,17 @@ def test_scripts_extract_audit_accept_drop_and_undo(place: Place):
         assert [each["verb"] for each in dropped] == ["drop", "undo"]
         told = place.run("audit", "talk.jsonl")
         assert told.code == 5 and "2 of 3 would be lost (67%)" in told.out and "held" in told.out
+
+
+def test_an_audit_lists_facts_requests_and_results_that_no_rule_finds(place: Place):
+    place.vault.mkdir()
+    rows = [
+        {"role": "user", "text": "Fix the parser.\nI met Bo in Graz yesterday, he had 3 of them"},
+        {"role": "tool", "tool": "Bash", "text": "ok\n41 passed in 3.2s"},
+    ]
+    (place.root / "facts.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = json.loads(place.run("audit", "facts.jsonl", "--json").out)
+    assert [one["what"] for one in found["uncovered"]] == ["request", "number", "result"]
 
 
 def test_an_audit_finds_what_was_promised_and_extract_lets_it_wait(place: Place):

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.comparison import Holder
 from mcp_memory.extraction.extractor import extract_candidates
+from mcp_memory.extraction.statements.audit_oracle import audit_items
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
 
@@ -89,18 +91,20 @@ def audit(cli: CommandContext, transcript: str) -> None:
     """Check which statements in a transcript are worth remembering but missing from memory.
 
     Exits with 5 if any are missing; `mcp-memory extract` stores them. Candidates that wait for review count as held.
+    What else was said with a name, number or date, requests, and tools' results are listed if no note has them.
     TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
 
     \b
     mcp-memory audit talk.jsonl
     mcp-memory audit talk.jsonl --json | jq .share_lost
     """
-    found = extract_candidates(read_transcript(transcript, cli.settings).messages)
-    audited: list[tuple[Candidate, Holder | None]] = []
-    for at in range(0, len(found), MOST_TEXTS):
-        batch = found[at : at + MOST_TEXTS]
-        holders = cli.ask("held", texts=[candidate.text for candidate in batch])["held"]
-        audited += ((one, Holder(**by) if by else None) for one, by in zip(batch, holders, strict=True))
+    messages = read_transcript(transcript, cli.settings).messages
+    found = extract_candidates(messages)
+    audited = list(zip(found, _holders(cli, [one.statement for one in found]), strict=True))
+    said = [one.said or one.text for one in found]
+    items = [item for item in audit_items(messages) if not any(item.text in words for words in said)]
+    holders = _holders(cli, [item.text for item in items])
+    uncovered = [item for item, holder in zip(items, holders, strict=True) if not holder]
     lost = [candidate for candidate, holder in audited if not holder]
     share_lost = len(lost) / len(audited) if audited else 0.0
     payload = [
@@ -123,11 +127,26 @@ def audit(cli: CommandContext, transcript: str) -> None:
             yield f"to store them: mcp-memory extract {transcript}"
         else:
             yield f"memory has all {len(audited)} that the rules found"
-        yield "not checked: anything that the rules do not recognize"
+        if uncovered:
+            yield Heading(
+                f"{len(uncovered)} more of {len(items)} with a name, number, date, request or result: in no note"
+            )
+            yield from (f"{item.what:<11}{' '.join(item.text.split())[:160]}" for item in uncovered)
+        yield "not checked: anything else that the rules do not recognize"
 
-    cli.show({"found": payload, "lost": len(lost), "share_lost": round(share_lost, 3)}, lines())
+    more = {"uncovered": [asdict(item) for item in uncovered], "checked": len(items)}
+    cli.show({"found": payload, "lost": len(lost), "share_lost": round(share_lost, 3), **more}, lines())
     if lost:
         raise click.exceptions.Exit(LOST)
+
+
+def _holders(cli: CommandContext, texts: Sequence[str]) -> list[Holder | None]:
+    """What holds each text."""
+    found: list[Holder | None] = []
+    for at in range(0, len(texts), MOST_TEXTS):
+        held = cli.ask("held", texts=texts[at : at + MOST_TEXTS])["held"]
+        found += (Holder(**by) if by else None for by in held)
+    return found
 
 
 def read_transcript(target: str, settings: Settings) -> CapturedMessages:

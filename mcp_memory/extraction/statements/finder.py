@@ -14,7 +14,7 @@ from mcp_memory.extraction.statements.cues import features, has_cue, is_joke, is
 from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_sentences
 from mcp_memory.text.language.terms import content_words
 
-LIKELY, LEANING = 0.88, 0.5
+LIKELY, LEANING = 0.88, 0.45
 """Scores of what the classifier takes for a statement, or for one to propose."""
 MIN_REASON_WORDS = 4
 _GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
