@@ -113,7 +113,7 @@ def install(
         plan = workspaces.with_workspace(plan, in_place)
         apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="connected")
         if in_place and not dry_run:
-            workspaces.stop_outdated(settings)
+            workspaces.stop_outdated(settings, in_place)
             settings = cli.load()
     else:
         from mcp_memory.cli.setup.found_clients import connect_all
@@ -183,8 +183,8 @@ def plan_disconnection(settings: Settings, client: str, scope: Scope) -> Install
         if backup not in change.spent
     ]
     if client == "openclaw":
-        changes += workspaces.plan_without_workspace(settings, paths)
-        kept += ["a running daemon reads the workspace until then: mcp-memory restart"] * (not changes[-1].is_nothing)
+        gone, told = workspaces.plan_without_workspace(settings, paths)
+        changes, kept = [*changes, *gone], [*kept, *told]
     return InstallPlan(client, scope, [change for change in changes if not change.is_nothing], kept)
 
 

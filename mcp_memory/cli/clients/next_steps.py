@@ -107,6 +107,6 @@ def offer_source(client: str, folder: Path | None, settings: Settings) -> Iterat
     yield (
         f"{folder} has notes of {TITLES[client]}'s own, and stays as it is. To have all agents search it there: "
         f"mcp-memory install {client} --workspace source, or {client} = {quoted} {UNDER_SOURCES} in {file}. To copy "
-        f"its notes: mcp-memory import {shlex.quote(str(folder))}. To make it the vault, before there is one: "
+        f"its notes: mcp-memory import {shlex.quote(str(folder))}. To make it the vault, while yours is empty: "
         f"mcp-memory install {client} --workspace vault"
     )

@@ -1,6 +1,7 @@
 """Has all agents read what OpenClaw keeps in its workspace where it is: as a source, or as the vault."""
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -44,7 +45,7 @@ def ask_workspace(settings: Settings, paths: ClientPaths) -> str:
 
 def plan_workspace(settings: Settings, paths: ClientPaths, use: str) -> list[ConfigChange]:
     """The change of our own configuration for that use. Raises InvalidInput without a workspace, Refused where the
-    vault has been made, or the place in the file is taken."""
+    vault has notes, or the place in the file is taken."""
     folder = memory_folder(CLIENT, paths)
     if folder is None and use != "leave":
         raise InvalidInput("OpenClaw's workspace has no MEMORY.md and no memory/ yet", hint="leave --workspace out")
@@ -67,24 +68,30 @@ def with_workspace(plan: InstallPlan, in_place: Sequence[ConfigChange]) -> Insta
     return replace(plan, changes=[*in_place, *plan.changes], next_steps=steps)
 
 
-def plan_without_workspace(settings: Settings, paths: ClientPaths) -> list[ConfigChange]:
-    """Takes out of our configuration what `plan_workspace` has put in. Raises Refused."""
+def plan_without_workspace(settings: Settings, paths: ClientPaths) -> tuple[list[ConfigChange], list[str]]:
+    """Takes out of our configuration what `plan_workspace` has put in, and says what that means. Raises Refused."""
     folder = str(memory_folder(CLIENT, paths) or "")
     entries = (OwnMemoryInPlace(CLIENT, folder), OwnMemoryInPlace(CLIENT, folder, as_vault=True))
     target = ConfigTarget(_file(settings), entries)
-    return [plan_uninstall(target, config_files.read(target.file), config_files.backups(target.file))]
+    change = plan_uninstall(target, config_files.read(target.file), config_files.backups(target.file))
+    is_vault = Path(folder).resolve() == settings.vault_path
+    what = "is the vault no longer, and keeps its notes" if is_vault else "is searched no longer"
+    told = f"{folder} {what}; to copy them into the vault: mcp-memory import {shlex.quote(folder)}"
+    return ([], []) if change.is_nothing else ([change], [told] if folder else [])
 
 
-def stop_outdated(before: Settings) -> None:
-    """Ends the daemon that has read the configuration from before; the next one reads it anew."""
-    if launch.connect(before) is not None and not restarted_by_systemd(before):
+def stop_outdated(before: Settings, changes: Sequence[ConfigChange]) -> None:
+    """Ends the daemon that has read our configuration from before these changes; the next one reads it anew."""
+    is_ours = any(change.target.has(OwnMemoryInPlace) for change in changes)
+    if is_ours and launch.connect(before) is not None and not restarted_by_systemd(before):
         launch.stop(before, tell=print_status)
 
 
 def _why_not_vault(settings: Settings) -> str | None:
     if load({}).vault_path != settings.vault_path:
         return "another vault was chosen for this command"
-    return f"{settings.vault_path} is the vault already" if settings.vault_path.exists() else None
+    has_notes = any(file.name != "README.md" for file in settings.vault_path.rglob("*.md"))  # that one is ours
+    return f"{settings.vault_path} is the vault, and has notes already" if has_notes else None
 
 
 def _file(settings: Settings) -> Path:

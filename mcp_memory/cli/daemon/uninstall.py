@@ -14,6 +14,7 @@ import click
 
 from mcp_memory.cli.clients.config_changes import apply_plan, make_changes, show_diff
 from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, plan_disconnection
+from mcp_memory.cli.clients.workspaces import stop_outdated
 from mcp_memory.cli.console import print_status, say_all
 from mcp_memory.cli.daemon.service import unit_file
 from mcp_memory.cli.options import CommandContext, command_options
@@ -74,6 +75,7 @@ def uninstall(
         if client:
             plan = plan_disconnection(cli.settings, client, scope)
             apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="disconnected")
+            stop_outdated(cli.settings, () if dry_run else plan.changes)
         else:
             _disconnect_all(cli, dry_run=dry_run, yes=yes)
         return
@@ -109,13 +111,13 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
             if not (yes or dry_run or click.confirm(f"disconnect {TITLES[client]} by these changes?")):
                 continue
             row, lines = make_changes(plan, dry_run=dry_run, done="disconnected")
+            rows.append(row)
+            say_all([] if cli.as_json else lines)
+            stop_outdated(cli.settings, () if dry_run else plan.changes)
         except McpMemoryError as error:
             print_status(f"{TITLES[client]}: not disconnected: {error}")
             rows.append({"client": client, "done": False, "error": error.message, "hint": error.hint})
             has_failed = True
-        else:
-            rows.append(row)
-            say_all([] if cli.as_json else lines)
     cli.show({"clients": rows}, [] if rows else ["no client's files hold anything of this vault"])
     if has_failed:
         click.get_current_context().exit(1)

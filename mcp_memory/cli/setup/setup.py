@@ -112,7 +112,7 @@ def _place_workspace(dialogue: Dialogue, settings: Settings, use: str | None) ->
         show_diff(plan)
     if not dialogue.agree("Change this file?"):
         return settings
-    stop_outdated(settings)
+    stop_outdated(settings, changes)
     dialogue.report["workspace"] = make_changes(plan, dry_run=False, done=use)[0]
     dialogue.cli = replace(dialogue.cli)  # which reads the settings anew
     return dialogue.cli.settings
