@@ -71,7 +71,7 @@ def test_a_rule_of_yours_wins(served: Machine, claude: Agent, rule: str) -> None
 
 
 def test_other_hooks_on_the_same_call(served: Machine, claude: Agent) -> None:
-    """One that denies wins. Of two that rewrite the input, Claude Code takes one, and the call is done."""
+    """One that denies wins. Of two that rewrite the input, Claude Code takes what the last to answer gives."""
     answers = {
         "denied": {"permissionDecision": "deny", "permissionDecisionReason": "not today"},
         "rewritten": {"permissionDecision": "allow", "updatedInput": {"content": "Theirs.", "kind": "fact"}},
@@ -79,13 +79,15 @@ def test_other_hooks_on_the_same_call(served: Machine, claude: Agent) -> None:
     heard = {}
     for name, answer in answers.items():
         output = json.dumps({"hookSpecificOutput": {"hookEventName": "PreToolUse", **answer}})
-        other = {"matcher": "mcp__.*", "hooks": [{"type": "command", "command": f"echo '{output}'"}]}
+        other = {"matcher": "mcp__.*", "hooks": [{"type": "command", "command": f"sleep 2; echo '{output}'"}]}
         local = served.home / ".claude" / "settings.local.json"
         local.write_text(json.dumps({"hooks": {"PreToolUse": [other]}}))
         heard[name] = claude.ask(APPEND, call("memory_append", content="Ours.", kind="fact")).heard[-1]
         local.unlink()
     assert "not today" in heard["denied"]
     assert '"created"' in heard["rewritten"]
+    (note,) = (text for text in served.notes().values() if b"title: Theirs." in text)
+    assert b"session: " not in note, "it answered last, so its input was taken, and nothing of ours"
 
 
 def test_switched_off(served: Machine, claude: Agent) -> None:

@@ -57,6 +57,17 @@ def test_each_end_is_captured(served: Place, event: str):
     assert asked(served, "status")["capture"]["last"]
 
 
+def test_a_session_of_a_worktree_that_is_gone_is_captured(served: Place):
+    worktree = served.root / "mill-fix"
+    worktree.mkdir()
+    file = transcript(served, "gone", [line(1, "The spoonbill nests in the mill.", cwd=str(worktree))])
+    hook(served, "session-start", file, cwd=str(worktree))
+    worktree.rmdir()
+    hook(served, "session-end", file, cwd=str(worktree))
+    (hit,) = eventually(lambda: in_transcripts(served, "spoonbill"))
+    assert "spoonbill" in hit["snippet"] and log_of(served)[-1]["outcome"] != "failed"
+
+
 def test_a_real_session_is_searched_on_request_alone(served: Place):
     """The last level, below the notes: no question or prompt is answered out of it unasked."""
     data = (SAMPLES / "claude-code" / f"{TRANSCRIPT}.jsonl").read_bytes()
