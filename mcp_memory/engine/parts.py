@@ -189,9 +189,11 @@ class EngineParts:
         """Idempotent. The index is closed also where the model hangs."""
         self._summarizer.close()
         try:
-            await self.model.close()
+            try:  # while the model knows the latest questions
+                await in_thread(self.uses.flush, deadline_s=5, what="counting what was used")
+            finally:
+                await self.model.close()
         finally:
-            await in_thread(self.uses.flush, deadline_s=5, what="counting what was used")
             await in_thread(self.index.close, deadline_s=5, what="closing the index")
 
     async def _sweep(self) -> SweepResult | None:

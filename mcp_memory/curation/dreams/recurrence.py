@@ -75,7 +75,9 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
         if one.text not in of_text:
             words = content_words(one.text)
             near = [number for number, _ in Counter(n for word in words for n in of_word[word]).most_common(8)]
-            same = (number for number in near if is_known(one.text, [groups[number][0].text], cosine))
+            first = {number: groups[number][0] for number in near}
+            alike = (number for number in near if is_known(one.text, [first[number].text], cosine))
+            same = (number for number in alike if not _contradicts(one, first[number]))
             of_text[one.text] = next(same, len(groups))
             for word in words:
                 of_word[word].add(of_text[one.text])
@@ -113,6 +115,10 @@ def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:
         if text == other:
             return True
     return False
+
+
+def _contradicts(newer: Said, older: Said) -> bool:
+    return bool(find_contradiction(Claim(older.text, kind=older.kind), Claim(newer.text, kind=newer.kind)))
 
 
 @lru_cache(4096)
