@@ -30,6 +30,8 @@ from tests.support.world import World
 
 SOON_MS = 30_000
 FRIDAY = 4
+REMINDERS = ("Due", "Was due", "Overdue")
+"""How a line begins that reminds of a promise."""
 
 
 @dataclass
@@ -102,9 +104,17 @@ class Life:
             await self._review()
 
     async def _review(self) -> None:
-        """Accepts what waits and was meant to last."""
+        """Accepts what waits and was meant to last, and ticks all proposals for MEMORY.md."""
+        dreams = self.world.root / "DREAMS.md"
+        if dreams.exists():
+            dreams.write_text(dreams.read_text(encoding="utf-8").replace("- [ ]", "- [x]"), encoding="utf-8")
+        if not (self.world.root / "INDEX.md").exists():
+            await self.engine.perform("organize", {})
         for waiting in (await self.engine.perform("inbox", {}))["waiting"]:
-            junk = any(holds(waiting["text"], each["words"]) for each in self.who.told["passing"])
+            told = self.who.told
+            junk = any(holds(waiting["text"], each["words"]) for each in told["passing"]) or any(
+                each["asks"].rstrip(".") in waiting["text"] for each in (*told["work"], *told["lesson"])
+            )
             self.seen.proposed.append((waiting["text"], junk))
             verb = "drop" if junk else "accept"
             await self.engine.perform("review", {"verb": verb, "target": waiting["id"]})
