@@ -121,13 +121,12 @@ class CandidateIngest:
         read = partial(extract_candidates, messages, sentence_embedder(self._neighbours.embedder()), before)
         found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
         more, problem = await self._ask_model(messages)
-        await self._mark_done(captured)
-        result = await self._ingest([*found, *more], captured)
-        return replace(result, problem=problem)
+        ends = await self._mark_done(captured)  # not worth a note of their own
+        new = [one for one in (*found, *more) if not one.text.casefold().startswith(ends)]
+        return replace(await self._ingest(new, captured), problem=problem)
 
     async def ingest_logs(self) -> list[NoteId]:
-        """Takes promises and reminders from the daily logs of today and yesterday; returns what was stored without
-        review. Raises as `ingest`."""
+        """Takes promises from the last two days' logs; returns what was stored at once. Raises as `ingest`."""
         zone, since = self._vault.layout.tz, self._clock() - timedelta(days=2)
         wanted = Filters(kinds=frozenset({LOG}), since=since, foreign=False)
 
@@ -138,19 +137,19 @@ class CandidateIngest:
         read = await in_thread(look, deadline_s=EXTRACT_S, what="reading daily logs")
         return [note for captured, found in read for note in (await self._ingest(found, captured)).active]
 
-    async def _mark_done(self, captured: CapturedMessages) -> None:
-        own = captured.project if is_channel(captured.project) else None  # elsewhere you may say it in any project
+    async def _mark_done(self, captured: CapturedMessages) -> tuple[str, ...]:
+        own = captured.project if is_channel(captured.project) else None  # else you may say it in any project
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
         find = partial(kept, captured.messages)
-        for note in await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises"):
+        ended = await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises")
+        for note in ended.values():
             with suppress(Refused, NotFound):
                 await self._mark(note.path)
+        return tuple(text.casefold().rstrip(".! ") for text in ended)
 
     async def _ingest(self, candidates: Sequence[Candidate], captured: CapturedMessages) -> IngestResult:
-        now, zone = self._clock(), self._vault.layout.tz
-        dated = await in_thread(
-            lambda: [with_due(one, zone, now) for one in candidates], deadline_s=EXTRACT_S, what="reading dates"
-        )
+        read = partial(with_due, zone=self._vault.layout.tz, now=self._clock())
+        dated = await in_thread(lambda: [read(one) for one in candidates], deadline_s=EXTRACT_S, what="reading dates")
         wanted = [candidate for candidate in dated if candidate.score >= self._config.min_score]
         active: list[NoteId] = []
         waiting: list[NoteId] = []

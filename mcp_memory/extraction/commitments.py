@@ -66,8 +66,8 @@ def log_promises(file: NoteFile, zone: tzinfo) -> Iterator[tuple[CapturedMessage
             yield CapturedMessages(file.record.path, of.source or "log", of.session or "", of.project, ()), found
 
 
-def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) -> list[NoteRecord]:
-    """Those of these that you say are done: in words that name one, or in plain ones after the assistant asked."""
+def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) -> dict[str, NoteRecord]:
+    """Those of these that you say are done, by the words: they name one, or are plain after a question of it."""
     found: dict[str, NoteRecord] = {}
     asked = ""
     for message in messages:
@@ -86,5 +86,5 @@ def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) 
                 if len(content_words(note.title) & named) >= max(SHARED, SHARED_SHARE * len(named))
                 and (note.created is None or message.turn.at is None or message.turn.at > note.created)
             ]
-            found |= {fitting[0].id: fitting[0]} if len(fitting) == 1 else {}  # of two, neither is meant for sure
-    return list(found.values())
+            found |= {sentence.text: fitting[0]} if len(fitting) == 1 else {}  # of two, neither is meant for sure
+    return found

@@ -73,6 +73,9 @@ async def test_words_that_say_so_end_it(world: World, words: str, question: str,
         await ingest(engine, "a.jsonl", "codex", "a", promised, "another")
         await take(engine, [*([assistant(question)] if question else []), person(words, at=world.now)], "later")
         assert ((await engine.perform("due", {}))["commitments"] == []) is is_done
+        assert not is_done or {path.split("/")[1] for path in paths(engine) if "/" in path} == {"commitment"}, (
+            "it is no fact"
+        )
 
 
 async def test_daily_logs_hold_promises(world: World) -> None:
