@@ -147,7 +147,7 @@ def judge(life: Life) -> Mapping[str, Count]:
     for each in who.told["promise"]:
         name, words = f"{each['says']!r}", each["words"]
         due, done = each["due"], each.get("done", {}).get("day", DAYS)
-        told = {day for day, text in seen.starts.items() if holds(text, words)}
+        told = {day for day, text in seen.starts.items() if any(holds(line, words) for line in reminders(text))}
         counts["promises told on their day or the day before"].add(bool(told & {due - 1, due}), name)
         early = {day for day in told if day < due - 1}
         counts["promises silent before"].add(not early, f"{name} on {sorted(early)}")
@@ -212,6 +212,10 @@ MEASURES = (
 
 def holds(text: str, words: list[str]) -> bool:
     return all(word.casefold() in text.casefold() for word in words)
+
+
+def reminders(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.startswith(REMINDERS)]
 
 
 def notes_of(world: World) -> Iterator[tuple[str, str]]:
