@@ -85,6 +85,8 @@ _GROUPS = {
         "organize": ("topics.topics:organize", "Write a page for each project, person and service"),
         "compact": ("topics.topics:compact", "File fresh notes under topics now"),
         "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
+        "over": ("notes.editing:over", "List what is over: long expired, superseded, or never used"),
+        "unarchive": ("notes.editing:unarchive", "Bring an archived note back to where it was"),
         "archive": ("notes.editing:archive", "Retire a note: only search --archived finds it"),
     },
     "Files and backup": {

@@ -6,18 +6,18 @@ index of topics are updated. Summaries are made outside any lock. A job whose so
 next run plans it again.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 
 import anyio
 
-from mcp_memory.compaction.execute_job import remove_vacant_topics
+from mcp_memory.compaction.execute_job import SKIPPED_ERRORS, remove_vacant_topics
 from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
-from mcp_memory.compaction.journal import RunJournal
+from mcp_memory.compaction.journal import JobEntry, MoveStep, RunJournal, hash_job
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.page_refresh import FallbackPages, PageRefresh, StaleFlags
 from mcp_memory.compaction.planner_view import PendingWork, PlannerView, RunScope, WorkLeft
@@ -100,7 +100,7 @@ class Compactor:
         """After the last complete run."""
         self.planner_view = view = PlannerView(vault, index, builder, config, clock)
         self.root = view.root
-        links = LinkRewriter(vault, lambda: writer.indexed_etags, lambda: writer.problems)
+        self._links = links = LinkRewriter(vault, lambda: writer.indexed_etags, lambda: writer.problems)
         self._housekeeper = Housekeeper(vault, index, builder, journal, links, self.root, config.map_tokens, clock)
         self._stale_flags = StaleFlags(vault, writer, view, clock)
         self._job_runner = runner = JobRunner(vault, index, reconciler, journal, writer)
@@ -135,6 +135,25 @@ class Compactor:
         async with self._locked(self.run_lock.background()):
             held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
             return None if held else await self._run(pace)
+
+    async def relocate(self, moves: Sequence[MoveStep], about: str) -> RunReport:
+        """Moves notes, links following, as a run that `undo` takes back. What can't be moved stays and is named in the
+        report. Raises as `run`."""
+        async with self._locked(self.run_lock.foreground()):
+            await self._check_ready()
+            await self._job_runner.finish_jobs()
+            report = RunReport(await self._new_run_name())
+            for step in moves:
+                entry = JobEntry(hash_job(about, [report.run, step.target]), about, [step])
+                try:
+                    entry, links = await in_thread(partial(self._links.follow_moves, entry), what="looking for links")
+                    await self._job_runner.run_job(report.run, entry)
+                except SKIPPED_ERRORS as error:
+                    report.left.append(error.message)
+                else:
+                    report.done.append(step.target)
+                    report.add_links(links)
+            return report
 
     async def undo(self, run: str) -> RunReport:
         """Undoes a run, the latest job first; files that have changed since stay and are named in the report.

@@ -63,4 +63,6 @@ def list_jobs(parts: EngineParts) -> list[Job]:
         Job("pages", "Brings the pages of projects, people and services up to date", Every(PAGES_S), write_pages),
         Job("sessions", "Summarizes sessions that are over", Every(SESSIONS_S), parts.session_summaries.run),
         Job("dream", "Proposes what recurs for MEMORY.md, in DREAMS.md", nightly, dream),
+        Job("decay", "Archives what is over of [decay] archive_kinds, and proposes the rest",
+            Daily(parts.config.jobs.time_of_day("decay"), parts.vault.layout.tz), parts.archivist.run),
     ]  # fmt: skip

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.extraction.config import ExtractionConfig
@@ -39,6 +40,7 @@ class EngineConfig:
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
+    decay: DecayConfig = field(default_factory=DecayConfig)
     dreams: DreamsConfig = field(default_factory=DreamsConfig)
     git: GitConfig = field(default_factory=GitConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

@@ -338,18 +338,12 @@ async def _status(engine: Engine, _: requests.NoArguments) -> Payload:
     return {**facts, "capture": engine.parts.capture_worker.status()}
 
 
-async def _jobs(engine: Engine, request: requests.JobsRequest) -> Payload:
-    scheduler, name, action = engine.parts.scheduler, request.name, request.action
-    if action == "log":
-        read = partial(scheduler.journal.read_runs, name, request.limit)
-        return {"runs": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="the journal of jobs")}
-    if action == "run":
-        return {"runs": [await scheduler.run_now(name or "")]}
-    if action in {"pause", "resume"}:
-        await scheduler.set_paused(name or "", paused=action == "pause")
-    elif action != "list":
-        raise InvalidInput(f"unknown action {action[:100]!r}", hint="list, run, log, pause or resume")
-    return {"jobs": scheduler.overview()}
+async def _unarchive(engine: Engine, request: requests.TargetRequest) -> Payload:
+    async def move(places: Sequence[Place]) -> Payload:
+        back = await engine.parts.archivist.unarchive(places[0][0])
+        return {"path": back or (await engine.forget(request.target, restore=True, personal=True)).path}
+
+    return await engine.parts.note_lookup.reach([request.target], move)
 
 
 OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payload]]]] = {
@@ -385,7 +379,12 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "erase": (requests.EraseRequest, _erase),
     "status": (requests.NoArguments, _status),
     "compact": (requests.CompactRequest, _compact),
-    "jobs": (requests.JobsRequest, _jobs),
+    "archive_proposed": (
+        requests.ArchiveProposedRequest,
+        lambda engine, wanted: engine.parts.archivist.answer(wanted.ids),
+    ),
+    "unarchive": (requests.TargetRequest, _unarchive),
+    "jobs": (requests.JobsRequest, lambda engine, wanted: engine.parts.scheduler.answer(**asdict(wanted))),
     "dream": (requests.DreamRequest, _dream),
     "runs": (requests.NoArguments, _runs),
     "organize": (requests.OrganizeRequest, _organize),

@@ -14,6 +14,7 @@ from mcp_memory.compaction.auto_compactor import AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
+from mcp_memory.curation.decay.archive import Archivist
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
@@ -158,6 +159,10 @@ class EngineParts:
             lambda entry: forget_note(self, MEMORY, entry, reason="a dream was taken back", by=by),
             lambda: self.model.at_hand, config.recall.private_marks, config.dreams, self.clock, config.state / "dreams",
         )  # fmt: skip
+
+    @cached_property
+    def archivist(self) -> Archivist:
+        return Archivist(self.vault, self.index, self.uses, self.compactor, self.config.decay, self.clock)
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""

@@ -322,6 +322,14 @@ class HeldRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ArchiveProposedRequest:
+    """What is over and may go to `_archive/`; with `ids`, those of these are moved there."""
+
+    _: KW_ONLY
+    ids: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class JobsRequest:
     """`list` the background jobs, `log` the latest runs of one or all, or `run`, `pause` or `resume` one by name."""
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.errors import Busy, McpMemoryError, NotFound, Refused
+from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.jobs.job_journal import JobJournal
@@ -123,6 +123,18 @@ class Scheduler:
         self._states[name].paused = paused
         await self._save()
         self._woken.set()
+
+    async def answer(self, action: str, name: str | None, limit: int) -> dict[str, Any]:
+        """What `mcp-memory jobs` asks for. Raises NotFound, Busy, StorageFailed, InvalidInput for an unknown action."""
+        if action == "log":
+            return {"runs": await in_thread(lambda: self.journal.read_runs(name, limit), what="reading the runs")}
+        if action == "run":
+            return {"runs": [await self.run_now(name or "")]}
+        if action in {"pause", "resume"}:
+            await self.set_paused(name or "", paused=action == "pause")
+        elif action != "list":
+            raise InvalidInput(f"unknown action {action[:100]!r}", hint="list, run, log, pause or resume")
+        return {"jobs": self.overview()}
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[float]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.errors import ConfigInvalid
@@ -82,6 +83,7 @@ class Settings:
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
+    decay: DecayConfig = field(default_factory=DecayConfig)
     dreams: DreamsConfig = field(default_factory=DreamsConfig)
     git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)

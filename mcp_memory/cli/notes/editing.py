@@ -114,3 +114,37 @@ def archive(cli: CommandContext, note: str, undo: bool) -> None:
     )  # fmt: skip
     way_back = [] if undo else [f"  → mcp-memory archive --undo {shlex.quote(short_id(answer['id']))}"]
     cli.show(answer, [fit(answer["status"], answer["path"]), *way_back])
+
+
+@click.command()
+@note_words
+@command_options
+def unarchive(cli: CommandContext, note: str) -> None:
+    """Bring an archived note back: from _archive/ to where it was, links following, or with its status active again.
+
+    \b
+    mcp-memory unarchive _archive/notes/task/move-to-uv.md
+    """
+    answer = with_note(
+        cli, note, lambda target: cli.ask("unarchive", target=target), lambda: notes_found(cli, note, ("archived",))
+    )
+    cli.show(answer, [fit("active", answer["path"])])
+
+
+@click.command("over")
+@click.option("--archive", "is_meant", is_flag=True, help="Move all of these to _archive/.")
+@command_options
+def over(cli: CommandContext, is_meant: bool) -> None:
+    """List what is over, with reasons: long expired or superseded, or old and never used.
+
+    \b
+    mcp-memory over
+    mcp-memory over --archive     move them to _archive/; unarchive takes each back
+    """
+    found = cli.ask("archive_proposed")["proposed"]
+    if not is_meant or not found:
+        lines = [f"{short_id(one['id'])}  {', '.join(one['reasons'])}  {one['text']}" for one in found]
+        cli.show({"proposed": found}, lines or ["nothing is over"])
+        return
+    done = cli.ask("archive_proposed", ids=[one["id"] for one in found])
+    cli.show(done, [fit("archived", path) for path in done["archived"]])

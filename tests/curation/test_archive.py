@@ -1,0 +1,88 @@
+"""What is over is proposed, goes to `_archive/` with its links, stays reachable there, and comes back byte for byte."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from mcp_memory.curation.decay.config import DecayConfig
+from mcp_memory.engine.engine import Engine
+from mcp_memory.jobs.config import JobsConfig
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+DECAY = DecayConfig(archive_kinds=("task",), over_days=30, cold_days=365)
+
+
+async def proposed(engine: Engine) -> dict[str, list[str]]:
+    answer = await engine.perform("archive_proposed", {})
+    return {one["target"]: one["reasons"] for one in answer["proposed"]}
+
+
+async def reachable(engine: Engine) -> set[str]:
+    found = await engine.search("port", limit=100, include_archived=True, project="*", mode="keyword")
+    return {hit.id for hit in found.hits}
+
+
+async def stored(engine: Engine, text: str, **more: Any) -> str:
+    return (await engine.append(text, **more)).path
+
+
+async def test_what_is_over_is_proposed_and_only_configured_kinds_go_by_themselves(world: World) -> None:
+    async with world.engine(decay=DECAY, jobs=JobsConfig(enabled=False)) as engine:
+        task = await stored(engine, "Move the port to 5433", kind="task", expires="2026-11-30")
+        links = f"[task](/{task}) and [[{task}]]"
+        fact = await stored(engine, f"The port is 5432, see {links}", kind="fact", expires="2026-11-30")
+        promise = await stored(engine, "I promised Petra the port list", kind="commitment", expires="2026-11-30")
+        old = await stored(engine, "The port of staging is 80", kind="decision")
+        new = await stored(engine, "The port of staging is 81", kind="decision", supersedes=old)
+        ids = await reachable(engine)
+        assert not await proposed(engine)
+        world.later(days=40)
+        found = await proposed(engine)
+        assert set(found) == {task, fact, old} and found[old][0].startswith("superseded")
+        assert found[fact] == ["expired for 31 days"]
+        run = (await engine.perform("jobs", {"action": "run", "name": "decay"}))["runs"][0]
+        assert run["error"] is None and run["changed"] == [f"_archive/{task}"], run
+        assert set(await proposed(engine)) == {fact, old}
+        assert f"](/_archive/{task})".encode() in world.read(fact), "links follow"
+        assert await reachable(engine) >= ids
+        world.later(days=400)
+        assert new in await proposed(engine) and promise not in await proposed(engine)
+        back = await engine.perform("unarchive", {"target": f"_archive/{task}"})
+        assert back["path"] == task and f"](/{task})".encode() in world.read(fact)
+
+
+@pytest.mark.parametrize("seed", range(5))
+async def test_random_histories_lose_nothing_and_taken_back_give_the_first_bytes(world: World, seed: int) -> None:
+    chance = random.Random(seed)
+    async with world.engine(decay=replace(DECAY, over_days=0)) as engine:
+        paths = [await stored(engine, f"Host {number} has port {8000 + number}", kind="task", expires="2026-11-22")
+                 for number in range(4)]  # fmt: skip
+        await stored(engine, "Ports: " + ", ".join(f"[[{path}]]" for path in paths), kind="fact")
+        world.later(days=2)
+        before, ids, archived = world.files(), await reachable(engine), list[str]()
+        for _ in range(5):
+            answer = await engine.perform("archive_proposed", {})
+            wanted = [one["id"] for one in answer["proposed"] if chance.random() < 0.5]
+            archived += (await engine.perform("archive_proposed", {"ids": wanted}))["archived"]
+            assert await reachable(engine) >= ids
+            if archived and chance.random() < 0.4:
+                await engine.perform("unarchive", {"target": archived.pop(chance.randrange(len(archived)))})
+                assert await reachable(engine) >= ids
+        for path in reversed(archived):
+            await engine.perform("unarchive", {"target": path})
+        assert world.files() == before
+
+
+async def test_what_a_person_changed_or_put_in_the_way_stays(world: World) -> None:
+    async with world.engine(decay=replace(DECAY, over_days=0)) as engine:
+        task = await stored(engine, "Move the port to 5433", kind="task", expires="2026-11-22")
+        world.later(days=2)
+        world.write(f"_archive/{task}", "mine\n")
+        [one] = (await engine.perform("archive_proposed", {}))["proposed"]
+        assert (await engine.perform("archive_proposed", {"ids": [one["id"]]}))["archived"] == []
+        assert world.read(f"_archive/{task}") == b"mine\n" and world.read(task)
