@@ -14,11 +14,11 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.background_jobs import organize
-from mcp_memory.engine.change_history import list_changes, undo_changes
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
+from mcp_memory.engine.history.change_history import list_changes, undo_changes
+from mcp_memory.engine.history.note_titles import describe_use
 from mcp_memory.engine.note_changes import list_forgotten
-from mcp_memory.engine.note_titles import describe_use
 from mcp_memory.engine.serializers import (
     Payload,
     chain_payload,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mcp_memory.capture.readers.plain import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.engine import requests
-from mcp_memory.engine.note_titles import find_titled
+from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import NotePath

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.engine.note_changes import forget_note
-from mcp_memory.engine.note_titles import find_titled
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed

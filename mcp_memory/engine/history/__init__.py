@@ -1,0 +1,1 @@
+"""What changed, by whom, and what the notes concerned are called now."""
