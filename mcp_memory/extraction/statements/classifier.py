@@ -16,9 +16,9 @@ import numpy.typing as npt
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import McpMemoryError
 
-ONCE, PROPOSED = 0.4, 0.3
-"""Stored at once, or proposed, from this likelihood on. Of sessions that the weights had not seen, 96 % of sentences
-over .4 were rightly taken."""
+ONCE, PROPOSED = 0.65, 0.2
+"""Stored at once, or proposed, from this likelihood on. Of sessions that the weights had not seen, 97 % of what is
+stored was right; of five by another author, 92 % (81 % from .4 on, with .43 instead of .33 of what deserved it)."""
 MODEL, DIMENSION = "all-MiniLM-L6-v2", 384
 
 EmbedSentences = Callable[[Sequence[str]], npt.NDArray[np.float32] | None]
