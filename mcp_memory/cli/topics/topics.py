@@ -127,6 +127,10 @@ def organize(cli: CommandContext, dry_run: bool) -> None:
 
     From then on a daemon keeps them up to date, as long as INDEX.md is there. Only a search with --path entities
     answers from them. A page that you change or delete is left alone.
+
+    \b
+    mcp-memory organize
+    mcp-memory organize --dry-run
     """
     answer = cli.ask("organize", deadline_s=300, dry_run=dry_run or None)
     cli.show(answer, answer["pages"] or ["nothing new"])
