@@ -26,13 +26,15 @@ LEAST_SHARE = 0.4
 """Of a usual start, for what isn't curated where the curated part alone is longer."""
 
 MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
+_UNCOUNTED = "… and more left out"
+_READ_AT_ONCE = 8
 
 _WORD = re.compile(r"\w+")
 _TIME_AHEAD = re.compile(r"^[#>\s*+-]*[0-9]{1,2}:[0-9]{2}\b")
 _FEWEST_WORDS = 4
 
-Part = tuple[Sequence[Excerpt], float]
-"""What belongs together, and its share of the room."""
+Part = tuple[Sequence[Excerpt], float, bool]
+"""What belongs together, its share of the room, and whether all of it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,13 @@ class SessionStart:
         """Standing orders and MEMORY.md; then, each the newest first, preferences (or the kinds wanted),
         decisions, the latest logs and the notes stored last. No note and no statement comes twice. Beyond
         `usual_chars` only standing orders and MEMORY.md go, and a little of the others beside these."""
-        parts = self._parts()
+        parts = self._parts(room_chars, room_chars if usual_chars is None else usual_chars)
         rooms = _rooms(parts, room_chars)
         if usual_chars is not None and sum(rooms) > usual_chars:
             rest = min(sum(rooms[1:]), max(usual_chars - rooms[0], int(LEAST_SHARE * usual_chars)))
-            rooms[1:] = _rooms([(part, share / (1 - CURATED_SHARE)) for part, share in parts[1:]], rest)
+            rooms[1:] = _rooms(
+                [(part, share / (1 - CURATED_SHARE), is_whole) for part, share, is_whole in parts[1:]], rest
+            )
         return _fit_parts(parts, rooms)
 
     def orders(self, room_chars: int) -> BudgetedText:
@@ -64,12 +68,13 @@ class SessionStart:
 
     def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
         """How many lines of MEMORY.md a start has room for, and how many it has."""
-        parts = self._parts()
+        parts = self._parts(room_chars, room_chars)
         known = _fit_parts(parts, _rooms(parts, room_chars)).excerpts, parts[0][0]
         shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
         return shown, there
 
-    def _parts(self) -> list[Part]:
+    def _parts(self, room_chars: int, usual_chars: int) -> list[Part]:
+        """Of a part, what could be shown is read: more than its share of the room, and than a usual start."""
         kinds = self.wanted.kinds
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
         now = self.wanted.now or datetime.now(UTC)
@@ -86,8 +91,11 @@ class SessionStart:
         for paths, share in parts:
             new = [path for path in dict.fromkeys(paths) if path not in seen]
             seen.update(new)
-            excerpts = [excerpt for path in new for excerpt in self._excerpts(path)]
-            found.append((_unstated(excerpts, stated), share))
+            excerpts = list[Excerpt]()
+            while new and (not found or length(excerpts) <= max(usual_chars, share * room_chars)):
+                read, new = new[:_READ_AT_ONCE], new[_READ_AT_ONCE:]
+                excerpts += _unstated((excerpt for path in read for excerpt in self._excerpts(path)), stated)
+            found.append((excerpts, share, not new))
         return found
 
     def _orders(self) -> list[NotePath]:
@@ -128,8 +136,8 @@ class SessionStart:
 
 def _rooms(parts: Sequence[Part], room_chars: int) -> list[int]:
     """The room of each part: its share, and what others leave, in their order."""
-    wanted = [length(excerpts) for excerpts, _ in parts]
-    rooms = [min(chars, int(share * room_chars)) for chars, (_, share) in zip(wanted, parts, strict=True)]
+    wanted = [length(excerpts) for excerpts, *_ in parts]
+    rooms = [min(chars, int(share * room_chars)) for chars, (_, share, _) in zip(wanted, parts, strict=True)]
     for at, chars in enumerate(wanted):
         rooms[at] += min(chars - rooms[at], room_chars - sum(rooms))
     return rooms
@@ -140,11 +148,11 @@ def _fit_parts(parts: Sequence[Part], rooms: Sequence[int]) -> BudgetedText:
     part are named."""
     shown: list[Excerpt] = []
     notices: list[str] = []
-    for at, (excerpts, _) in enumerate(parts):
+    for at, (excerpts, _, is_whole) in enumerate(parts):
         is_cut = at > 0 and length(excerpts) > rooms[at]
         text = fit(list(map(_first_paragraph, excerpts)) if is_cut else excerpts, rooms[at], 0 if at else MOST_NAMED)
         shown += text.excerpts
-        notices += text.notices
+        notices += text.notices if is_whole else [] if _UNCOUNTED in notices else [_UNCOUNTED]
     return BudgetedText(tuple(shown), tuple(notices))
 
 

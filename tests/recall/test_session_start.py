@@ -84,3 +84,14 @@ async def test_a_hook_tells_little_of_many_notes_but_all_that_is_curated(world: 
         await engine.parts.admin.reconcile()
         curated = await begun(engine, project="mill")
         assert "Curated fact 59" in curated and "preference" in curated and 400 < count_tokens(curated) < 1000
+
+
+async def test_many_preferences_fill_their_room_with_the_newest(world: World) -> None:
+    async with world.engine() as engine:
+        for number in range(60):
+            await engine.append(f"Ada prefers paddle {number} for the wheel.", kind="preference")
+            world.later(hours=1)
+        told = await begun(engine)
+    shown = [number for number in range(60) if f"paddle {number} for" in told]
+    assert len(shown) > 5 and shown == list(range(60 - len(shown), 60))
+    assert told.count("… and more left out") == 1

@@ -11,6 +11,7 @@ import shutil
 import sys
 import tomllib
 import unicodedata
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -170,10 +171,18 @@ def _options(settings: Settings) -> str:
 
 def _is_default(settings: Settings) -> bool:
     """Whether our commands find this vault without options, started with HOME and PATH alone."""
+    file = Path(config_file({}))
+    written = file.stat().st_mtime_ns if file.exists() else None
+    return _default_vault(Path.home(), written) == settings.vault_path
+
+
+@cache
+def _default_vault(_home: Path, _written: int | None) -> Path | None:
+    """Of this home and configuration file as it was written then: asked for with each line of each client."""
     try:
-        return load({}).vault_path == settings.vault_path
+        return load({}).vault_path
     except ConfigInvalid:  # in the usual file, while another one is used here
-        return False
+        return None
 
 
 def _word(text: str) -> str:

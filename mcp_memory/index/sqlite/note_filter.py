@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
-from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
+from mcp_memory.index.sqlite.schema import MARKS, ORDINAL_BITS, Tables
 from mcp_memory.models import CHANNEL, EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks, is_channel
 from mcp_memory.runtime.lru_cache import LruCache
 
@@ -49,8 +49,8 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         add("(project IS NULL OR substr(project, 1, ?) <> ?)", len(CHANNEL), CHANNEL)
     if filters.session is not None:
         add("session = ?", bindable(filters.session))
-    for key in ('"always_load":true',) * filters.always_load + ('"due":',) * filters.due:
-        add("instr(record, ?) > 0", key)
+    for name in ("always_load",) * filters.always_load + ("due",) * filters.due:
+        add(MARKS[name])
     add(f"kind NOT IN ({_marks(filters.kinds_out)})", *sorted(map(bindable, filters.kinds_out)))
     for comparison, moment in ((">=", filters.since), ("<", filters.until)):
         if (bound := microseconds(moment)) is not None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.note_filter import condition
 from mcp_memory.index.sqlite.row_codec import decode_chunk, decode_note
-from mcp_memory.index.sqlite.schema import MAX_CHUNKS, ORDINAL_BITS, Tables
+from mcp_memory.index.sqlite.schema import MAX_CHUNKS, ORDER, ORDINAL_BITS, Tables
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
 
 _IN_BATCH = 500
@@ -29,8 +29,7 @@ def records(connection: sqlite3.Connection, tables: Tables, clause: str, values:
 def records_admitted(connection: sqlite3.Connection, tables: Tables, filters: Filters, limit: int) -> list[NoteRecord]:
     """As `Index.notes`."""
     clause, values = condition(tables, filters)
-    order = "ORDER BY date IS NULL, date DESC, id DESC, path LIMIT ?"
-    return records(connection, tables, f"{clause} {order}", [*values, max(limit, 0)])
+    return records(connection, tables, f"{clause} ORDER BY {ORDER} LIMIT ?", [*values, max(limit, 0)])
 
 
 def ids_ending(connection: sqlite3.Connection, tables: Tables, ending: str) -> list[NoteId]:

@@ -7,7 +7,7 @@ the vectors as they arrive, so "everything newer than slot N" is a range.
 A generation is a set of tables; the embedding cache is shared by all.
 """
 
-VERSION = 3
+VERSION = 4
 """A file with another number has another schema, so the index is rebuilt."""
 
 APPLICATION_ID = 0x6D6D656D
@@ -43,6 +43,12 @@ CREATE TABLE generations (
     pending INTEGER NOT NULL DEFAULT 0
 );
 """
+
+ORDER = "date IS NULL, date DESC, id DESC, path"
+"""Of notes: the newest first."""
+
+MARKS = {"always_load": "instr(record, '\"always_load\":true') > 0", "due": "instr(record, '\"due\":') > 0"}
+"""Conditions on records that few notes meet; SQLite uses their indexes only where a query has the same words."""
 
 GONE_KEPT = 100_000
 """Removals that stay on record; a cache that has missed more is rebuilt."""
@@ -85,7 +91,12 @@ class Tables:
                 content TEXT NOT NULL,
                 size INTEGER NOT NULL,      -- chunks
                 record TEXT NOT NULL)""",
-            f"CREATE INDEX {self.notes}_state ON {self.notes} (state)",
+            # The order of `Index.notes`, so that the newest are found without reading the others.
+            f"CREATE INDEX {self.notes}_newest ON {self.notes} (state, {ORDER})",
+            *(
+                f"CREATE INDEX {self.notes}_{name} ON {self.notes} (state, {ORDER}) WHERE {mark}"
+                for name, mark in MARKS.items()
+            ),
             f"CREATE INDEX {self.notes}_id ON {self.notes} (id)",
             f"CREATE INDEX {self.notes}_content ON {self.notes} (content)",
             f"CREATE INDEX {self.notes}_expires ON {self.notes} (expires) WHERE expires IS NOT NULL",
