@@ -155,6 +155,24 @@ def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: M
     assert {"flush", "session-start", "prompt", "session-end"} <= {*events}
 
 
+def test_what_is_forgotten_is_withdrawn_in_the_same_chat_and_found_no_more(
+    wired: Machine, openai: OpenAIStub
+) -> None:
+    pier = "The pier of Rya is painted red each May."
+    note = wired.mcp_memory("append", "-k", "decision", pier, "--json").out
+    environ = _environ(wired)
+    with gateway(wired, environ):
+        command = ("openclaw", "agent", "--agent", "main", "--session-key", "agent:main:k2", "--message")
+        agent = Agent(wired, openai, command, environ, OPENCLAW_S)
+        agent.ask("When is the pier of Rya painted?")
+        assert pier in _last_turn(openai)
+        wired.mcp_memory("forget", json.loads(note)["id"], "--yes")
+        found = agent.ask(call("tool_call", id="memory_search", args={"query": "pier of Rya painted"})).heard[-1]
+        told = _last_turn(openai)
+        assert "was forgotten" in told and "Withdrawn: " in told
+        assert pier not in found
+
+
 def test_a_group_sees_its_own_notes_alone_and_a_heartbeat_what_is_due(wired: Machine, openai: OpenAIStub) -> None:
     own, crew, due = (
         "Ada's locker at Ven is 12.",
@@ -163,7 +181,7 @@ def test_a_group_sees_its_own_notes_alone_and_a_heartbeat_what_is_due(wired: Mac
     )
     wired.mcp_memory("append", "-k", "fact", own)
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
-    wired.mcp_memory("append", "-k", "commitment", due, "--expires", tomorrow)
+    wired.mcp_memory("append", "-k", "commitment", due, "--due", tomorrow)
     environ, group = _environ(wired), "agent:main:telegram:group:-1001:topic:4"
 
     def talk(key: str, *script: str) -> tuple[str, Conversation]:
