@@ -19,7 +19,9 @@ HELD_COSINE = 0.85
 """… or this cosine, and all its numbers, dates and identifiers. Names may be written differently."""
 
 ABOUT_THE_SAME = 0.4
-"""From this `likeness` on, what tells of a change probably replaces the closest note."""
+"""From this `likeness` on, what tells of a preference or a norm probably replaces the closest note …"""
+ABOUT_A_CHANGE = 0.3
+"""… and from this one on, what says that something changed."""
 
 _EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mcp_memory.conflicts.detector import Claim, Contradiction
 from mcp_memory.conflicts.replacement import replacement
-from mcp_memory.extraction.comparison import ABOUT_THE_SAME, likeness
+from mcp_memory.extraction.comparison import ABOUT_A_CHANGE, ABOUT_THE_SAME, likeness
 from mcp_memory.extraction.statements.cues import has_cue
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
@@ -35,7 +35,7 @@ def find_replaced(
         if passage.note.state is NoteState.ACTIVE and not passage.note.is_log and passage.note.project == claim.project
     ]
     share, closest = max(others, key=lambda pair: pair[0], default=(0.0, None))
-    if closest is None or share < ABOUT_THE_SAME:
+    if closest is None or share < (ABOUT_A_CHANGE if has_cue(claim.text.lower(), "change") else ABOUT_THE_SAME):
         return []
     note = closest.note
     text = closest.chunk.text.strip()

@@ -151,10 +151,12 @@ def main() -> int:
     sources = np.array([row.source for row in rows])
     print(len(rows), "rows", np.bincount(labels), cues.shape)
     table: dict[str, list[list[float]]] = {}
-    for name, table_of, penalty in (
-        ("cues", cues, np.full(cues.shape[1], CUE_RIDGE)),
+    talk = np.where(np.isin(sources, LINES), weights, TALK * weights)
+    for name, weight, table_of, penalty in (
+        ("cues", weights, cues, np.full(cues.shape[1], CUE_RIDGE)),
         (
             "model",
+            talk,
             np.hstack([cues, vectors]),
             np.array([CUE_RIDGE] * cues.shape[1] + [VECTOR_RIDGE] * vectors.shape[1]),
         ),
@@ -164,12 +166,12 @@ def main() -> int:
             for held in {row.source for row in rows if row.source not in LINES}:
                 inside = sources == held
                 for number, wanted in enumerate((labels == ONCE, labels > NOTHING)):
-                    found = fit(table_of[~inside], wanted[~inside].astype(float), weights[~inside], penalty)
+                    found = fit(table_of[~inside], wanted[~inside].astype(float), weight[~inside], penalty)
                     scores[inside, number] = 1 / (1 + np.exp(-(table_of[inside] @ found[:-1] + found[-1])))
             inside = ~np.isin(sources, LINES)
             print_curve(name, labels[inside], scores[inside])
         table[name] = [
-            fit(table_of, wanted.astype(float), weights, penalty).round(4).tolist()
+            fit(table_of, wanted.astype(float), weight, penalty).round(4).tolist()
             for wanted in (labels == ONCE, labels > NOTHING)
         ]
     if options.write:
@@ -179,6 +181,9 @@ def main() -> int:
 
 HARD = 2.5
 """The weight of a message that was sought out to mislead."""
+TALK = 3.0
+"""The weight of a sentence of a whole session with the model: the other sets aren't as people talk. Cues alone are
+too few to tell by them."""
 LINES = ["lines", "messages", "contradictions", "prompts"]
 CUE_RIDGE, VECTOR_RIDGE = 1.0, 2.0
 

@@ -12,6 +12,9 @@ MOST_SENTENCES = 4
 MOST_WORDS = 12
 """A longer agreement is a statement of its own."""
 MOST_ANSWER_WORDS = 14
+MOST_PICK_WORDS = 8
+ANTECEDENT = 2
+"""What `it` or `the one` stands for is named in the last sentences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,37 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     statement = proposal.text[lead.end() if lead else 0 :].rstrip(" ?.!")
     quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
     return Agreement(f"{statement[:1].upper()}{statement[1:]}.", quote, bool(manner or repeats))
+
+
+def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
+    """Which of the things that the assistant offered a few words pick, by number or by name."""
+    head, found = re.split(r"[,;.:]", sentence.view)[0], patterns(AGREEMENT)
+    if sentence.is_question or len(head.split()) > MOST_PICK_WORDS:
+        return None
+    for offer in reversed(user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]):
+        listed = found["listed"].split(offer.text)[1:]
+        offered = listed if len(listed) > 1 else found["either"].split(offer.text)
+        if len(offered) < 2 or found["order"].search(offer.view):
+            continue
+        named = content_words(found["picks"].sub(" ", head))
+        by_name = [one for one in offered if named and named <= content_words(one)]
+        by_number = [one for one, name in zip(offered, ("first", "second", "third"), strict=False)
+                     if found[name].search(head)]  # fmt: skip
+        if len(picked := by_name or by_number) != 1:
+            continue
+        statement = picked[0].strip(" ,;?.!")
+        lead = found["lead"].match(statement.lower())
+        statement = f"{offer.text} {sentence.text}" if offer.is_question else statement[lead.end() if lead else 0 :]
+        quote = f"> Assistant: {offer.text}\n> {sentence.text}"
+        return Agreement(f"{statement[:1].upper()}{statement[1:].rstrip('.')}.", quote, sure=True)
+    return None
+
+
+def pointed_at(sentence: UserSentence, assistant: str) -> str | None:
+    """The sentences that name what yours speaks of as `it`, `that` or `the one`."""
+    if not assistant or not patterns(AGREEMENT)["points"].match(sentence.view):
+        return None
+    return " ".join(one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:]) or None
 
 
 def answered_question(sentence: UserSentence, assistant: str) -> str | None:

@@ -8,7 +8,7 @@ from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.extraction.candidate import Candidate, StatementKind, make_title
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import Statement, classify, is_denial, opening_chars
-from mcp_memory.extraction.statements.agreements import agreement, answered_question, is_retraction
+from mcp_memory.extraction.statements.agreements import agreement, answered_question, choice, is_retraction, pointed_at
 from mcp_memory.extraction.statements.classifier import ONCE, PROPOSED, EmbedSentences, likelihoods
 from mcp_memory.extraction.statements.cues import features, has_cue, is_joke, is_vetoed
 from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_sentences
@@ -18,6 +18,7 @@ LIKELY, LEANING = 0.88, 0.45
 """Scores of what the classifier takes for a statement, or for one to propose."""
 MIN_REASON_WORDS = 4
 _GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
+_FOLLOWS = re.compile(r"(?:so|thus|therefore|hence|deshalb|daher|darum|also|donc|alors|así que|por eso)\b(?!,)")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?=[\s,:;’'])")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
@@ -54,8 +55,11 @@ def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences
             continue
         behind = spoken[number + 1] if number + 1 < len(spoken) and spoken[number + 1].message is one.message else None
         reason = behind.sentence.text if behind and _explains(behind) else ""
+        ahead = spoken[number - 1] if number and spoken[number - 1].message is one.message else None
+        if not reason and ahead and _FOLLOWS.match(one.sentence.view) and not ahead.sentence.is_question:
+            reason = ahead.sentence.text
         if found := _taken_back(one, latest) or _agreed(one, reason) or _stated(one, reason):
-            if reason and reason[1:] in found.text:
+            if reason and behind and behind.sentence.text[1:] in found.text:
                 used.add(number + 1)
             latest = found
             yield found
@@ -93,7 +97,8 @@ def _explains(one: _Spoken) -> bool:
     is_statement = one.rule and (one.rule.outright or one.rule.kind is StatementKind.COMMITMENT)
     if is_statement or is_vetoed(one.sentence) or has_cue(view, "task", "reaction"):
         return False
-    goes_on = len(view.split()) < MIN_REASON_WORDS or _GOES_ON.match(view) or has_cue(view, "hedge", "someday")
+    is_short = len(view.split()) < MIN_REASON_WORDS and not any(c.isdigit() for c in view)
+    goes_on = is_short or _GOES_ON.match(view) or has_cue(view, "hedge", "someday")
     return has_cue(view, "reason") or (one.once < ONCE and (has_cue(view, "trouble") or not goes_on))
 
 
@@ -112,8 +117,8 @@ def _taken_back(one: _Spoken, latest: Candidate | None) -> Candidate | None:
 
 
 def _agreed(one: _Spoken, reason: str) -> Candidate | None:
-    found = agreement(one.sentence, one.assistant) if one.assistant else None
-    if found is None:
+    found = agreement(one.sentence, one.assistant) or choice(one.sentence, one.assistant) if one.assistant else None
+    if found is None or is_vetoed(one.sentence) or has_cue(one.sentence.view, "hedge"):
         return None
     quote = f"{found.quote} {reason}" if reason else found.quote
     return _candidate(one, StatementKind.DECISION, LIKELY if found.sure else LEANING, f"{found.statement}\n\n{quote}")
@@ -133,9 +138,11 @@ def _stated(one: _Spoken, reason: str) -> Candidate | None:
         return _candidate(one, kind, score, one.sentence.text)
     text = _clean(one.sentence, rule.prefix_chars if rule else 0)
     question = answered_question(one.sentence, one.assistant) if one.assistant else None
+    named = pointed_at(one.sentence, one.assistant)
     if question and not has_cue(view, "stative", "relation", "change"):
-        text = f"{question} {text}"
-    return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip())
+        text, named = f"{question} {text}", None
+    quote = f"\n\n> Assistant: {named}\n> {one.sentence.text}" if named else ""
+    return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip() + quote)
 
 
 def _is_vague(view: str) -> bool:
