@@ -87,6 +87,7 @@ _GROUPS = {
         "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
         "over": ("notes.editing:over", "List what is over: long expired, superseded, or never used"),
         "unarchive": ("notes.editing:unarchive", "Bring an archived note back to where it was"),
+        "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),
         "archive": ("notes.editing:archive", "Retire a note: only search --archived finds it"),
     },
     "Files and backup": {

@@ -84,6 +84,7 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
         "path": note.path,
         "title": note.title,
         "kind": note.kind,
+        "project": note.project,
         "shelf": note.state.value,
         "created": note.created.isoformat() if note.created else None,
         "updated": note.updated.isoformat() if note.updated else None,

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, replace
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +128,10 @@ async def _list(engine: Engine, request: requests.ListRequest) -> Payload:
     def read() -> Payload:
         now, index = parts.clock(), parts.index
         found, further = newest_notes(index, filters, limit, now, client, request.session)
-        notes = [listed_payload(note, now) for note in found]
+        notes, uses = [listed_payload(note, now) for note in found], parts.uses.read()
+        for note in notes:
+            written = datetime.fromisoformat(note["date"]).date() if note["date"] else None
+            note["heat"] = heat(uses.get(note["id"], NoteUse()), now.date(), written).value
         if request.text:
             for note in notes:
                 passages = (one for one in index.passages(note["path"]) if one.shown_id == note["id"])

@@ -1,0 +1,114 @@
+"""Puts a note where agents' clients load it: a marked block in AGENTS.md, CLAUDE.md, TOOLS.md, or a skill."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcp_memory.cli.console import say
+from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.errors import NotFound, Refused
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
+from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.runtime.paths import project_of
+
+_FILES = {name: name for name in ("AGENTS.md", "CLAUDE.md", "TOOLS.md")}
+_FILES["skill"] = ".claude/skills/project-lessons/SKILL.md"
+_SKILL_HEAD = """---
+name: project-lessons
+description: Lessons, decisions and workflows of this project. Read before you run or change something here.
+---
+
+"""
+_BEGIN = "<!-- mcp-memory teach begins: `mcp-memory teach --undo` takes notes out -->"
+_END = "<!-- mcp-memory teach ends -->"
+_ID = re.compile(r"^<!-- note (\S+) -->\r?$", re.MULTILINE)
+_FRONTMATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
+
+
+@click.command()
+@note_words
+@click.option("--to", "place", type=click.Choice(tuple(_FILES)), required=True, help="The file that clients load.")
+@click.option("--undo", is_flag=True, help="Take the note out again.")
+@click.option("--dry-run", is_flag=True, help="Only show what would change.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@command_options
+def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool, yes: bool) -> None:
+    """Put a note (id, path or a few words of it) into a file of the git repository that you are in, or of this folder,
+    which agents' clients load at each start; skill: .claude/skills/project-lessons/SKILL.md.
+
+    Only the lines between our marks change. Each time, notes that were edited are brought up to date there, and those
+    that were forgotten or superseded are taken out. You see a diff first.
+
+    \b
+    mcp-memory teach 4C4ABE --to AGENTS.md
+    mcp-memory teach 4C4ABE --to AGENTS.md --undo
+    mcp-memory teach pnpm lockfile --to skill --dry-run
+    """
+    here = Path.cwd()
+    root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    file = root / _FILES[place]
+    old = config_files.read(file)
+    text = config_files.read_text(file)
+    block = InstructionBlock("", _SKILL_HEAD if place == "skill" else "", _BEGIN, _END)
+    found = block.find(text)
+    taught = _ID.findall(found[0]) if found else []
+    if undo and note in taught:  # it may be forgotten by now
+        chosen: Mapping[str, Any] = {"id": note}
+    else:
+        chosen = with_note(cli, note, lambda target: cli.ask("show", target=target), lambda: notes_found(cli, note))
+    if undo and chosen["id"] not in taught:
+        raise NotFound(f"{chosen['id']} is not in {file}", hint="look for it between mcp-memory's marks")
+    if not undo:
+        _check(chosen, project_of(str(root), str(cli.settings.vault_path.resolve())))
+    ids = [one for one in taught if one != chosen["id"]] if undo else list(dict.fromkeys([*taught, chosen["id"]]))
+    items = {one: _item(cli, one) for one in ids}
+    gone = [one for one, item in items.items() if not item]
+    block = InstructionBlock("\n".join(filter(None, items.values())), block.head, _BEGIN, _END)
+    new = block.insert(text) if block.lines else block.remove(text, None)
+    what = ("without the note" if undo else "the note",)
+    change = ConfigChange(ConfigTarget(file, (block,), within=root), old, new.encode() or None, what)
+    if text == new:
+        cli.show({"file": str(file), "notes": ids, "gone": gone, "diff": "", "done": False}, [f"{file} has it already"])
+        return
+    config_files.check(change)
+    shown = diff(change, str(file.relative_to(root)))
+    if not (yes or dry_run):
+        cli.refuse_questions("pass --yes, or --dry-run")
+    if not cli.as_json:
+        for line in shown.splitlines():
+            say(line)
+        if not (yes or dry_run):
+            click.confirm(f"change {file}?", abort=True)
+    if not dry_run:
+        config_files.apply(change, datetime.now().astimezone())
+    lines = [f"forgotten or superseded, so no longer there: {one}" for one in gone]
+    outcome = "nothing was changed" if dry_run else f"{'removed from' if undo else 'written to'} {file}"
+    way_back = [] if undo or dry_run else [f"  → mcp-memory teach {chosen['id']} --to {place} --undo"]
+    payload = {"file": str(file), "notes": [one for one in ids if one not in gone], "gone": gone, "diff": shown}
+    cli.show({**payload, "done": not dry_run}, [*lines, outcome, *way_back])
+
+
+def _check(note: Mapping[str, Any], project: str | None) -> None:
+    if note["shelf"] != "active":
+        raise Refused(f"{note['path']} is {note['shelf']}, not confirmed", hint="accept it first: mcp-memory review")
+    if note["project"] and note["project"] != project:
+        raise Refused(f"the note is about the project {note['project']}", hint="run this in its repository")
+
+
+def _item(cli: CommandContext, note_id: str) -> str:
+    """The note as an item of a list, below a line with its id; empty if it doesn't hold any more."""
+    try:
+        note = cli.ask("show", target=note_id)
+    except NotFound:
+        return ""
+    body = _FRONTMATTER.sub("", note["text"]).strip().lstrip("# ").replace("<!--", "&lt;!--")
+    if note["shelf"] != "active" or not body:
+        return ""
+    first, *rest = body.splitlines()
+    return "\n".join((f"<!-- note {note['id']} -->", f"- {first}", *(f"  {line}".rstrip() for line in rest)))
