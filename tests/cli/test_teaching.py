@@ -53,3 +53,10 @@ def test_a_forgotten_note_goes_with_the_next_and_another_projects_is_refused(pla
         refused = there.run("teach", other, "--to", "TOOLS.md", "--yes")
         assert (refused.code, "run this in its repository" in refused.err) == (1, True)
         assert not (repo / "TOOLS.md").exists()
+        entry = place.run("append", "--json", "-k", "log", "Oiled the lathe.").ok().json["id"]
+        assert there.run("teach", entry, "--to", "TOOLS.md", "--yes").code == 1
+        three = place.run("append", "--json", "-k", "fact", "--supersedes", two, "Sluices are red.").ok().json["id"]
+        assert there.run("teach", two, "--to", "TOOLS.md", "--yes").code == 1
+        listed = place.run("list", "--json").ok().json["notes"]
+        assert {note["heat"] for note in listed if note["id"] == three} == {"warm"}
+        assert not (repo / "TOOLS.md").exists()

@@ -95,6 +95,8 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
 
 
 def _check(note: Mapping[str, Any], project: str | None) -> None:
+    if note["kind"] == "log":
+        raise Refused("a log entry has no text of its own to teach", hint="store it as a note: mcp-memory append")
     if note["shelf"] != "active":
         raise Refused(f"{note['path']} is {note['shelf']}, not confirmed", hint="accept it first: mcp-memory review")
     if note["project"] and note["project"] != project:
