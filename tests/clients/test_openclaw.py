@@ -155,9 +155,7 @@ def test_a_gateway_tells_each_turn_and_flushes_once_before_a_compaction(wired: M
     assert {"flush", "session-start", "prompt", "session-end"} <= {*events}
 
 
-def test_what_is_forgotten_is_withdrawn_in_the_same_chat_and_found_no_more(
-    wired: Machine, openai: OpenAIStub
-) -> None:
+def test_what_is_forgotten_is_withdrawn_in_the_same_chat_and_found_no_more(wired: Machine, openai: OpenAIStub) -> None:
     pier = "The pier of Rya is painted red each May."
     note = wired.mcp_memory("append", "-k", "decision", pier, "--json").out
     environ = _environ(wired)
