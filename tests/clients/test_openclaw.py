@@ -164,7 +164,7 @@ def test_what_is_forgotten_is_withdrawn_in_the_same_chat_and_found_no_more(wired
         agent = Agent(wired, openai, command, environ, OPENCLAW_S)
         agent.ask("When is the pier of Rya painted?")
         assert pier in _last_turn(openai)
-        wired.mcp_memory("forget", json.loads(note)["id"], "--yes")
+        wired.mcp_memory("forget", json.loads(note)["id"])
         found = agent.ask(call("tool_call", id="memory_search", args={"query": "pier of Rya painted"})).heard[-1]
         told = _last_turn(openai)
         assert "was forgotten" in told and "Withdrawn: " in told
@@ -179,7 +179,6 @@ def test_a_group_sees_its_own_notes_alone_and_a_heartbeat_what_is_due(wired: Mac
     )
     wired.mcp_memory("append", "-k", "fact", own)
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).date().isoformat()
-    wired.mcp_memory("append", "-k", "commitment", due, "--due", tomorrow)
     environ, group = _environ(wired), "agent:main:telegram:group:-1001:topic:4"
 
     def talk(key: str, *script: str) -> tuple[str, Conversation]:
@@ -202,6 +201,7 @@ def test_a_group_sees_its_own_notes_alone_and_a_heartbeat_what_is_due(wired: Mac
         assert "no such note in this conversation" in read and "Unknown tool id" in forgotten
         told, _ = talk("agent:main:main", "Which locker is it at Ven?")
         assert own in told and crew not in told
+        wired.mcp_memory("append", "-k", "commitment", due, "--due", tomorrow)  # after its main chat's start
         told, _ = talk(group, "Which locker is it at Ven?")
         assert crew in told and own not in told and due not in told
 
