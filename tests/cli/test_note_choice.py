@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
 from tests.support.terminal import answered
 
 NOTES = {"red": "The red buoy lies off the pier.", "green": "The green buoy lies off the quay."}
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[Place]:
+    """A vault of its own: words must name no note of another test."""
+    made = Place(tmp_path, tmp_path / "models", KEYWORDS_ONLY).make()
+    with made.started():
+        yield made
+
+
+@pytest.fixture
 def ids(served: Place) -> dict[str, str]:
     notes = {name: served.run("append", "--json", "-k", "fact", text).ok().json for name, text in NOTES.items()}
     notes["entry"] = served.run("append", "--json", "-k", "log", "Painted the bollard.").ok().json

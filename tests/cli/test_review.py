@@ -54,7 +54,7 @@ def test_scripts_extract_audit_accept_drop_and_undo(place: Place):
 def test_an_audit_lists_facts_requests_and_results_that_no_rule_finds(place: Place):
     place.vault.mkdir()
     rows = [
-        {"role": "user", "text": "Fix the parser.\nI met Bo in Graz yesterday, he had 3 of them"},
+        {"role": "user", "text": "Fix the parser.\nhaha, I met Bo in Graz yesterday, he had 3 of them"},
         {"role": "tool", "tool": "Bash", "text": "ok\n41 passed in 3.2s"},
     ]
     (place.root / "facts.jsonl").write_text("\n".join(map(json.dumps, rows)))
