@@ -50,9 +50,12 @@ class OpenAIChat:
 
     def write(self, prompt: Prompt) -> LlmReply:
         import anyio
+        import httpx2
 
+        # Made before the deadline begins: on a busy machine, reading the certificates takes most of a second.
+        client = httpx2.AsyncClient(headers=self._headers, timeout=None)
         # Its own event loop lets the deadline end the whole call, even if the answer arrives byte by byte.
-        outcome = anyio.run(self._within_deadline, prompt)
+        outcome = anyio.run(self._within_deadline, client, prompt)
         if isinstance(outcome, SummarizerUnavailable):
             raise outcome
         return outcome
@@ -60,13 +63,13 @@ class OpenAIChat:
     def close(self) -> None:
         self._closed.set()
 
-    async def _within_deadline(self, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
+    async def _within_deadline(self, client: httpx2.AsyncClient, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
         import anyio
 
         with anyio.move_on_after(self._config.timeout_s):
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch, group.cancel_scope)
-                outcome = await self._request(prompt)
+                outcome = await self._request(client, prompt)
                 group.cancel_scope.cancel()
                 return outcome
         if self._closed.is_set():
@@ -80,7 +83,7 @@ class OpenAIChat:
             await anyio.sleep(_POLL_S)
         call.cancel()
 
-    async def _request(self, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
+    async def _request(self, client: httpx2.AsyncClient, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
         import httpx2
 
         messages = [
@@ -90,10 +93,7 @@ class OpenAIChat:
         payload = {"model": self._config.model, "messages": messages, "stream": False}
         url = self._config.endpoint.rstrip("/") + "/chat/completions"
         try:
-            async with (
-                httpx2.AsyncClient(headers=self._headers, timeout=None) as client,
-                client.stream("POST", url, json=payload) as response,
-            ):
+            async with client, client.stream("POST", url, json=payload) as response:
                 body = await _body(response)
         except httpx2.HTTPError as error:
             return SummarizerUnavailable(f"{self._place} cannot be reached ({type(error).__name__})")

@@ -176,8 +176,8 @@ def silent(_: dict[str, Any]) -> Answer:
 @pytest.mark.parametrize("fault", [dripping, silent])
 def test_an_endpoint_that_hangs_costs_one_deadline(endpoint, connect, request_of_notes, fault):
     endpoint.script = [fault] * 9
-    summarizer = connect(timeout_s=0.5)
-    for problem in ("did not answer within 0.5 s", "asked again in", "asked again in"):
+    summarizer = connect(timeout_s=2.0)
+    for problem in ("did not answer within 2 s", "asked again in", "asked again in"):
         summary = summarizer.summarize(request_of_notes)
         assert stands_in(summary, request_of_notes) and problem in summary.problem
     assert len(endpoint.requests) == 1
