@@ -66,6 +66,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.fast)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why a test failed the first time, where it is tried again: the plugin that does so names the test alone."""
+    for report in terminalreporter.stats.get("rerun", ()):
+        terminalreporter.section(f"first try of {report.nodeid}")
+        terminalreporter.line(report.longreprtext)
+
+
 def rank(path: Path) -> int:
     names = path.relative_to(HERE).as_posix() if path.is_relative_to(HERE) else ""
     found = (at for at, first in enumerate(LONGEST_FIRST) if names == first or names.startswith(f"{first}/"))

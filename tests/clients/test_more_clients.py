@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,12 +21,21 @@ INSTRUCTIONS = "Store at once what a later session would want"
 FACT = "The lightship off Rya is painted ochre."
 
 
-def written(home: Path, files: Mapping[str, str]) -> dict[Path, bytes]:
+@contextmanager
+def installed(machine: Machine, client: str, files: Mapping[str, str]) -> Iterator[str]:
+    """The client with these files of its own is connected to the memory in the block, and has them back after it.
+
+    Yields what `install` said."""
     for name, text in files.items():
-        file = home / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    return {home / name: text.encode() for name, text in files.items()}
+        (machine.home / name).parent.mkdir(parents=True, exist_ok=True)
+        (machine.home / name).write_text(text, encoding="utf-8")
+    try:
+        yield machine.mcp_memory("install", client, "--yes").out
+    finally:
+        machine.mcp_memory("uninstall", client, "--yes")
+    for name, text in files.items():
+        assert (machine.home / name).read_text(encoding="utf-8") == text
+        assert not list((machine.home / name).parent.glob("*.bak"))
 
 
 def connected(machine: Machine, agent: Agent, client: str, prefix: str, words: str) -> Conversation:
@@ -53,47 +63,39 @@ def captured(machine: Machine, query: str, client: str) -> set[str]:
     return {hit["path"] for hit in json.loads(found)["hits"]}
 
 
-def disconnected(machine: Machine, client: str, before: Mapping[Path, bytes]) -> None:
-    machine.mcp_memory("uninstall", client, "--yes")
-    for file, content in before.items():
-        assert file.read_bytes() == content
-        assert not list(file.parent.glob("*.bak"))
-    assert b"mcp-memory" not in b"".join(file.read_bytes() for file in before)
-
-
 def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None:
     served.mcp_memory("append", "-k", "preference", "Ada likes her lightships repainted in spring.")
     served.mcp_memory("append", "-k", "fix", "`SUP-4290 quota exceeded`: wait until 11:00, retries make it worse.")
     settings = served.home / ".gemini" / "settings.json"
     auth = '{\n  // mine\n  "security": {"auth": {"selectedType": "gemini-api-key"}}\n}\n'
-    before = written(served.home, {".gemini/settings.json": auth, ".gemini/GEMINI.md": "Use tabs."})
-    said = served.mcp_memory("install", "gemini", "--yes").out
-    assert '"trust" in its entry' in said and "folders that you trust" in said
     trusted = {"GEMINI_CLI_TRUST_WORKSPACE": "true", "GEMINI_API_KEY": "stub", "GOOGLE_GEMINI_BASE_URL": gemini.url}
     environ = served.environ(**trusted, GEMINI_TELEMETRY_ENABLED="false", NO_COLOR="1", **PATIENT)
-    agent = Agent(served, gemini, ("gemini", "-p"), environ)
-    connected(served, agent, "gemini", "mcp_memory_", "When are lightships repainted?")
-    assert "repainted in spring" in gemini.raw_log, "its hooks bring memory up, without a call of a tool"
-    fails = call("run_shell_command", command="echo 'SupplierError: SUP-4290 quota exceeded' >&2; exit 3")
-    (heard,) = Agent(served, gemini, ("gemini", "-y", "-p"), environ).ask(fails).heard
-    assert "<hook_context>" in heard and "retries make it worse" in heard, "the fix comes with the error"
-    seen = doctored(served, "gemini")
-    assert {*seen["hooks"]} == {*HOOK_EVENTS["gemini"]} and {*seen["hooks"].values()} == {"wired"}
-    assert seen["last_hook"].startswith("session-end, ")
-    eventually(lambda: len(captured(served, "lightships repainted SupplierError", "gemini")) == 2, within_s=30)
+    words = "lightships repainted SupplierError"
+    earlier = captured(served, words, "gemini")
+    with installed(served, "gemini", {".gemini/settings.json": auth, ".gemini/GEMINI.md": "Use tabs."}) as said:
+        assert '"trust" in its entry' in said and "folders that you trust" in said
+        agent = Agent(served, gemini, ("gemini", "-p"), environ)
+        connected(served, agent, "gemini", "mcp_memory_", "When are lightships repainted?")
+        assert "repainted in spring" in gemini.raw_log, "its hooks bring memory up, without a call of a tool"
+        fails = call("run_shell_command", command="echo 'SupplierError: SUP-4290 quota exceeded' >&2; exit 3")
+        (heard,) = Agent(served, gemini, ("gemini", "-y", "-p"), environ).ask(fails).heard
+        assert "<hook_context>" in heard and "retries make it worse" in heard, "the fix comes with the error"
+        seen = doctored(served, "gemini")
+        assert {*seen["hooks"]} == {*HOOK_EVENTS["gemini"]} and {*seen["hooks"].values()} == {"wired"}
+        assert seen["last_hook"].startswith("session-end, ")
+        eventually(lambda: len(captured(served, words, "gemini") - earlier) == 2, within_s=30)
 
-    text, managed = settings.read_text(), tmp_path / "managed.json"
-    settings.write_text(text.replace("{", '{"hooksConfig": {"enabled": false},', 1))
-    managed.write_text('{"mcp": {"allowed": ["github"]}}')
-    its = served.environ(GEMINI_CLI_SYSTEM_SETTINGS_PATH=str(managed), **trusted)
-    assert "- Blocked" in run("gemini", "mcp", "list", environ=its, cwd=served.home).err, "by the organization"
-    looked = run("mcp-memory", "doctor", "--clients", environ=its, cwd=served.home).out
-    assert f"hooksConfig.enabled = false in {settings} switches our hooks off" in looked
-    assert f"mcp.allowed or mcp.excluded in {managed}" in looked
-    settings.write_text(text.replace('"trust": true', '"trust": true,', 1))
-    assert any("trailing commas aren't allowed" in line for line in doctored(served, "gemini")["todo"])
-    settings.write_text(text)
-    disconnected(served, "gemini", before)
+        text, managed = settings.read_text(), tmp_path / "managed.json"
+        settings.write_text(text.replace("{", '{"hooksConfig": {"enabled": false},', 1))
+        managed.write_text('{"mcp": {"allowed": ["github"]}}')
+        its = served.environ(GEMINI_CLI_SYSTEM_SETTINGS_PATH=str(managed), **trusted)
+        assert "- Blocked" in run("gemini", "mcp", "list", environ=its, cwd=served.home).err, "by the organization"
+        looked = run("mcp-memory", "doctor", "--clients", environ=its, cwd=served.home).out
+        assert f"hooksConfig.enabled = false in {settings} switches our hooks off" in looked
+        assert f"mcp.allowed or mcp.excluded in {managed}" in looked
+        settings.write_text(text.replace('"trust": true', '"trust": true,', 1))
+        assert any("trailing commas aren't allowed" in line for line in doctored(served, "gemini")["todo"])
+        settings.write_text(text)
 
 
 def test_opencode(served: Machine, openai: OpenAIStub) -> None:
@@ -103,13 +105,11 @@ def test_opencode(served: Machine, openai: OpenAIStub) -> None:
         "model": "stub/stub", "autoupdate": False, "share": "disabled",
     }  # fmt: skip
     text = f"// mine\n{json.dumps(config, indent=2)}\n"
-    before = written(served.home, {".config/opencode/opencode.jsonc": text})
-    served.mcp_memory("install", "opencode", "--yes")
     quiet = ("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_LSP_DOWNLOAD")
     piped = ("sh", "-c", 'printf %s "$1" | opencode run', "sh")  # it puts an argument with blanks in quotes
     agent = Agent(served, openai, piped, served.environ(**dict.fromkeys(quiet, "1")))
-    connected(served, agent, "opencode", "memory_", "Look it up.")
-    disconnected(served, "opencode", before)
+    with installed(served, "opencode", {".config/opencode/opencode.jsonc": text}):
+        connected(served, agent, "opencode", "memory_", "Look it up.")
     assert not (served.home / ".config/opencode/AGENTS.md").exists()
 
 
@@ -125,11 +125,9 @@ models:
   apiKey: stub
   capabilities: [tool_use]
 # the end"""
-    before = written(served.home, {".continue/config.yaml": text})
-    served.mcp_memory("install", "continue", "--yes")
     environ = served.environ(CONTINUE_TELEMETRY_ENABLED="0")
-    connected(served, Agent(served, openai, ("cn", "-p"), environ), "continue", "", "Look it up.")
-    disconnected(served, "continue", before)
+    with installed(served, "continue", {".continue/config.yaml": text}):
+        connected(served, Agent(served, openai, ("cn", "-p"), environ), "continue", "", "Look it up.")
 
 
 def test_cline(served: Machine, openai: OpenAIStub) -> None:
@@ -138,11 +136,9 @@ def test_cline(served: Machine, openai: OpenAIStub) -> None:
     environ = served.environ(DO_NOT_TRACK="1", CLINE_SESSION_BACKEND_MODE="local")
     auth = ("cline", "auth", "-p", "openai-compatible", "-k", "stub", "-m", "stub", "-b", f"{openai.url}/v1")
     run(*auth, environ=environ, cwd=served.home).succeeded()
-    before = written(served.home, {".cline/data/settings/cline_mcp_settings.json": '{"mcpServers": {}}'})
-    served.mcp_memory("install", "cline", "--yes")
     command = ("cline", "--json", "-P", "openai-compatible", "-m", "stub")
-    connected(served, Agent(served, openai, command, environ), "cline", "memory__", "Look it up.")
-    disconnected(served, "cline", before)
+    with installed(served, "cline", {".cline/data/settings/cline_mcp_settings.json": '{"mcpServers": {}}'}):
+        connected(served, Agent(served, openai, command, environ), "cline", "memory__", "Look it up.")
 
 
 def test_all_that_are_here(served: Machine) -> None:
