@@ -72,6 +72,7 @@ _GROUPS = {
     },
     "Sessions": {
         "review": ("sessions.review:review", "Decide on statements found in sessions, with one key each"),
+        "digest": ("notes.listing:digest", "Tell what happened in a day, a week or a phase"),
         "dream": ("notes.dreaming:dream", "Propose what recurs for MEMORY.md, in DREAMS.md"),
         "capture": ("sessions.capturing:capture", "Make past sessions of agents searchable"),
         "extract": ("sessions.extraction:extract", "Store what is worth remembering in a transcript"),

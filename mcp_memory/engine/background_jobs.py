@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,21 +12,44 @@ from mcp_memory.jobs.due import AfterQuiet, Daily, Every
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import moment_of
+from mcp_memory.summaries.digest import Digests
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.note_file import DREAMS, MEMORY
+from mcp_memory.topics.page import SUMMARIES
+from mcp_memory.vault.note_file import DREAMS, MEMORY, slug
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
+    from mcp_memory.engine.requests import DigestRequest
 
 SESSIONS_S, PAGES_S = 300.0, 3600.0
 """How often it is checked whether a session is over, and whether pages are out of date."""
 
 
+async def digest(parts: EngineParts, request: DigestRequest) -> dict[str, str | None]:
+    """The digest of a time, and the path of its page if it was to be saved. Raises InvalidInput for a date."""
+    zone, now = parts.vault.layout.tz, parts.clock()
+    until = moment_of("until", request.until, zone)
+    since = moment_of("since", request.since, zone) or (until or now) - timedelta(days=7)
+    wanted = replace(_may_be_told(parts), project=request.project, since=since, until=until)
+    first, last = (when.astimezone(zone).date() for when in (since, until or now))
+    title = f"From {first} to {last}" + (f", {request.project}" if request.project else "")
+    path = parts.vault.layout.in_home(f"{SUMMARIES}/digests/{slug(title)}.md") if request.save else None
+    make = partial(Digests(parts.vault, parts.index, wanted).of_time, title, path)
+    text, page = await in_thread(make, deadline_s=300, what="making a digest")
+    if page:
+        await parts.writer.index_note(page)
+    return {"title": title, "text": text, "path": path}
+
+
+def _may_be_told(parts: EngineParts) -> Filters:
+    return Filters(private=parts.config.recall.private_marks, now=parts.clock(), foreign=False)
+
+
 async def organize(parts: EngineParts, *, dry_run: bool = False, again: bool = False) -> list[NotePath]:
     """The pages that are, or with `dry_run` would be, written. As `Organizer.run`."""
-    wanted = Filters(private=parts.config.recall.private_marks, now=parts.clock(), foreign=False)
-    run = partial(Organizer(parts.vault, parts.index, wanted).run, dry_run=dry_run, again=again)
+    run = partial(Organizer(parts.vault, parts.index, _may_be_told(parts)).run, dry_run=dry_run, again=again)
     stale, written = await in_thread(run, deadline_s=300, what="writing pages")
     for page in written:
         await parts.writer.index_note(page)
@@ -56,12 +81,22 @@ def list_jobs(parts: EngineParts) -> list[Job]:
         changed = await organize(parts, again=True)
         return JobReport(f"{counted(len(changed), 'page')} written", changed) if changed else None
 
+    async def write_digests(_: JobTurn) -> JobReport | None:
+        write = Digests(parts.vault, parts.index, _may_be_told(parts)).refresh
+        written = await in_thread(write, deadline_s=300, what="writing digests")
+        for page in written:
+            await parts.writer.index_note(page)
+        paths = [page.record.path for page in written]
+        return JobReport(f"{counted(len(paths), 'page')} written", paths) if paths else None
+
     return [
         Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs,
             off=None if parts.config.extraction.automatic else "extraction.automatic is false"),
         parts.auto_compactor.job(longest_s=3600 + summarizer.day_s),
         Job("pages", "Brings the pages of projects, people and services up to date", Every(PAGES_S), write_pages),
         Job("sessions", "Summarizes sessions that are over", Every(SESSIONS_S), parts.session_summaries.run),
+        Job("digests", "Writes a page for each day of several sessions, and for each week over a month ago",
+            Every(PAGES_S), write_digests),
         Job("dream", "Proposes what recurs for MEMORY.md, in DREAMS.md", nightly, dream),
         Job("decay", "Archives what is over of [decay] archive_kinds, and proposes the rest",
             Daily(parts.config.jobs.time_of_day("decay"), parts.vault.layout.tz), parts.archivist.run),

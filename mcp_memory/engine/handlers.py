@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
-from mcp_memory.engine.background_jobs import organize
+from mcp_memory.engine.background_jobs import digest, organize
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.history.change_history import list_changes, undo_changes
@@ -390,6 +390,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "unarchive": (requests.TargetRequest, _unarchive),
     "jobs": (requests.JobsRequest, lambda engine, wanted: engine.parts.scheduler.answer(**asdict(wanted))),
     "dream": (requests.DreamRequest, _dream),
+    "digest": (requests.DigestRequest, lambda engine, wanted: digest(engine.parts, wanted)),
     "runs": (requests.NoArguments, _runs),
     "organize": (requests.OrganizeRequest, _organize),
     "tree": (requests.TreeRequest, _tree),

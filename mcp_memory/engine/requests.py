@@ -385,6 +385,16 @@ class DreamRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class DigestRequest:
+    """What happened within these dates, in this project ('*' = all); `save`: also as a page of the vault."""
+
+    since: str | None = None
+    until: str | None = None
+    project: str | None = None
+    save: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class OrganizeRequest:
     """With `dry_run`, only which pages are out of date."""
 

@@ -90,6 +90,27 @@ def today(ctx: click.Context, _: CommandContext, project: str | None) -> None:
 
 
 @click.command()
+@note_options.since("From then on; default: a week before the end")
+@note_options.until("Up to then; default: now")
+@_project
+@click.option("--save", is_flag=True, help="Keep it as a page in summaries/digests/.")
+@command_options
+def digest(cli: CommandContext, **wanted: Any) -> None:
+    """Tell what happened in a time, such as a phase of a project: sessions, what was decided, learned, promised and
+    logged, and what the last session of each project left open.
+
+    Pages of days and of weeks over a month ago are written by themselves, in summaries/days/ and summaries/weeks/.
+
+    \b
+    mcp-memory digest --since monday
+    mcp-memory digest -p shop --since 2026-11-01 --until 2026-11-15 --save
+    """
+    answer = cli.ask("digest", deadline_s=300, **wanted)
+    saved = [Remark(f"saved: {answer['path']}")] if answer["path"] else []
+    cli.show(answer, [Heading(answer["title"]), *(answer["text"] or "nothing happened").splitlines(), *saved])
+
+
+@click.command()
 @click.argument("target", metavar="[NOTE]", required=False)
 @command_options
 def stats(cli: CommandContext, target: str | None) -> None:

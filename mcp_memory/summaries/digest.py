@@ -1,0 +1,122 @@
+"""Writes what happened in a time: a page for each day of several sessions, one for each week that is over a month old,
+and a digest of any time on request. The sessions, logs and notes themselves stay as they are."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.extraction.comparison import say_the_same
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.recall.note_list import MOST_NOTES, date_of, newest_notes
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.topics.page import SESSIONS, SUMMARIES, link, page_id
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
+
+MONTH = timedelta(days=30)
+LEAST, MOST_LINES, MOST_COMPARED = 2, 15, 200
+"""Sessions or log entries of a day that gets a page; lines of each part of a page; titles that another one repeats."""
+
+_PARTS = {
+    "Sessions": {"session"}, "Decided": {"decision", "preference"}, "Learned": {"fix", "lesson", "workflow", "skill"},
+    "Promised": {"commitment"}, "Logged": {"log"},
+}  # fmt: skip
+_OTHER, _LEFT_OPEN = "Noted", "Left open"
+_TIMES = _PARTS["Sessions"] | _PARTS["Logged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """`wanted`: which notes may be told. Its methods read files and the index: for a worker thread."""
+
+    vault: Vault
+    index: Index
+    wanted: Filters
+
+    def refresh(self) -> list[NoteFile]:
+        """Writes the pages of days and weeks that are out of date. Raises StorageFailed, IndexUnavailable."""
+        pages, today = defaultdict[NotePath, list[NoteRecord]](list), self._day(None)
+        folder = self.vault.layout.in_home(SUMMARIES)
+        known = {note.path: note for note in self._pages(folder)}
+        titles = dict[NotePath, str]()
+        for note in self._find():
+            day = self._day(note)
+            monday = day - timedelta(days=day.weekday())
+            week = NotePath(f"{folder}/weeks/{day:%G-W%V}.md")
+            titles[week] = f"Week {day:%V} of {day:%G}, {monday} to {monday + timedelta(days=6)}"
+            titles[of_day := NotePath(f"{folder}/days/{day}.md")] = f"{day:%A}, {day}"
+            is_old = monday + timedelta(days=6) < today - MONTH
+            for path in [of_day] * (of_day in known or not is_old) + [week] * (week in known or is_old):
+                pages[path] += [note] if day < today else []
+        for path, note in known.items():
+            if path.startswith((f"{folder}/days/", f"{folder}/weeks/")):
+                pages[path], titles[path] = pages[path], note.title  # of which nothing holds any more, too
+        written = list[NoteFile]()
+        for path, about in sorted(pages.items()):
+            least = LEAST if "/days/" in path else 1
+            covers = hashlib.sha256(repr([(note.id, note.etag) for note in about]).encode("utf-8", "replace"))
+            is_new = path not in known and sum(note.kind in _TIMES for note in about) >= least
+            if is_new or (path in known and known[path].meta.get("covers") != covers.hexdigest()[:16]):
+                page = self._write(path, titles[path], about, covers.hexdigest()[:16])
+                written += [page] if page else []
+        return written
+
+    def of_time(self, title: str, path: NotePath | None) -> tuple[str, NoteFile | None]:
+        """The digest of the time and project of `wanted`, and the page at `path` if it was written there."""
+        about = self._find()
+        text = "\n".join(self._lines(path or NotePath("MEMORY.md"), about))
+        covers = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+        return text, self._write(path, title, about, covers) if path else None
+
+    def _find(self) -> list[NoteRecord]:
+        """Notes, log entries and sessions, the oldest first."""
+        found, _ = newest_notes(self.index, self.wanted, MOST_NOTES, self.vault.clock(), None, None)
+        sessions = self._pages(self.vault.layout.in_home(SESSIONS))
+        return sorted((one for one in [*found, *sessions] if one.created), key=lambda one: (date_of(one), one.id))
+
+    def _pages(self, folder: str) -> list[NoteRecord]:
+        among = replace(self.wanted, states=frozenset({NoteState.SUMMARY}), path_prefix=folder)
+        return self.index.notes(among, MOST_NOTES)
+
+    def _day(self, note: NoteRecord | None) -> date:
+        when = date_of(note) if note else self.vault.clock()
+        return when.astimezone(self.vault.layout.tz).date()
+
+    def _write(self, path: NotePath, title: str, about: Sequence[NoteRecord], covers: str) -> NoteFile | None:
+        lines = list(self._lines(path, about)) or ["Nothing that is stored holds now."]
+        meta = {"id": page_id(path), "kind": "digest", "title": title, "node_kind": "digest", "covers": covers}
+        if about:
+            meta |= {"created": date_of(about[0]), "updated": date_of(about[-1])}
+        head = {**meta, "derived_from": [note.id for note in about] or None}
+        return self.vault.filing.refresh_page(path, frontmatter.render(head, "\n".join(lines)).encode(errors="replace"))
+
+    def _lines(self, page: NotePath, about: Sequence[NoteRecord]) -> Iterator[str]:
+        """Of each part a line a note; what says the same is told once, where it is told first."""
+        parts, told = defaultdict[str, list[str]](list), list[str]()
+        for note in about:
+            part = next((name for name, kinds in _PARTS.items() if note.kind in kinds), _OTHER)
+            if part != "Sessions" and any(say_the_same(note.title, one) for one in told[-MOST_COMPARED:]):
+                continue
+            told.append(note.title)
+            project = f" {note.project}:" if note.project else ""
+            parts[part].append(f"- {self._day(note)}{project} {link(page, note.title, note.path)}")
+        for project, line in self._left_open(about).items():
+            parts[_LEFT_OPEN].append(f"- {project}: {line}" if project else f"- {line}")
+        for name in (*_PARTS, _OTHER, _LEFT_OPEN):
+            if lines := parts[name]:
+                more = [f"- … and {len(lines) - MOST_LINES} more"] if len(lines) > MOST_LINES else []
+                yield from (f"## {name}", "", *lines[:MOST_LINES], *more, "")
+
+    def _left_open(self, about: Sequence[NoteRecord]) -> Mapping[str, str]:
+        """What the last session of each project left open."""
+        latest, found = {note.project or "": note for note in about if note.kind == "session"}, dict[str, str]()
+        for project, note in sorted(latest.items()):
+            with suppress(McpMemoryError):  # moved just now
+                left = self.vault.read(note.path).body.partition("## Left open\n- ")[2].partition("\n")[0]
+                found |= {project: left.partition(" (line ")[0]} if left else {}
+        return found
