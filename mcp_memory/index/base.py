@@ -32,6 +32,7 @@ from mcp_memory.models import (
     Scored,
     TextHash,
 )
+from mcp_memory.text.markdown.note_links import NoteLink, ResolvedLink
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,6 +69,7 @@ class Upsert:
     chunks: Sequence[IndexedChunk] = ()
     places: Mapping[int, str] = field(default_factory=dict[int, str])
     """Section number → title, tags and headings above it; keywords find each of its chunks by these too."""
+    links: Sequence[NoteLink] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +252,21 @@ class Index(ABC):
     @abstractmethod
     def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """(n,): a number that the chunks of one section share; −1 for an unknown id."""
+
+    # -- links of the active generation ------------------------------------------------------------------------
+    # A link leads to the notes of which a name (`names_of`) is the link's key: of those that have the name in the best
+    # way, and of these, those that aren't forgotten before those that are.
+    @abstractmethod
+    def named(self, key: str) -> list[NotePath]:
+        """The notes that a link with this key leads to, by path."""
+
+    @abstractmethod
+    def links_from(self, path: NotePath | None = None) -> list[ResolvedLink]:
+        """A note's links in their order; without a path those of all notes, by path."""
+
+    @abstractmethod
+    def links_to(self, path: NotePath, limit: int) -> tuple[list[ResolvedLink], int]:
+        """Up to `limit` links of other notes that lead to this one alone, by path and place, and how many there are."""
 
     # -- contradictions, of all generations --------------------------------------------------------------------
     @abstractmethod

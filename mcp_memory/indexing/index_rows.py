@@ -14,6 +14,7 @@ from mcp_memory.text.chunking import chunker
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.note_links import note_links, without_spans
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
@@ -145,7 +146,14 @@ def to_upsert(
     above = _above(record)
     headings = {chunk.section: chunk.headings for chunk in chunks}
     places = {section: "\n".join([*_missing(above, path), *path]) for section, path in headings.items()}
-    return Upsert(_with_problem(record, text, cut), [_indexed(record, above, chunk, cut) for chunk in chunks], places)
+    links = note_links(text, body_start, record.path) if record.state is not NoteState.TRANSCRIPT else []
+    hidden = [(chunk.start, chunk.end) for chunk in cut.chunks if chunk.entry in forgotten] if links else []
+    return Upsert(
+        _with_problem(record, text, cut),
+        [_indexed(record, above, chunk, cut) for chunk in chunks],
+        places,
+        without_spans(links, hidden),
+    )
 
 
 def _with_problem(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord:

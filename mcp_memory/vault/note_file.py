@@ -247,6 +247,8 @@ def _kept(document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict
     if meta.get("superseded"):
         marks = _words(meta["superseded"])
         kept["superseded"] = logs.follow_edits(marks, logs.entries(document.body)) if is_log else marks
+    if aliases := meta.get("aliases"):
+        kept["aliases"] = _words(aliases)
     if muted := meta.get("muted"):
         kept["muted"] = [EVERYWHERE] if muted is True else _words(muted)  # or what `muted_projects` says of an entry
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}

@@ -9,6 +9,7 @@ import numpy as np
 
 from mcp_memory.index.base import Delete, Generation, IndexedChunk, Upsert
 from mcp_memory.models import Filters, NoteState
+from mcp_memory.text.markdown.note_links import names_of
 from tests.support.index_contract import DIMENSION, vector_of
 
 
@@ -70,6 +71,24 @@ class NaiveIndex:
         current = self.generations[self.active]
         chunks = current.chunks(filters)
         return {(path, at) for path, at, indexed in chunks if holds(current.section_text(path, indexed), terms)}
+
+    def links(self) -> list[tuple[str, int, tuple[str, ...]]]:
+        """(source, place, targets) of each link."""
+        notes = self.generations[self.active].notes
+        return [
+            (path, link.at, tuple(sorted(self._leading(link.key))))
+            for path, upsert in sorted(notes.items())
+            if upsert.note.state is not NoteState.DELETED
+            for link in upsert.links
+        ]
+
+    def _leading(self, key: str) -> list[str]:
+        ways: dict[tuple[bool, int], list[str]] = {}
+        for path, upsert in self.generations[self.active].notes.items():
+            note = upsert.note
+            if (rank := names_of(path, note.id, note.title, ()).get(key)) is not None:
+                ways.setdefault((note.state is NoteState.DELETED, rank), []).append(path)
+        return ways[min(ways)] if ways else []
 
     def pending(self, generation: NaiveGeneration) -> list[str]:
         if not generation.generation.dimension:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,12 +16,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from mcp_memory.index.base import Delete
+from mcp_memory.index.base import Delete, Upsert
 from mcp_memory.index.keywords import inverted_index
 from mcp_memory.index.sqlite import row_writer
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.index.vectors import sidecar, store
 from mcp_memory.models import Filters, NotePath, NoteState, Scored
+from mcp_memory.text.markdown.note_links import note_links
 from tests.index.naive_index import NaiveGeneration, NaiveIndex, day
 from tests.support.index_contract import COSINE_TOLERANCE, DIMENSION, make_upsert, text_hash, vector_of
 
@@ -39,10 +42,20 @@ FILTERS = st.builds(
     session=st.sampled_from([None, None, None, "s"]),
     now=DAYS,
 )
+LINKS = st.lists(st.sampled_from(["[[a]]", "[[dir/a]]", "[[beta]]", "[b](dir/b.md)", "[[d]]"]), max_size=3)
+
+
+def upsert(path: str, texts: list[str], links: list[str], **values: Any) -> Upsert:
+    found = note_links(" ".join(links), 0, path)
+    return replace(make_upsert(path, texts, **values), links=found)
+
+
 UPSERTS = st.builds(
-    make_upsert,
+    upsert,
     PATHS,
     st.lists(TEXTS, max_size=5),
+    LINKS,
+    title=st.sampled_from(["beta", "other"]),
     state=st.sampled_from([NoteState.ACTIVE, NoteState.ACTIVE, NoteState.ACTIVE, *NoteState]),
     kind=st.sampled_from(["note", "fix"]),
     project=st.sampled_from([None, "p", "q"]),
@@ -128,6 +141,19 @@ class IndexMachine(RuleBasedStateMachine):
                 path.write_bytes(data)
         self.index = SqliteIndex(self.folder)
         assert self.index.problems == []
+
+    @rule()
+    def links(self) -> None:
+        expected = self.model.links()
+        found = [(one.source, one.link.at, one.targets) for one in self.index.links_from()]
+        assert found == expected
+        for path in self.model.generations[self.model.active].notes:
+            leading = [(at, source) for source, at, targets in expected if targets == (path,) and source != path]
+            some, count = self.index.links_to(NotePath(path), 1)
+            assert (len(some), count) == (min(1, len(leading)), len(leading))
+            assert self.index.links_from(NotePath(path)) == [
+                one for one in self.index.links_from() if one.source == path
+            ]
 
     @rule(query=TEXTS, filters=FILTERS, k=st.integers(1, 30))
     def search(self, query: str, filters: Filters, k: int) -> None:

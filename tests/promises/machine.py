@@ -41,7 +41,7 @@ blocks = st.one_of(
     phrases.map(lambda words: f"- {words}\n- {words} too"),
     phrases.map(lambda words: f"```\n{words}\n```"),
     phrases.map(lambda words: f"{words} " * 200),
-    st.sampled_from(["```\nopen", "---"]),
+    st.sampled_from(["```\nopen", "---", "- because: [[a]] [x](b.md)", "[[x/c]] [[A title]]"]),
 )
 bodies = st.lists(blocks, max_size=5).map("\n\n".join)
 contents = st.builds(lambda head, body: (head + body).encode(), st.sampled_from(HEADS), bodies) | st.sampled_from(
@@ -276,7 +276,12 @@ class VaultMachine(RuleBasedStateMachine):
     def known(self, engine: Engine) -> dict[str, Any]:
         index = engine.parts.index
         return {
-            record.path: (replace(record, signature=""), [passage.chunk for passage in index.passages(record.path)])
+            record.path: (
+                replace(record, signature=""),
+                [passage.chunk for passage in index.passages(record.path)],
+                index.links_from(record.path),
+                index.links_to(record.path, 9),
+            )
             for record in records(engine)
         }
 

@@ -38,6 +38,7 @@ from mcp_memory.models import (
     Scored,
     TextHash,
 )
+from mcp_memory.text.markdown.note_links import note_links
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -86,6 +87,11 @@ def make_upsert(path: str, texts: Sequence[str], *, per_section: int = 2, **valu
         start += len(text) + 1
     places = {chunk.chunk.section: " ".join(chunk.chunk.headings) for chunk in chunks}
     return Upsert(make_note(path, **values), chunks, places)
+
+
+def linking(path: NotePath, text: str, **values: Any) -> Upsert:
+    """A note with this one text, and its links."""
+    return replace(make_upsert(path, [text], **values), links=note_links(text, 0, path))
 
 
 def embed_all(index: Index, generation: int, dimension: int = DIMENSION) -> None:
@@ -652,6 +658,54 @@ class IndexContract:
         for closer in closers:
             closer.join()
         index.close()
+
+    # -- links -------------------------------------------------------------------------------------------------
+    def test_a_link_leads_to_what_has_its_name_whichever_was_indexed_first(self, index: Index) -> None:
+        a, b = NotePath("n/a.md"), NotePath("n/b.md")
+        text = "[[b]] [b](b.md) [[Tea]] [[brew]] [[01KBZ000000000000000000000]] [[n/b#h|x]] [[nothing]] [[a]]"
+        generation = start(index, [linking(a, text)])
+        assert [one.targets for one in index.links_from(a)] == [()] * 7 + [(a,)]
+        tea = make_upsert(b, ["x"], id="01KBZ000000000000000000000", title="Tea", meta={"aliases": ["Brew"]})
+        index.apply(generation.number, [tea])
+        found = index.links_from(a)
+        assert [one.targets for one in found] == [(b,)] * 6 + [(), (a,)]
+        assert [one.link for one in found] == note_links(text, 0, a)
+        assert index.links_from() == found
+        assert index.links_to(b, 2) == (found[:2], 6) and index.links_to(a, 9) == ([], 0), "its own don't count"
+        index.apply(generation.number, [Delete(b)])
+        assert [one.targets for one in index.links_from(a)][:-1] == [()] * 7
+        assert index.links_to(b, 9) == ([], 0) and index.named("b") == []
+        index.apply(generation.number, [linking(a, "[[c]]"), tea])
+        assert [one.link.target for one in index.links_from()] == ["c"]
+
+    def test_a_name_of_several_notes_is_ambiguous_unless_one_has_it_in_a_better_way(self, index: Index) -> None:
+        paths = [NotePath(path) for path in ("a/x.md", "b/x.md", "b/deep/y.md", "y.md", "z.md")]
+        generation = start(index, [linking(source := NotePath("from.md"), "[[x]] [[a/x]] [[y]] [[z]] [[X.MD]]"),
+            *(make_upsert(path, ["x"], title="z" if path == "y.md" else path) for path in paths)])  # fmt: skip
+        both = (paths[0], paths[1])
+        targets = [both, (paths[0],), (paths[3],), (paths[4],), both]
+        assert [one.targets for one in index.links_from()] == targets
+        assert index.links_to(paths[0], 9)[1] == 1, "an ambiguous link is nobody's"
+        index.apply(generation.number, [make_upsert("b/x.md", [], state=NoteState.DELETED)])
+        assert index.links_from(source)[0].targets == (paths[0],), "a forgotten note makes none ambiguous"
+        index.apply(generation.number, [Delete(paths[0])])
+        assert index.links_from(source)[0].targets == (paths[1],)
+
+    def test_links_of_a_source_stay_within_it(self, index: Index) -> None:
+        inner, outer = NotePath("@docs/a/x.md"), NotePath("n/x.md")
+        text = "[[x]] [[@docs/a/x]] [d](@docs/a/x.md)"
+        start(index, [make_upsert(inner, ["x"]), make_upsert(outer, ["x"]), linking(NotePath("from.md"), text),
+            linking(NotePath("@docs/b.md"), "[[x]] [up](../n/x.md) [in](a/x.md)")])  # fmt: skip
+        assert [one.targets for one in index.links_from(NotePath("from.md"))] == [(outer,), (inner,), (inner,)]
+        assert [one.targets for one in index.links_from(NotePath("@docs/b.md"))] == [(inner,), (inner,)]
+
+    def test_a_forgotten_note_has_no_links_and_nothing_in_a_name_is_syntax(self, index: Index) -> None:
+        names = ["%", "_", "'", '"', "a'; DROP TABLE x", "\ud800", "🙂", "é"]
+        text = " ".join(f"[[{name}]]" for name in names)
+        generation = start(index, [linking(NotePath("from.md"), text), make_upsert("x/e\u0301.md", [])])
+        assert [len(one.targets) for one in index.links_from()] == [0] * 7 + [1]
+        index.apply(generation.number, [linking(NotePath("from.md"), text, state=NoteState.DELETED)])
+        assert index.links_from() == []
 
     # -- contradictions ----------------------------------------------------------------------------------------
     def test_conflicts_are_replaced_with_the_notes_that_were_compared(self, index: Index) -> None:

@@ -17,7 +17,7 @@ from mcp_memory.text import escape_invisible, tokens
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.conversation import conversation_chunks, messages, speaker_prefix
 from mcp_memory.text.language import facts, identifiers, question_dates, sentences, terms, word_runs
-from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs
+from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs, note_links
 from mcp_memory.text.secrets import finder
 from mcp_memory.vault.note_file import derive_title, first_heading, slug
 
@@ -65,6 +65,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
         [messages.Turn("Ada", text)], conversation_chunks.MIN_TOKENS
     ),
     "links": links.find_links,
+    "links between notes": lambda text: note_links.note_links(f"---\na: x\n{text}\n---\n", 0, "a.md"),
     "links' destinations": lambda text: link_targets.destinations(text, 0, "a.md"),
     "links taken out": link_targets.unlinked,
     "links that move": lambda text: link_targets.redirects(text, 0, "a.md", {"a.md": "b/c.md"}, lambda _: False),

@@ -17,9 +17,11 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Generation, IndexedChunk, Upsert
 from mcp_memory.index.keywords import posting_codec
 from mcp_memory.index.keywords.tokenizer import bindable
+from mcp_memory.index.sqlite import link_table
 from mcp_memory.index.sqlite.row_codec import decode_text, encode_chunk, encode_note, encode_text, microseconds
 from mcp_memory.index.sqlite.schema import GONE_KEPT, MAX_CHUNKS, Tables, chunk_id, id_range
 from mcp_memory.models import NotePath, NoteRecord, NoteState, TextHash
+from mcp_memory.text.markdown.note_links import NoteLink
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +60,7 @@ def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Ro
     pending = connection.execute(f"DELETE FROM {tables.pending} WHERE chunk BETWEEN ? AND ?", span).rowcount
     connection.execute(f"DELETE FROM {tables.tags} WHERE number = ?", [number])
     connection.execute(f"DELETE FROM {tables.words} WHERE number = ?", [number])
+    link_table.remove(connection, tables, number)
     connection.execute(f"DELETE FROM {tables.notes} WHERE number = ?", [number])
     removal = connection.execute(f"INSERT INTO {tables.gone} (number) VALUES (?)", [number]).lastrowid or 0
     connection.execute(f"DELETE FROM {tables.gone} WHERE seq <= ?", [removal - GONE_KEPT])
@@ -71,13 +74,15 @@ class WrittenRows:
     note: NoteRecord
     chunks: Sequence[IndexedChunk]
     words: bytes
+    links: Sequence[NoteLink]
 
     @classmethod
     def from_upsert(cls, upsert: Upsert, remembered: posting_codec.CodecCache) -> WrittenRows:
         """Does the slow part, before the transaction begins."""
         chunks = () if upsert.note.state is NoteState.DELETED else upsert.chunks
         texts = [(indexed.chunk.section, indexed.chunk.text) for indexed in chunks]
-        return cls(upsert.note, chunks, remembered.encode(upsert.note.path, texts, upsert.places) if texts else b"")
+        words = remembered.encode(upsert.note.path, texts, upsert.places) if texts else b""
+        return cls(upsert.note, chunks, words, () if upsert.note.state is NoteState.DELETED else upsert.links)
 
 
 def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: WrittenRows) -> RowCounts:
@@ -92,6 +97,7 @@ def insert(connection: sqlite3.Connection, generation: Generation, model: int, w
         f"INSERT INTO {tables.chunks} VALUES (?, ?, ?)",
         [(chunk_id(number, at), *encode_chunk(indexed.chunk)) for at, indexed in enumerate(chunks)],
     )
+    link_table.insert(connection, tables, number, written.note, written.links)
     pending = _insert_vectors(connection, tables, model, number, chunks) if generation.dimension else 0
     return RowCounts(1, len(chunks), pending)
 

@@ -7,7 +7,7 @@ the vectors as they arrive, so "everything newer than slot N" is a range.
 A generation is a set of tables; the embedding cache is shared by all.
 """
 
-VERSION = 4
+VERSION = 5
 """A file with another number has another schema, so the index is rebuilt."""
 
 APPLICATION_ID = 0x6D6D656D
@@ -74,6 +74,8 @@ class Tables:
         self.chunks = f"chunks_{generation}"
         self.vectors = f"vectors_{generation}"
         self.pending = f"pending_{generation}"
+        self.links = f"links_{generation}"
+        self.names = f"names_{generation}"
 
     def create(self) -> list[str]:
         """The statements that make the generation's tables."""
@@ -111,9 +113,18 @@ class Tables:
             f"CREATE INDEX {self.vectors}_embedding ON {self.vectors} (embedding)",
             f"CREATE TABLE {self.pending} (chunk INTEGER PRIMARY KEY, hash TEXT, text BLOB)",
             f"CREATE INDEX {self.pending}_hash ON {self.pending} (hash)",
+            f"""CREATE TABLE {self.links} (
+                number INTEGER, line INTEGER, at INTEGER, kind TEXT, type TEXT, target TEXT, key TEXT,
+                PRIMARY KEY (number, at)) WITHOUT ROWID""",
+            f"CREATE INDEX {self.links}_key ON {self.links} (key)",
+            # `rank` is how the name leads to the note, with 10 more for a forgotten one.
+            f"""CREATE TABLE {self.names} (
+                name TEXT, rank INTEGER, number INTEGER, PRIMARY KEY (name, rank, number)) WITHOUT ROWID""",
+            f"CREATE INDEX {self.names}_number ON {self.names} (number)",
         ]
 
     def drop(self) -> list[str]:
         """The statements that remove them."""
         names = [self.notes, self.words, self.gone, self.tags, self.chunks, self.vectors, self.pending]
+        names += [self.links, self.names]
         return [f"DROP TABLE {name}" for name in names]

@@ -35,8 +35,8 @@ from mcp_memory.index.keywords.postings import stretches
 from mcp_memory.index.keywords.tokenizer import any_of, bindable, keys_nearby, lead_key
 from mcp_memory.index.sqlite import generations, row_reader, row_writer
 from mcp_memory.index.sqlite.cache_sync import FEW
-from mcp_memory.index.sqlite.conflict_table import ConflictTable
 from mcp_memory.index.sqlite.database import BUSY_S, Database
+from mcp_memory.index.sqlite.link_table import LinkTable
 from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes
 from mcp_memory.index.sqlite.schema import Tables
 from mcp_memory.index.vectors.store import VectorStore, quantise
@@ -60,7 +60,7 @@ class _Snapshot:
     token: int
 
 
-class SqliteIndex(ConflictTable):
+class SqliteIndex(LinkTable):
     """Keeps everything in `folder`, which may be deleted at any time and is then rebuilt."""
 
     def __init__(self, folder: Path) -> None:

@@ -1,0 +1,94 @@
+"""Keeps the links of notes, and the names by which links find notes.
+
+Which note a link leads to is looked up when asked, so that it doesn't matter which of the two was indexed first.
+"""
+
+# ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
+
+import sqlite3
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
+
+from mcp_memory.index.keywords.tokenizer import bindable
+from mcp_memory.index.sqlite.conflict_table import ConflictTable
+from mcp_memory.index.sqlite.schema import Tables
+from mcp_memory.models import NotePath, NoteRecord, NoteState
+from mcp_memory.text.markdown.note_links import NoteLink, ResolvedLink, names_of
+
+FORGOTTEN = 10
+_LINK = "path, line, at, link.kind, type, target, key"
+
+
+def insert(
+    connection: sqlite3.Connection, tables: Tables, number: int, note: NoteRecord, links: Sequence[NoteLink]
+) -> None:
+    """Inserts the names and links of a note with this number. Inside the caller's transaction."""
+    names = names_of(note.path, note.id, note.title, note.meta.get("aliases", ()))
+    later = FORGOTTEN if note.state is NoteState.DELETED else 0
+    connection.executemany(
+        f"INSERT OR IGNORE INTO {tables.names} VALUES (?, ?, ?)",
+        [(bindable(name), rank + later, number) for name, rank in names.items()],
+    )
+    rows = [(link.line, link.at, *map(bindable, (link.kind, link.type, link.target, link.key))) for link in links]
+    connection.executemany(f"INSERT INTO {tables.links} VALUES ({number}, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def remove(connection: sqlite3.Connection, tables: Tables, number: int) -> None:
+    """Removes them. Inside the caller's transaction."""
+    connection.execute(f"DELETE FROM {tables.names} WHERE number = ?", [number])
+    connection.execute(f"DELETE FROM {tables.links} WHERE number = ?", [number])
+
+
+class LinkTable(ConflictTable):
+    """The part of an index in SQLite that is about links."""
+
+    def named(self, key: str) -> list[NotePath]:
+        with self._active() as (connection, tables):
+            return list(_named(connection, tables, bindable(key))) if tables else []
+
+    def links_from(self, path: NotePath | None = None) -> list[ResolvedLink]:
+        with self._active() as (connection, tables):
+            if tables is None:
+                return []
+            wanted, values = ("WHERE path = ?", [bindable(path)]) if path is not None else ("", [])
+            joined = f"{tables.notes} JOIN {tables.links} link USING (number)"
+            rows = connection.execute(f"SELECT {_LINK} FROM {joined} {wanted} ORDER BY path, at", values)
+            find = cache(partial(_named, connection, tables))
+            return [ResolvedLink(NotePath(row[0]), NoteLink(*row[1:]), find(row[-1])) for row in rows.fetchall()]
+
+    def links_to(self, path: NotePath, limit: int) -> tuple[list[ResolvedLink], int]:
+        with self._active() as (connection, tables):
+            if tables is None:
+                return [], 0
+            names = connection.execute(
+                f"SELECT name, number FROM {tables.names} JOIN {tables.notes} USING (number) WHERE path = ?",
+                [bindable(path)],
+            ).fetchall()
+            own = [name for name, _ in names if _named(connection, tables, name) == (bindable(path),)]
+            if not own:
+                return [], 0
+            wanted = f"key IN ({', '.join('?' for _ in own)}) AND number != ?"
+            values = [*own, names[0][1]]
+            (count,) = connection.execute(f"SELECT count(*) FROM {tables.links} WHERE {wanted}", values).fetchone()
+            rows = connection.execute(
+                f"SELECT {_LINK} FROM {tables.links} link JOIN {tables.notes} USING (number) WHERE {wanted}"
+                " ORDER BY path, at LIMIT ?",
+                [*values, max(limit, 0)],
+            )
+            return [ResolvedLink(NotePath(row[0]), NoteLink(*row[1:]), (path,)) for row in rows], count
+
+    @contextmanager
+    def _active(self) -> Generator[tuple[sqlite3.Connection, Tables | None]]:
+        with self.database.read() as connection:
+            row = connection.execute("SELECT number FROM generations WHERE active").fetchone()
+            yield connection, Tables(row[0]) if row else None
+
+
+def _named(connection: sqlite3.Connection, tables: Tables, name: str) -> tuple[NotePath, ...]:
+    rows = connection.execute(
+        f"""SELECT path FROM {tables.names} JOIN {tables.notes} USING (number) WHERE name = ?1
+            AND rank = (SELECT rank FROM {tables.names} WHERE name = ?1 ORDER BY rank LIMIT 1) ORDER BY path""",
+        [name],
+    )
+    return tuple(NotePath(path) for (path,) in rows)
