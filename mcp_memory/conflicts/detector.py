@@ -29,7 +29,7 @@ _LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class NoteText:
     """One note or log entry; `text` has no frontmatter."""
 
     text: str
@@ -71,7 +71,7 @@ def _topic(title: str) -> frozenset[str]:
     return frozenset(token.key for token in tokens(title))
 
 
-def find_contradiction(older: Claim, newer: Claim) -> Contradiction | None:
+def find_contradiction(older: NoteText, newer: NoteText) -> Contradiction | None:
     """None for statements of two projects, for equal ones, for documents, and wherever in doubt."""
     if older.project and newer.project and older.project != newer.project:
         return None
@@ -82,7 +82,7 @@ def find_contradiction(older: Claim, newer: Claim) -> Contradiction | None:
 
 
 class _Pair:
-    def __init__(self, older: Claim, newer: Claim) -> None:
+    def __init__(self, older: NoteText, newer: NoteText) -> None:
         self._older, self._newer = older, newer
         self._before = parse_statement(older.text, older.title)
         self._after = parse_statement(newer.text, newer.title)

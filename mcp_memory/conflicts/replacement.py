@@ -9,7 +9,7 @@ alone had found 2 of 26; in `tests/eval/contradictions` it adds 3 right pairs an
 from collections.abc import Callable
 
 from mcp_memory.conflicts.change_words import REPLACED, WEAK, words_of_change
-from mcp_memory.conflicts.detector import MIN_COVERED, Claim, Contradiction, clipped, is_modified, numbers_differ
+from mcp_memory.conflicts.detector import MIN_COVERED, Contradiction, NoteText, clipped, is_modified, numbers_differ
 from mcp_memory.conflicts.sentence import parse_statement
 from mcp_memory.conflicts.values import WITH_UNIT, common_keys
 from mcp_memory.text.language.word_lists import function_words
@@ -31,7 +31,7 @@ _OF_ONE_TIME = frozenset({LOG, "fix", "lesson", "idea", "task"})
 """Kinds of notes that say what was, and stay true."""
 
 
-def least_share(newer: Claim) -> float | None:
+def least_share(newer: NoteText) -> float | None:
     """What an older statement must have in common with it at least; None if it doesn't tell of a change."""
     if newer.kind in _OF_ONE_TIME - {LOG} or len(newer.text) > MOST_CHARS:
         return None
@@ -39,7 +39,7 @@ def least_share(newer: Claim) -> float | None:
     return STRONG if signs - WEAK or REPLACED.search(newer.text) else FAINT if signs else None
 
 
-def may_be_replaced(older: Claim, newer: Claim) -> bool:
+def may_be_replaced(older: NoteText, newer: NoteText) -> bool:
     """Whether the older one says what holds in the same project, and the two aren't apart in what they are about."""
     if older.project != newer.project or len(older.text) > MOST_CHARS:
         return False
@@ -64,20 +64,20 @@ def _is_judged(keys: frozenset[str], common: set[str]) -> bool:
     return len(keys) > SHORT_WORD and len(common) >= MIN_COVERED * len(keys)
 
 
-def share(older: Claim, newer: Claim, weight: Callable[[str], float]) -> float:
+def share(older: NoteText, newer: NoteText, weight: Callable[[str], float]) -> float:
     """0 to 1: the weight of the words that both have, of that of the words of the one that has less."""
-    one, two = ({*claim.terms} - function_words(claim.terms) for claim in (older, newer))
+    one, two = ({*note.terms} - function_words(note.terms) for note in (older, newer))
     both = one & two
     if sum(len(word) > SHORT_WORD for word in both) < FEWEST_WORDS and not _names(older) & _names(newer):
         return 0.0
     return sum(map(weight, both)) / (min(sum(map(weight, one)), sum(map(weight, two))) or 1.0)
 
 
-def _names(claim: Claim) -> set[str]:
+def _names(note: NoteText) -> set[str]:
     """Names in code, of which two statements rarely have the same by chance."""
-    found = (token for sentence in parse_statement(claim.text, claim.title) for token in sentence.tokens)
+    found = (token for sentence in parse_statement(note.text, note.title) for token in sentence.tokens)
     return {token.key for token in found if token.type == "identifier" and len(token.key) > SHORT_NAME}
 
 
-def replacement(older: Claim) -> Contradiction:
+def replacement(older: NoteText) -> Contradiction:
     return Contradiction(clipped(parse_statement(older.text, older.title)[0].text), None, is_likely=True)

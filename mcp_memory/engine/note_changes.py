@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_memory.conflicts.detector import Claim
+from mcp_memory.conflicts.detector import NoteText
 from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, McpMemoryError, NotFound, Refused
 from mcp_memory.models import (
     Contradicted,
@@ -65,7 +65,7 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
         near.extend(await parts.near_duplicates.find(draft.content, filters))
 
     async def find_contrary() -> None:
-        contrary.extend(await parts.near_duplicates.contradicted_by(_claim(draft), draft.created, private))
+        contrary.extend(await parts.near_duplicates.contradicted_by(_text_of(draft), draft.created, private))
 
     failed: McpMemoryError | None = None
     receipt = _UNKNOWN
@@ -96,8 +96,8 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
     return replace(receipt, similar=tuple(filter(None, similar.values()))[:MOST_SIMILAR], contradicts=contradicts)
 
 
-def _claim(draft: Draft) -> Claim:
-    return Claim(draft.content.strip(), draft.title or "", draft.kind.name, draft.project)
+def _text_of(draft: Draft) -> NoteText:
+    return NoteText(draft.content.strip(), draft.title or "", draft.kind.name, draft.project)
 
 
 async def _write(parts: EngineParts, draft: Draft, supersedes: Place | None) -> Receipt:

@@ -18,7 +18,7 @@ from ulid import ULID
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.conflicts.detector import Claim
+from mcp_memory.conflicts.detector import NoteText
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
@@ -191,9 +191,9 @@ class CandidateIngest:
         if is_known:
             await self._record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
-        claim = Claim(candidate.statement, "", candidate.kind, captured.project)
+        new = NoteText(candidate.statement, "", candidate.kind, captured.project)
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
-        compare = partial(find_replaced, claim, taken_back, near, self._index, self._conflicts)
+        compare = partial(find_replaced, new, taken_back, near, self._index, self._conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_sure = candidate.outright and candidate.score >= self._config.auto_accept_score
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)

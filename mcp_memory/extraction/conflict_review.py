@@ -7,7 +7,7 @@ from typing import Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
+from mcp_memory.indexing.conflict_scan import ConflictScan, StatedText
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Conflict, NoteId, NotePath
 from mcp_memory.runtime.threads import in_thread
@@ -82,17 +82,17 @@ class ConflictReview:
     def _read(self) -> list[dict[str, Any]]:
         found = self._conflicts.open_conflicts
         paths = {path for one in found for path in (one.older_path, one.newer_path)}
-        known = {stated.id: self._side(stated) for path in paths for stated in self._conflicts.claims_of(path)}
+        known = {stated.id: self._side(stated) for path in paths for stated in self._conflicts.texts_of(path)}
         return [
             {"older": known[one.older], "newer": known[one.newer], "why": one.why}
             for one in reversed(found)
             if one.older in known and one.newer in known
         ]
 
-    def _side(self, stated: StatedClaim) -> dict[str, Any]:
-        note, claim = self._index.note(stated.path), stated.claim
-        facts = {"id": stated.id, "path": stated.path, "text": claim.text, "kind": claim.kind, "project": claim.project}
-        return {**facts, "date": stated.when and format_when(stated.when), "source": note and note.source}
+    def _side(self, stated: StatedText) -> dict[str, Any]:
+        record, note = self._index.note(stated.path), stated.note
+        facts = {"id": stated.id, "path": stated.path, "text": note.text, "kind": note.kind, "project": note.project}
+        return {**facts, "date": stated.when and format_when(stated.when), "source": record and record.source}
 
     def _retire(self, conflict: Conflict, kept: NoteId) -> NoteFile:
         is_newer = kept == conflict.newer

@@ -2,19 +2,19 @@
 
 from collections.abc import Sequence
 
-from mcp_memory.conflicts.detector import Claim, Contradiction
+from mcp_memory.conflicts.detector import Contradiction, NoteText
 from mcp_memory.conflicts.replacement import replacement
 from mcp_memory.extraction.comparison import ABOUT_A_CHANGE, ABOUT_THE_SAME, likeness
 from mcp_memory.extraction.statements.cues import has_cue
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.conflict_scan import ConflictScan, StatedClaim
+from mcp_memory.indexing.conflict_scan import ConflictScan, StatedText
 from mcp_memory.models import NoteId, NoteState, Passage
 
-Contrary = tuple[StatedClaim, Contradiction]
+Contrary = tuple[StatedText, Contradiction]
 
 
 def find_replaced(
-    claim: Claim,
+    new: NoteText,
     taken_back: NoteId | None,
     near: Sequence[tuple[Passage, float]],
     index: Index,
@@ -24,23 +24,23 @@ def find_replaced(
     same. Raises IndexUnavailable."""
     for note in index.note_by_id(taken_back) if taken_back else ():
         if note.state is NoteState.ACTIVE:
-            old = StatedClaim(note.id, note.path, Claim(note.title, note.title, note.kind, note.project))
+            old = StatedText(note.id, note.path, NoteText(note.title, note.title, note.kind, note.project))
             return [(old, Contradiction(note.title, None, outright=True))]
-    found = conflicts.contradicted_by(claim)
-    if found or not has_cue(claim.text.lower(), "change", "prefer", "norm"):
+    found = conflicts.contradicted_by(new)
+    if found or not has_cue(new.text.lower(), "change", "prefer", "norm"):
         return found
     others = [
-        (likeness(claim.text, passage.chunk.text, cosine), passage)
+        (likeness(new.text, passage.chunk.text, cosine), passage)
         for passage, cosine in near
-        if passage.note.state is NoteState.ACTIVE and not passage.note.is_log and passage.note.project == claim.project
+        if passage.note.state is NoteState.ACTIVE and not passage.note.is_log and passage.note.project == new.project
     ]
     share, closest = max(others, key=lambda pair: pair[0], default=(0.0, None))
-    if closest is None or share < (ABOUT_A_CHANGE if has_cue(claim.text.lower(), "change") else ABOUT_THE_SAME):
+    if closest is None or share < (ABOUT_A_CHANGE if has_cue(new.text.lower(), "change") else ABOUT_THE_SAME):
         return []
     note = closest.note
     text = closest.chunk.text.strip()
-    old = StatedClaim(note.id, note.path, Claim(text, note.title, note.kind, note.project), note.created)
-    return [(old, replacement(old.claim))]
+    old = StatedText(note.id, note.path, NoteText(text, note.title, note.kind, note.project), note.created)
+    return [(old, replacement(old.note))]
 
 
 def outright_replaced(contrary: Sequence[Contrary]) -> Contrary | None:
@@ -49,6 +49,6 @@ def outright_replaced(contrary: Sequence[Contrary]) -> Contrary | None:
     return found[0] if len(found) == 1 else None
 
 
-def title_now(stated: StatedClaim, why: Contradiction) -> str | None:
+def title_now(stated: StatedText, why: Contradiction) -> str | None:
     """The replaced note's title with the new value: `We moved it from 8087 to 8090` doesn't say what `it` is."""
-    return stated.claim.title.replace(why.before, why.after) if why.after else None
+    return stated.note.title.replace(why.before, why.after) if why.after else None

@@ -14,7 +14,7 @@ from itertools import groupby
 from math import log1p
 from time import monotonic
 
-from mcp_memory.conflicts.detector import Claim, Contradiction, clipped, find_contradiction
+from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction
 from mcp_memory.conflicts.replacement import least_share, may_be_replaced, replacement, share
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
@@ -45,18 +45,18 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class StatedClaim:
-    """A claim, where it stands, and when it was made; `compatible`: ids of what it holds beside. What was imported
+class StatedText:
+    """A note, where it stands, and when it was made; `compatible`: ids of what it holds beside. What was imported
     counts as older than one's own words."""
 
     id: NoteId
     path: NotePath
-    claim: Claim
+    note: NoteText
     when: datetime | None = None
     compatible: frozenset[str] = frozenset()
     is_foreign: bool = False
 
-    def holds_beside(self, other: StatedClaim) -> bool:
+    def holds_beside(self, other: StatedText) -> bool:
         return other.id in self.compatible or self.id in other.compatible
 
 
@@ -67,7 +67,7 @@ class ConflictScan:
         self._index, self._writer, self._chains, self._clock = index, writer, chains, clock
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
-        self._known_claims: dict[NotePath, list[StatedClaim]] = {}
+        self._known_texts: dict[NotePath, list[StatedText]] = {}
         self._known_likely: dict[NoteId, dict[NoteId, Contradiction]] = {}
         """What was read and compared since notes last changed: near notes are near one another."""
         self._by_older: dict[NoteId, Conflict] = {}
@@ -86,11 +86,11 @@ class ConflictScan:
                 return
 
     def contradicted_by(
-        self, claim: Claim, when: datetime | None = None, private: PrivateMarks | None = None
-    ) -> list[tuple[StatedClaim, Contradiction]]:
+        self, new_text: NoteText, when: datetime | None = None, private: PrivateMarks | None = None
+    ) -> list[tuple[StatedText, Contradiction]]:
         """What a new statement contradicts, the latest first; none that these marks cover. Raises IndexUnavailable."""
-        new = StatedClaim(NoteId(""), NotePath(""), claim, when or self._clock())
-        near = list(self._nearest(claim, private, NEAREST_OF_NEW))
+        new = StatedText(NoteId(""), NotePath(""), new_text, when or self._clock())
+        near = list(self._nearest(new_text, private, NEAREST_OF_NEW))
         ends = (one for one in self._newest(near) if "#" not in one.id)  # a long log isn't read while a caller waits
         near += [one for one in ends if (note := self._index.note(one.path)) and Filters(private=private).admits(note)]
         found = self._contradicted(new, near)
@@ -114,16 +114,16 @@ class ConflictScan:
     def concerns(self, note_id: NoteId) -> bool:
         return note_id in self._by_older or note_id in self._by_newer
 
-    def claims_of(self, path: NotePath) -> list[StatedClaim]:
+    def texts_of(self, path: NotePath) -> list[StatedText]:
         """What a note or log states; nothing for a document, or for what counts no more."""
-        known = self._known_claims
+        known = self._known_texts
         if path not in known:
-            known[path] = self._read_claims(path)
+            known[path] = self._read_texts(path)
         return known[path]
 
     # -- in threads --------------------------------------------------------------------------------------------
 
-    def _read_claims(self, path: NotePath) -> list[StatedClaim]:
+    def _read_texts(self, path: NotePath) -> list[StatedText]:
         note = self._index.note(path)
         if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
             return []
@@ -131,10 +131,10 @@ class ConflictScan:
             return []  # what every session starts with is changed by name alone
         passages = self._index.passages(path)
         groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]
-        return [claim for entry, group in groups if (claim := _stated(entry, list(group)))]
+        return [text for entry, group in groups if (text := _stated(entry, list(group)))]
 
     def _notes_changed(self, _: Sequence[NotePath]) -> None:
-        self.is_due, self._known_claims, self._known_likely = True, {}, {}
+        self.is_due, self._known_texts, self._known_likely = True, {}, {}
 
     def _scan(self) -> bool:
         """Whether there is more to do."""
@@ -169,7 +169,7 @@ class ConflictScan:
         by_date_of_older = sorted(known, key=lambda conflict: dates.get(conflict.older, ""))
         self._by_newer = {conflict.newer: conflict for conflict in by_date_of_older}
         if not todo:
-            self._known_claims, self._known_likely = {}, {}
+            self._known_texts, self._known_likely = {}, {}
         return bool(todo or again)
 
     def _depending(self, path: NotePath) -> Iterator[NotePath]:
@@ -181,116 +181,116 @@ class ConflictScan:
 
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
         partners = [path_of for one in self.open_conflicts if (path_of := one.partner_of(path))][-MAX_PARTNERS:]
-        known = [stated for partner in dict.fromkeys(partners) for stated in self.claims_of(partner)]
-        for stated in self.claims_of(path)[-MOST_ENTRIES:]:
-            others = [*self._nearest(stated.claim), *known]
+        known = [stated for partner in dict.fromkeys(partners) for stated in self.texts_of(partner)]
+        for stated in self.texts_of(path)[-MOST_ENTRIES:]:
+            others = [*self._nearest(stated.note), *known]
             others += self._newest(others)
             near = list({other.id: other for other in others if other.id != stated.id}.values())
             yield from self._forks(stated)
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
             for newer in near:
                 if self._is_older(stated, newer):
-                    why = find_contradiction(stated.claim, newer.claim) or self._likely(newer).get(stated.id)
+                    why = find_contradiction(stated.note, newer.note) or self._likely(newer).get(stated.id)
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:
                 at = self._date(newer).isoformat()
                 yield Conflict(older.id, newer.id, older.path, newer.path, at, why.before, why.after, why.why)
 
-    def _forks(self, stated: StatedClaim) -> Iterator[Conflict]:
+    def _forks(self, stated: StatedText) -> Iterator[Conflict]:
         """With those that replaced the same note."""
         note = self._index.note(stated.path)
         if note is None or note.is_log:
             return
         for rival in filter(None, map(self._index.note, self._chains.rivals(note))):
             replaced = [name for name in note.supersedes if name in rival.supersedes]
-            for other in self.claims_of(rival.path) if replaced else ():
+            for other in self.texts_of(rival.path) if replaced else ():
                 if other.id != stated.id and not other.holds_beside(stated):
                     older, newer = sorted((stated, other), key=lambda one: (self._date(one), one.id))
                     known = next((found.title for found in self._index.note_by_id(replaced[0])), replaced[0])
                     at, why = self._date(newer).isoformat(), f'{FORK} "{known}"'
-                    yield Conflict(older.id, newer.id, older.path, newer.path, at, clipped(older.claim.text), None, why)
+                    yield Conflict(older.id, newer.id, older.path, newer.path, at, clipped(older.note.text), None, why)
 
-    def _nearest(self, claim: Claim, private: PrivateMarks | None = None, most: int = NEAREST) -> Iterator[StatedClaim]:
-        filters = Filters(project=claim.project or None, now=self._clock(), private=private)
-        rows = self._index.lexical(claim.terms, most, filters, by="overlap")
+    def _nearest(self, to: NoteText, private: PrivateMarks | None = None, most: int = NEAREST) -> Iterator[StatedText]:
+        filters = Filters(project=to.project or None, now=self._clock(), private=private)
+        rows = self._index.lexical(to.terms, most, filters, by="overlap")
         found = self._index.get(rows.ids.tolist()).values()
         near = [one for one in found if not one.note.path.startswith("@") and admits(filters, one)]
         yield from (
             stated
             for path in dict.fromkeys(one.note.path for one in near if not one.note.is_log)
-            for stated in self.claims_of(path)
+            for stated in self.texts_of(path)
         )
         # A day may have thousands of entries, so that a log isn't read for each that is found in it.
         entries = {passage.shown_id: passage for passage in near if passage.note.is_log and passage.chunk.entry}
         yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
 
-    def _newest(self, others: Sequence[StatedClaim]) -> list[StatedClaim]:
+    def _newest(self, others: Sequence[StatedText]) -> list[StatedText]:
         """The latest statements that contradict these."""
         ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
-        return [other for end, path in ends.items() for other in self.claims_of(path) if other.id == end]
+        return [other for end, path in ends.items() for other in self.texts_of(path) if other.id == end]
 
-    def _contradicted(self, newer: StatedClaim, near: Sequence[StatedClaim]) -> list[tuple[StatedClaim, Contradiction]]:
+    def _contradicted(self, newer: StatedText, near: Sequence[StatedText]) -> list[tuple[StatedText, Contradiction]]:
         olders = [older for older in near if self._is_older(older, newer)]
-        found = [(older, why) for older in olders if (why := find_contradiction(older.claim, newer.claim))]
+        found = [(older, why) for older in olders if (why := find_contradiction(older.note, newer.note))]
         likely = {} if found else self._replaced(newer, olders)
         return found or [(older, likely[older.id]) for older in olders if older.id in likely]
 
-    def _likely(self, newer: StatedClaim) -> dict[NoteId, Contradiction]:
+    def _likely(self, newer: StatedText) -> dict[NoteId, Contradiction]:
         """As `_replaced`, of those near it."""
         known = self._known_likely
         if newer.id not in known:
-            olders = [older for older in self._nearest(newer.claim) if self._is_older(older, newer)]
+            olders = [older for older in self._nearest(newer.note) if self._is_older(older, newer)]
             known[newer.id] = self._replaced(newer, olders)
         return known[newer.id]
 
-    def _replaced(self, newer: StatedClaim, olders: Sequence[StatedClaim]) -> dict[NoteId, Contradiction]:
+    def _replaced(self, newer: StatedText, olders: Sequence[StatedText]) -> dict[NoteId, Contradiction]:
         """The one that it probably replaces, by id; empty if it tells of no change."""
-        least = least_share(newer.claim)
+        least = least_share(newer.note)
         if least is None:
             return {}
-        might = [older for older in olders if may_be_replaced(older.claim, newer.claim)]
+        might = [older for older in olders if may_be_replaced(older.note, newer.note)]
         if not might:
             return {}
-        counts = self._index.frequencies(sorted({word for one in (newer, *might) for word in one.claim.terms}))
+        counts = self._index.frequencies(sorted({word for one in (newer, *might) for word in one.note.terms}))
         total = max(1, len(self._writer.indexed_etags))
 
-        def share_of(older: StatedClaim) -> float:
-            return share(older.claim, newer.claim, lambda word: log1p(total / max(1, counts.get(word, 1))))
+        def share_of(older: StatedText) -> float:
+            return share(older.note, newer.note, lambda word: log1p(total / max(1, counts.get(word, 1))))
 
         closest = max(might, key=share_of)
-        return {closest.id: replacement(closest.claim)} if share_of(closest) >= least else {}
+        return {closest.id: replacement(closest.note)} if share_of(closest) >= least else {}
 
-    def _is_older(self, older: StatedClaim, newer: StatedClaim) -> bool:
+    def _is_older(self, older: StatedText, newer: StatedText) -> bool:
         """What is said in general leaves that for one project as it is; of two without a date none is older."""
         dates = self._date(older), self._date(newer)
         first = min(older, newer, key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
-        is_general = older.claim.project and not newer.claim.project
+        is_general = older.note.project and not newer.note.project
         is_dated = dates != (_LONG_AGO, _LONG_AGO)
         return first is older and is_dated and older.id != newer.id and not is_general and not older.holds_beside(newer)
 
-    def _date(self, stated: StatedClaim) -> datetime:
+    def _date(self, stated: StatedText) -> datetime:
         """A date in the future says nothing about which of two is the newer one."""
         when = stated.when
         return when if when and when <= self._clock() + CLOCKS_DIFFER else _LONG_AGO
 
 
-def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedClaim | None:
+def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedText | None:
     if not passages or len(passages) > MAX_PASSAGES:
         return None
     first, text = passages[0], "\n\n".join(passage.chunk.text for passage in passages)
     note, marks = first.note, _words(first.note.meta.get("compatible_with", ()))
     if not note.is_log:
-        claim = Claim(text, note.title, note.kind, note.project)
-        return StatedClaim(note.id, note.path, claim, note.updated or note.created, frozenset(marks), note.is_foreign)
+        own = NoteText(text, note.title, note.kind, note.project)
+        return StatedText(note.id, note.path, own, note.updated or note.created, frozenset(marks), note.is_foreign)
     if entry is None or entry_record(note, entry).state is not NoteState.ACTIVE:
         return None
     headings = [(head, match["title"]) for head in first.chunk.headings if (match := _HEADING.match(head))]
     heading, title = headings[0] if headings else ("", "")
-    claim = Claim(text, title, note.kind, logs.labels([heading]).project)
+    own = NoteText(text, title, note.kind, logs.labels([heading]).project)
     clock = time.fromisoformat(first.chunk.time or "00:00")
     when = note.created and note.created.replace(hour=clock.hour, minute=clock.minute)
     beside = frozenset(mark.removeprefix(f"{entry}=") for mark in marks if mark.startswith(f"{entry}="))
-    return StatedClaim(first.shown_id, note.path, claim, when, beside)
+    return StatedText(first.shown_id, note.path, own, when, beside)
 
 
 def _words(values: Iterable[object]) -> list[str]:

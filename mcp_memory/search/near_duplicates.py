@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TypeVar
 
-from mcp_memory.conflicts.detector import Claim
+from mcp_memory.conflicts.detector import NoteText
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
@@ -47,14 +47,14 @@ class NearDuplicates:
         return await self._run(lambda: self._look(text[:COMPARED_CHARS], filters))
 
     async def contradicted_by(
-        self, claim: Claim, when: datetime | None, private: PrivateMarks | None = None
+        self, note: NoteText, when: datetime | None, private: PrivateMarks | None = None
     ) -> list[Contradicted]:
-        """What the claim contradicts, the latest first, without private and muted notes; `when` it was made, if not
+        """What a text contradicts, the latest first, without private and muted notes; `when` it was made, if not
         now. Empty on failure."""
         return await self._run(
             lambda: [
-                Contradicted(old.id, " ".join(old.claim.text.split())[:SHOWN_CHARS], contradiction.why)
-                for old, contradiction in self._conflicts.contradicted_by(claim, when, private)
+                Contradicted(old.id, " ".join(old.note.text.split())[:SHOWN_CHARS], contradiction.why)
+                for old, contradiction in self._conflicts.contradicted_by(note, when, private)
             ]
         )
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.conflicts.detector import Claim, Contradiction, find_contradiction
+from mcp_memory.conflicts.detector import Contradiction, NoteText, find_contradiction
 
 pytestmark = pytest.mark.fast
 
 
 def contradiction(older: str, newer: str) -> Contradiction | None:
-    return find_contradiction(Claim(older), Claim(newer))
+    return find_contradiction(NoteText(older), NoteText(newer))
 
 
 def test_another_port_of_the_same_service() -> None:
@@ -64,12 +64,12 @@ def test_the_same_measure_is_compared() -> None:
 
 def test_projects_are_kept_apart_and_notes_without_one_belong_to_all() -> None:
     older, newer = "Line length is 88.", "Line length is 100 now."
-    assert find_contradiction(Claim(older, project="one"), Claim(newer, project="two")) is None
-    assert find_contradiction(Claim(older), Claim(newer, project="two"))
+    assert find_contradiction(NoteText(older, project="one"), NoteText(newer, project="two")) is None
+    assert find_contradiction(NoteText(older), NoteText(newer, project="two"))
 
 
 def test_measurements_in_a_log_are_a_history() -> None:
-    one, two = (Claim(f"First load is {size} kB now.", kind="log") for size in (268, 233))
+    one, two = (NoteText(f"First load is {size} kB now.", kind="log") for size in (268, 233))
     assert find_contradiction(one, two) is None
 
 

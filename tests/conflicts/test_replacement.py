@@ -7,25 +7,29 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.conflicts.detector import Claim, find_contradiction
+from mcp_memory.conflicts.detector import NoteText, find_contradiction
 from mcp_memory.conflicts.replacement import least_share, may_be_replaced, replacement, share
 
 SETS = Path(__file__).parent.parent / "eval" / "contradictions"
-SECRET = Claim("The webhook signature secret is read from PARCEL_WEBHOOK_KEY (settings.py).", kind="fact", project="p")
-RENAMED = Claim(
+SECRET = NoteText(
+    "The webhook signature secret is read from PARCEL_WEBHOOK_KEY (settings.py).", kind="fact", project="p"
+)
+RENAMED = NoteText(
     "Renamed the variable of the webhook signature: PAY_SECRET, for all providers. The old one is read nowhere.",
     kind="fact",
     project="p",
 )
 
 
-def is_replaced(older: Claim, newer: Claim) -> bool:
+def is_replaced(older: NoteText, newer: NoteText) -> bool:
     least = least_share(newer)
     return least is not None and may_be_replaced(older, newer) and share(older, newer, lambda _: 1.0) >= least
 
 
-def claim(statement: dict[str, str], kind: str) -> Claim:
-    return Claim(statement["text"], statement.get("title", ""), statement.get("kind", kind), statement.get("project"))
+def text_of(statement: dict[str, str], kind: str) -> NoteText:
+    return NoteText(
+        statement["text"], statement.get("title", ""), statement.get("kind", kind), statement.get("project")
+    )
 
 
 def test_a_change_told_in_other_words_replaces_what_it_has_most_in_common_with() -> None:
@@ -35,10 +39,10 @@ def test_a_change_told_in_other_words_replaces_what_it_has_most_in_common_with()
 
 
 def test_one_name_in_code_shows_what_is_replaced() -> None:
-    decoder = Claim("Reading barcodes: @zxing/browser. We know it.", kind="decision", project="scan")
-    assert is_replaced(decoder, Claim("Replaced @zxing/browser with a faster one.", kind="decision", project="scan"))
+    decoder = NoteText("Reading barcodes: @zxing/browser. We know it.", kind="decision", project="scan")
+    assert is_replaced(decoder, NoteText("Replaced @zxing/browser with a faster one.", kind="decision", project="scan"))
     for other in ("Replaced the browser of the tablets with a faster one.", "@zxing/browser has good documentation."):
-        assert not is_replaced(decoder, Claim(other, kind="decision", project="scan"))
+        assert not is_replaced(decoder, NoteText(other, kind="decision", project="scan"))
 
 
 @pytest.mark.parametrize(
@@ -53,14 +57,14 @@ def test_one_name_in_code_shows_what_is_replaced() -> None:
     ],
 )
 def test_look_alikes_are_left_alone(older: str, newer: str) -> None:
-    assert not is_replaced(Claim(older, kind="fact"), Claim(newer, kind="fact"))
+    assert not is_replaced(NoteText(older, kind="fact"), NoteText(newer, kind="fact"))
 
 
 def test_other_projects_and_what_happened_once_are_left_alone() -> None:
-    assert not is_replaced(SECRET, Claim(RENAMED.text, kind="fact", project="q"))
+    assert not is_replaced(SECRET, NoteText(RENAMED.text, kind="fact", project="q"))
     for kind in ("log", "fix", "lesson", "task"):
-        assert not is_replaced(Claim(SECRET.text, kind=kind, project="p"), RENAMED)
-    assert not is_replaced(SECRET, Claim(RENAMED.text, kind="procedure", project="p"))
+        assert not is_replaced(NoteText(SECRET.text, kind=kind, project="p"), RENAMED)
+    assert not is_replaced(SECRET, NoteText(RENAMED.text, kind="procedure", project="p"))
 
 
 @pytest.mark.parametrize("name", ["development", "held_out"])
@@ -70,6 +74,6 @@ def test_of_the_labelled_look_alikes_none_is_taken_for_a_replacement(name: str) 
         pair["id"]
         for pair in pairs
         if not pair["contradicts"]
-        and is_replaced(*(claim(pair[side], pair.get("kind", "note")) for side in ("older", "newer")))
+        and is_replaced(*(text_of(pair[side], pair.get("kind", "note")) for side in ("older", "newer")))
     ]
     assert not wrong

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.conflicts.detector import Claim, find_contradiction
+from mcp_memory.conflicts.detector import NoteText, find_contradiction
 from mcp_memory.evaluation.sets import read_set
 from mcp_memory.text.markdown import frontmatter
 
@@ -40,14 +40,14 @@ def test_only_notes_that_no_longer_hold_are_contradicted(name: str) -> None:
     assert len(found & outdated) >= 0.6 * len([path for path in outdated if path.startswith("notes/")])
 
 
-def _statements(pair: dict[str, Any]) -> tuple[Claim, Claim]:
+def _statements(pair: dict[str, Any]) -> tuple[NoteText, NoteText]:
     one, two = ({key: pair[side].get(key) or "" for key in ("text", "title", "project")} for side in ("older", "newer"))
-    return Claim(**one, kind=pair["kind"]), Claim(**two, kind=pair["kind"])
+    return NoteText(**one, kind=pair["kind"]), NoteText(**two, kind=pair["kind"])
 
 
-def _notes(vault: Path) -> Iterator[tuple[str, str, Claim]]:
+def _notes(vault: Path) -> Iterator[tuple[str, str, NoteText]]:
     for file in (vault / "notes").rglob("*.md"):
         document = frontmatter.parse(file.read_text(encoding="utf-8"))
         meta = document.meta
-        statement = Claim(document.body.strip(), meta["title"], meta["kind"], meta.get("project"))
+        statement = NoteText(document.body.strip(), meta["title"], meta["kind"], meta.get("project"))
         yield str(meta["created"]), file.relative_to(vault).as_posix(), statement

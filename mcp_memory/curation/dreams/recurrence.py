@@ -7,7 +7,7 @@ from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
-from mcp_memory.conflicts.detector import Claim, find_contradiction
+from mcp_memory.conflicts.detector import NoteText, find_contradiction
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.extraction.comparison import SAME_WORDS, say_the_same
 from mcp_memory.text.language.facts import FactKind, facts
@@ -90,7 +90,7 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
         others = [groups[number][-1] for number, count in related.items() if count > 1 and groups[number] != group]
         later = (other for other in others if other.day >= last.day)
         return any(
-            find_contradiction(Claim(last.text, kind=last.kind), Claim(one.text, kind=one.kind)) for one in later
+            find_contradiction(NoteText(last.text, kind=last.kind), NoteText(one.text, kind=one.kind)) for one in later
         )
 
     return [
@@ -118,7 +118,7 @@ def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:
 
 
 def _contradicts(newer: Said, older: Said) -> bool:
-    return bool(find_contradiction(Claim(older.text, kind=older.kind), Claim(newer.text, kind=newer.kind)))
+    return bool(find_contradiction(NoteText(older.text, kind=older.kind), NoteText(newer.text, kind=newer.kind)))
 
 
 @lru_cache(4096)
