@@ -13,6 +13,7 @@ from mcp_memory.compaction.auto_compactor import TOPICS_JOB
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Watermark
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
+from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.shared.lost_entries import SERIOUS, LostEntry
 
@@ -179,6 +180,7 @@ class Admin:
             "sweep_took_s": round(last.took_s, 3) if last else None,
             "compaction": parts.auto_compactor.status(parts.scheduler.facts(TOPICS_JOB)),
             "next_job": parts.scheduler.next_job(),
+            "memory": memory_over_budget(parts.vault, parts.config.recall.memory_lines),
             "watching": parts.watcher.state,
             "ignored": parts.indexer.ignored,
             "pruning_paused": parts.indexer.pruning_paused,

@@ -15,6 +15,7 @@ from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.curation.decay.archive import Archivist
+from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
@@ -64,7 +65,6 @@ from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.marker import Marker
-from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.vault import Vault
 
 
@@ -154,10 +154,11 @@ class EngineParts:
     @cached_property
     def dreamer(self) -> Dreamer:
         config, by = self.config, Caller(is_person=True)
+        files = DreamFiles(self.vault, self.writer, config.state / "dreams")
         return Dreamer(
-            self.vault, self.index, self.writer, self.uses, partial(append_note, self),
-            lambda entry: forget_note(self, MEMORY, entry, reason="a dream was taken back", by=by),
-            lambda: self.model.at_hand, config.recall.private_marks, config.dreams, self.clock, config.state / "dreams",
+            self.vault, self.index, files, self.uses, partial(append_note, self),
+            partial(forget_note, self, by=by), lambda: self.model.at_hand, config.recall.private_marks, config.dreams,
+            self.clock, config.recall.memory_lines,
         )  # fmt: skip
 
     @cached_property

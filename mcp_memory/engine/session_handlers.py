@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from mcp_memory.capture.readers.plain import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.curation.dreams.dreamer import PROPOSED
 from mcp_memory.engine import requests
 from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.engine.serializers import Payload
@@ -18,7 +19,7 @@ from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import ANY_PROJECT, checked_query
 from mcp_memory.search.note_lookup import Place
-from mcp_memory.vault.note_file import muted_projects
+from mcp_memory.vault.note_file import DREAMS, MEMORY, muted_projects
 
 if TYPE_CHECKING:
     from mcp_memory.engine.engine import Engine
@@ -131,11 +132,21 @@ async def held(engine: Engine, request: requests.HeldRequest) -> Payload:
 
 
 async def inbox(engine: Engine, _: requests.NoArguments) -> Payload:
-    return {"waiting": [asdict(candidate) for candidate in await engine.parts.review.waiting()]}
+    """Candidates, then what dreaming proposes for MEMORY.md."""
+    found = [asdict(candidate) for candidate in await engine.parts.review.waiting()]
+    return {"waiting": [*found, *map(asdict, await engine.parts.dreamer.waiting())]}
 
 
 async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:
     review, target, etag = engine.parts.review, request.target, request.etag
+    if target.startswith(PROPOSED) and request.verb in {"accept", "drop"}:
+        await engine.parts.dreamer.tick(target, "x" if request.verb == "accept" else "-", request.content)
+        return {
+            "id": target,
+            "path": f"{DREAMS}, for the next mcp-memory dream",
+            "title": request.content or target,
+            "kind": MEMORY,
+        }
     match request.verb:
         case "accept":
             record = await review.accept(

@@ -15,7 +15,7 @@ from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame,
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question, told_once
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
-from mcp_memory.recall.session_start import SessionStart
+from mcp_memory.recall.session_start import SessionStart, memory_over_budget
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
@@ -180,7 +180,7 @@ class RecallAnswerer:
     async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
         """What every session should know: standing orders and MEMORY.md; then, each the newest first, preferences,
         decisions, the latest logs and the notes stored last. `usual_tokens`: see `SessionStart.text`."""
-        frame = self._frame(START_TITLE, budget_tokens)
+        frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
         read = partial(self._session_start(filters).text, frame.room(budget_tokens), usual)
         text = await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading notes")
@@ -202,7 +202,7 @@ class RecallAnswerer:
 
         Reads the notes of a start: call it in a thread.
         """
-        room_chars = self._frame(START_TITLE, budget := self.config.start_budget_tokens).room(budget)
+        room_chars = self._start_frame(budget := self.config.start_budget_tokens).room(budget)
         return self._session_start(Filters(), memory).lines_of_memory(room_chars)
 
     def shows_all(self, memory: NoteFile) -> bool:
@@ -270,6 +270,10 @@ class RecallAnswerer:
         ):
             return withheld(file, self.vault, self.index)
         return file
+
+    def _start_frame(self, budget_tokens: int) -> TextFrame:
+        over = memory_over_budget(self.vault, self.config.memory_lines)
+        return self._frame(START_TITLE, budget_tokens, [f"{NOTE}{over}."] if over else [])
 
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> TextFrame:
         as_of = f"{self.clock():%Y-%m-%d %H:%M}"

@@ -59,6 +59,8 @@ class RecallConfig:
     start_budget_tokens: int = 4000
     start_usual_tokens: int = 400
     """What a hook tells at a session's start, unless standing orders and `MEMORY.md` take more."""
+    memory_lines: int = 200
+    """The budget of `MEMORY.md`: over it, dreaming proposes what to move into notes."""
     log_days: int = 2
     """How many daily logs, today's first, a session start shows."""
     topic_pages: bool = True

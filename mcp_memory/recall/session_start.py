@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -132,6 +133,15 @@ class SessionStart:
             if file.body.strip()
             else []
         )
+
+
+def memory_over_budget(vault: Vault, most_lines: int) -> str | None:
+    """What to say of a MEMORY.md with too many lines. Reads it: call it in a thread."""
+    with suppress(McpMemoryError):
+        if (lines := len(vault.read(MEMORY).text.splitlines())) > most_lines:
+            what = f"MEMORY.md has {lines} lines, over its budget of {most_lines}"
+            return f"{what}: mcp-memory dream proposes what to move into notes"
+    return None
 
 
 def _rooms(parts: Sequence[Part], room_chars: int) -> list[int]:

@@ -189,6 +189,7 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
         + (f" (the last {swept_s:.0f} s ago, in {took_s:.2f} s)" if swept_s is not None else ""),
         "topics": _compaction(status["compaction"]),
         "next job": _next_job(status["next_job"]),
+        "memory": status["memory"] or "",
         "sessions": _capture(status["capture"]),
         "process": f"pid {address.pid}, version {address.version}",
         "clients": ", ".join(clients),

@@ -43,9 +43,12 @@ def _lines(answer: Mapping[str, Any], *, is_back: bool) -> Iterator[str]:
         yield f"taken back: {answer['run']}"
     else:
         yield from (f"stored: {text}" for text in answer["promoted"])
-        yield from (f"{one['score']:.2f}  {one['section']}: {one['text']}" for one in answer["proposed"])
+        yield from (f"moved out of MEMORY.md: {text}" for text in answer["moved"])
+        for one in answer["proposed"]:
+            score = f"{one['score']:.2f}" if one["score"] else "    "
+            yield f"{score}  {one['section']}: {one['text']}"
         yield f"seen: {answer['seen']}"
         yield from [f"kept as evidence: {counted(answer['staged'], 'statement')}"] if answer["staged"] else []
     yield from (Remark(f"not done: {why}") for why in answer["refused"])
-    if answer["promoted"] or (answer["proposed"] and not is_back):
+    if answer["promoted"] or answer["moved"] or (answer["proposed"] and not is_back):
         yield Remark(f"tick what is to stay in DREAMS.md, then: mcp-memory dream; undo: --rollback {answer['run']}")

@@ -17,6 +17,7 @@ _FURTHER = "[k]ind [p]roject [s]kip [b]ack [?] help [q]uit"
 KEYS = f"[a]ccept [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_CONTRARY = f"[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_ACTIVE = f"[a]ccept [e]dit [d] undo {_FURTHER}"
+KEYS_DREAM = "[a]ccept [e]dit [d]rop [s]kip [b]ack [?] help [q]uit"
 KEYS_PROMISE = f"[a]ccept [f]inished [e]dit [d] undo {_FURTHER}"
 EXPLAINED = """\
 a  accept: store it as a note; beside what it contradicts, if it does
@@ -47,7 +48,8 @@ _PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "me
 def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[str, ...]) -> None:
     """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
-    Then come statements that were stored immediately, until you accept them. A dropped candidate is not proposed
+    Then come statements that were stored immediately, until you accept them, and what DREAMS.md proposes: the next
+    `mcp-memory dream` does what you accept. A dropped candidate is not proposed
     again; `mcp-memory restore ID` brings it back. If another program changes one meanwhile, it is left alone and you
     are told.
 
@@ -62,7 +64,7 @@ def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[
         decisions += [
             ("accept", item["id"])
             for item in _waiting(cli)
-            if item["score"] >= accept_all_above and not item["active"] and not item["contradicts"]
+            if item["score"] >= accept_all_above and not (item["active"] or item["contradicts"] or _is_dream(item))
         ]
     if decisions or accept_all_above is not None:
         done: list[dict[str, Any]] = []
@@ -124,7 +126,9 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
     """What was done: a verb, `skip`, `back` or `quit`."""
     is_promise = item["active"] and item["kind"] == "commitment"
     keys = (
-        KEYS_PROMISE
+        KEYS_DREAM
+        if _is_dream(item)
+        else KEYS_PROMISE
         if is_promise
         else KEYS_ACTIVE
         if item["active"]
@@ -143,7 +147,7 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
         match key:
             case "e":
                 wanted = _edited(str(item["text"]))
-            case "m" if not item["active"]:
+            case "m" if not item["active"] and not _is_dream(item):
                 wanted = _other_note(cli, item)
             case "f" if is_promise:
                 kept = cli.ask("forget", target=item["id"], done=True, source=PERSON, personal=True)
@@ -167,6 +171,11 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
         except InvalidInput as error:  # such as an unknown kind
             fail(error.message, error.hint)
             changes.pop("kind", None)
+
+
+def _is_dream(item: Mapping[str, Any]) -> bool:
+    """Whether it is a proposal of DREAMS.md, which a run of `mcp-memory dream` stores."""
+    return str(item["id"]).startswith("dream-")
 
 
 def _edited(text: str) -> dict[str, Any]:
@@ -195,7 +204,7 @@ def _other_note(cli: CommandContext, item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
     state = "stored" if item["active"] else f"score {item['score']:.2f}"
-    yield Heading(f"{before}{item['kind']}  {state}  {short_id(item['id'])}")
+    yield Heading(f"{before}{item['kind']}  {state}  {item['id'] if _is_dream(item) else short_id(item['id'])}")
     yield from wrap(item["text"], "  ")
     about = [item["created"] and item["created"].partition("T")[0], item["source"], item["project"]]
     yield fit("—", ", ".join([fact for fact in about if fact] + item["derived_from"]), indent="  ")

@@ -5,22 +5,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from mcp_memory.curation.dreams.memory_budget import Demotion
 from mcp_memory.curation.dreams.recurrence import CONTEXT, Recurrence
+from mcp_memory.errors import NotFound
 from mcp_memory.text.markdown.frontmatter import newline_of
 from mcp_memory.text.markdown.sections import add_entry
-from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.note_file import DREAMS
 
 NEW_PAGE = """# Dreams
 
 What recurs in your logs and notes, proposed for MEMORY.md. Tick a box, as in [x], and change the words as you like: the
 next `mcp-memory dream` stores what is ticked. What you delete, or mark [-], isn't proposed again.
 """
-MOST_SOURCES = 5
+MOST_SOURCES, MOST_TOLD = 5, 30
+"""Links of a proposal, and runs in the diary."""
+
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?:[-*+][ \t]*)?(?:\[(?P<box>[^\]\[\n]{0,3})\](?!\()[ \t]*)?(?P<text>.*?)[ \t]*"
     r"(?:\^dream-(?P<id>[0-9a-f]{8})[ \t]*)?"
 )
-_SEEN = re.compile(r"\r?\n<!-- seen -->.*?<!-- /seen -->\r?\n?", re.DOTALL)
+_DIARY = re.compile(r"\r?\n<!-- diary -->.*?<!-- /diary -->\r?\n?", re.DOTALL)
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class PageLine(NamedTuple):
@@ -55,23 +60,38 @@ def read_page(page: str) -> Iterator[PageLine]:
 
 def without(page: str, gone: Iterable[PageLine]) -> str:
     for line in sorted(gone, key=lambda line: -line.start):
-        page = page[: line.start] + page[line.end :]
+        before, after = page[: line.start], page[line.end :]
+        is_gap = before.endswith(("\n\n", "\n\r\n")) and after.startswith(("\n", "\r\n"))
+        page = before + (after.lstrip("\r").removeprefix("\n") if is_gap else after)
     return page
 
 
-def with_proposals(page: str, proposals: Sequence[Recurrence], seen: str) -> str:
-    """Adds proposals to their sections, and at the end what the run has `seen`. Raises InvalidInput for a page that
-    ends in an open code fence."""
-    page = _SEEN.sub("", page or NEW_PAGE)
+def with_box(page: str, proposal: str, box: str, text: str | None) -> str:
+    """With this box, and these words if they are passed, at a proposal. Raises NotFound."""
+    for line in read_page(page):
+        if line.id == proposal:
+            head, newline, below = page[line.start : line.end].partition("\n")
+            new = f"- [{box}] {' '.join(text.split()) if text else line.text} ^dream-{proposal}"
+            return page[: line.start] + new + "\r" * head.endswith("\r") + newline + below + page[line.end :]
+    raise NotFound(f"{DREAMS} has no proposal {proposal}", hint="mcp-memory review lists what waits")
+
+
+def with_proposals(page: str, proposals: Sequence[Recurrence | Demotion], seen: str) -> str:
+    """Adds proposals to their sections, and to the diary at the end what the run has `seen`. Raises InvalidInput for a
+    page that ends in an open code fence."""
+    page = page or NEW_PAGE
+    diary = [line for line in (_DIARY.search(page) or [""])[0].splitlines() if line.startswith("- ")]
+    page = _DIARY.sub("", page)
     for one in proposals:
-        what = (
-            f"recalled {one.recalled} × for {counted(one.questions, 'different question')}" if one.recalled else "said"
-        )
-        why = f"{what} on {counted(len(one.days), 'day')} from {one.days[0]} to {one.days[-1]}; score {one.score:.2f}"
-        links = ", ".join(map(link_to, one.sources[:MOST_SOURCES]))
-        page = add_entry(page, one.section, f"- [ ] {one.text} ^dream-{one.id}\n  - {why}\n  - {links}")
-    return page.rstrip() + f"\n\n<!-- seen -->\n{seen}\n<!-- /seen -->\n".replace("\n", newline_of(page))
+        below = [one.why, *filter(None, [", ".join(map(link_to, one.sources[:MOST_SOURCES]))])]
+        page = add_entry(page, one.section, "\n  - ".join([f"- [ ] {one.text} ^dream-{one.id}", *below]))
+    lines = "\n".join([f"- {seen}", *diary][:MOST_TOLD])
+    end = f"\n\n<!-- diary -->\n## Diary\n\n{lines}\n<!-- /diary -->\n".replace("\n", newline_of(page))
+    return page.rstrip() + end
 
 
 def link_to(source: str) -> str:
-    return f"[{source.rpartition('/')[2].removesuffix('.md')}]({quote(source)})"
+    """Named by its day, if it has one: the rest of a session's name says nothing to people."""
+    name = source.rpartition("/")[2].removesuffix(".md")
+    day = _DAY.match(name)
+    return f"[{day[0] if day else name}]({quote(source)})"

@@ -1,10 +1,10 @@
 """Dreams: stores what you ticked in `DREAMS.md`, then proposes what recurs and isn't known yet."""
 
-import json
-from collections.abc import Awaitable, Callable, Collection, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -13,18 +13,15 @@ import anyio
 import numpy as np
 
 from mcp_memory.curation.dreams.config import DreamsConfig
-from mcp_memory.curation.dreams.dream_page import PageLine, link_to, read_page, with_proposals, without
-from mcp_memory.curation.dreams.recurrence import Recurrence, Said, find_recurring, is_known
+from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
+from mcp_memory.curation.dreams.dream_page import PageLine, link_to, with_proposals, without
+from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
+from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.statement_rules import classify
-from mcp_memory.extraction.user_sentences import user_sentences
+from mcp_memory.extraction.review import ReviewItem
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NotePath, NoteState, PrivateMarks, Receipt, is_channel
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.models import Filters, NoteId, NoteState, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
@@ -33,22 +30,19 @@ from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
 from mcp_memory.vault.vault import Vault
 
-MOST_CHARS = 300
-"""Of a statement; a longer one is no line for MEMORY.md."""
+PROPOSED = "dream-"
+"""Before the id of a proposal, where ids of notes stand, too."""
 PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
-MOST_RUNS = 50
-STORE = "memory/.dreams"
-"""A file for each proposal, so that two machines with one synced vault write the same ones."""
-
-Facts = dict[str, Any]
 
 
 @dataclass(slots=True)
 class DreamReport:
-    """What a run did, or with `dry_run` would do. `refused`: what couldn't be stored or taken back, and why."""
+    """What a run did, or with `dry_run` would do. `moved`: out of MEMORY.md, into notes. `refused`: what couldn't be
+    stored or taken back, and why."""
 
     run: str
     promoted: list[str] = field(default_factory=list[str])
+    moved: list[str] = field(default_factory=list[str])
     proposed: list[Facts] = field(default_factory=list[Facts])
     refused: list[str] = field(default_factory=list[str])
     staged: int = 0
@@ -57,19 +51,20 @@ class DreamReport:
 
 @dataclass(eq=False, slots=True)
 class Dreamer:
-    """`append` and `forget` are for entries of MEMORY.md; `runs` is a folder of the state folder."""
+    """`forget` takes a path, the hash of an entry or None, a `reason`, and whether to `restore` it instead;
+    `memory_lines` is the budget of MEMORY.md."""
 
     vault: Vault
     index: Index
-    writer: IndexWriter
+    files: DreamFiles
     uses: UseCounter
     append: Callable[[Draft], Awaitable[Receipt]]
-    forget: Callable[[str], Awaitable[object]]
+    forget: Callable[..., Awaitable[object]]
     embedder: Callable[[], Embedder | None]
     private: PrivateMarks
     config: DreamsConfig
     clock: Callable[[], datetime]
-    runs: Path
+    memory_lines: int
     _lock: anyio.Lock = field(default_factory=anyio.Lock)
     _vectors: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -78,13 +73,18 @@ class Dreamer:
         evidence. A run with nothing new writes nothing. Raises StorageFailed, InvalidInput."""
         async with self._lock:
             report = DreamReport(f"dream-{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}")
-            was, known, lines, deleted = await in_thread(self._read, what="reading DREAMS.md")
-            page, gone, entries = was[DREAMS] or "", list[PageLine](), list[str]()
+            was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
+            page, gone, done = was[DREAMS] or "", list[PageLine](), MemoryChanges()
             changed = {name: known[name] | {"status": "rejected"} for name in deleted}
             for line in lines:
                 facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
                 if line.box == "x" and line.text and not dry_run:
-                    status = status if await self._promote(line.text, line.section, facts, report, entries) else None
+                    is_done = await (
+                        self._move_out(line.text, facts, report, done)
+                        if "entry" in facts
+                        else self._promote(line.text, line.section, facts, report, done)
+                    )
+                    status = status if is_done else None
                 if status:
                     gone.append(line)
                     changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
@@ -96,7 +96,7 @@ class Dreamer:
                 }
                 changed, report.staged, found = changed | staged, len(staged), []
             texts = [facts["text"] for facts in known.values() if facts["status"] != "short-term"]
-            memory = await in_thread(lambda: self._text(MEMORY) or "", what="reading MEMORY.md")
+            memory = await in_thread(lambda: self.files.text_of(MEMORY) or "", what="reading MEMORY.md")
             entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
             texts += [line.text for line in lines] + [title.partition(" (2")[0] for title in entered]
             waiting = list[Recurrence]()
@@ -104,44 +104,87 @@ class Dreamer:
                 facts, is_sure = _facts(one, "promoted"), 0 < self.config.auto_promote <= one.score and not dry_run
                 if len(waiting) == self.config.most_proposed or is_known(one.text, texts, self._cosine):
                     continue
-                if not is_sure or not await self._promote(one.text, one.section, facts, report, entries):
+                if not is_sure or not await self._promote(one.text, one.section, facts, report, done):
                     waiting.append(one)
                 changed[one.id] = facts | ({"status": "proposed"} if one in waiting else {})
-            report.proposed = [
-                _facts(one, "proposed") | {"section": one.section, "score": one.score} for one in waiting
+            leaving = [one for one in await self._find_demotions(memory) if one.id not in known]
+            for one in leaving:
+                changed[one.id] = {"id": one.id, "text": one.text, "entry": one.entry, "status": "proposed"}
+            report.proposed = [_facts(one, "proposed") | {"section": one.section} for one in waiting] + [
+                one._asdict() | {"id": one.id} for one in leaving
             ]
-            report.seen += f": {counted(len(waiting), 'new proposal')}, {len(report.promoted)} stored"
+            report.seen += f": {counted(len(report.proposed), 'new proposal')}, {len(report.promoted)} stored"
+            report.seen += f", {len(report.moved)} moved out of MEMORY.md" if report.moved else ""
             if not dry_run and (changed or gone):
-                page = with_proposals(without(page, gone), waiting, report.seen) if waiting or gone else page
-                await in_thread(lambda: self._write(report.run, was, page, changed, entries), what="writing")
+                told = f"{self.clock().astimezone(self.vault.layout.tz):%Y-%m-%d %H:%M}: {report.seen}"
+                if report.proposed or gone:
+                    page = with_proposals(without(page, gone), [*waiting, *leaving], told)
+                await in_thread(lambda: self.files.write(report.run, was, page, changed, done), what="writing")
             return report
 
+    async def waiting(self) -> list[ReviewItem]:
+        """The proposals on the page without a tick."""
+        _, known, lines, _ = await in_thread(self.files.read, what="reading DREAMS.md")
+        return [
+            ReviewItem(
+                NoteId(f"{PROPOSED}{line.id}"), DREAMS, "", f"{MEMORY}, {line.section}", line.text, line.text,
+                known[line.id].get("score", 0.0), active=False, derived_from=known[line.id].get("sources", [])[-5:],
+            )
+            for line in lines
+            if line.id in known and not line.box
+        ]  # fmt: skip
+
+    async def tick(self, proposal: str, box: str, text: str | None) -> None:
+        """Ticks (`x`) or rejects (`-`) a proposal on the page, with other words if they are passed; the next run does
+        it. Raises NotFound, PreconditionFailed, StorageFailed."""
+        async with self._lock:
+            change = partial(self.files.change_page, proposal.removeprefix(PROPOSED), box, text)
+            await in_thread(change, what="writing DREAMS.md")
+
     async def rollback(self, run: str) -> DreamReport:
-        """Takes a run back: every byte that nobody has changed since. Raises NotFound, StorageFailed."""
-        file, report = self.runs / f"{Path(run).name}.json", DreamReport(run)
-
-        def read() -> tuple[Facts, list[str]]:
-            if file.is_file():
-                journal = json.loads(file.read_bytes())
-                return journal, [path for path, (_, after) in journal["files"].items() if self._text(path) == after]
-            latest = ", ".join(sorted(one.stem for one in self.runs.glob("*.json"))[-5:]) or "none"
-            raise NotFound(f"no run {run[:80]!r}", hint=f"the latest: {latest}")
-
-        journal, untouched = await in_thread(read, what="reading the run")
-        for entry in journal["entries"]:
+        """Takes a run back, and before it what later ones made of its entries: every byte that nobody has changed
+        since. Raises NotFound, StorageFailed."""
+        report, text_of = DreamReport(run), self.files.text_of
+        journal, later = await in_thread(lambda: self.files.read_run(run), what="reading the run")
+        for one in later:
+            report.refused += (await self.rollback(one)).refused
+        untouched = await in_thread(
+            lambda: [path for path, (_, after) in journal["files"].items() if text_of(path) == after], what="reading"
+        )
+        back = [(MEMORY, entry, False) for entry in journal["entries"]]
+        back += [(path, None, False) for _, path in journal["moved"]]
+        back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
+        for path, entry, restore in back:
             try:
-                await self.forget(entry)
+                await self.forget(path, entry, restore=restore, reason=None if restore else "a dream was taken back")
             except McpMemoryError as error:  # you have changed or forgotten it
-                report.refused.append(f"{MEMORY}#{entry}: {error.message}")
+                report.refused.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
         for path, (before, _) in journal["files"].items():
             if path in untouched:
-                await in_thread(lambda path=path, text=before: self._put(path, text), what="writing")
-            elif path != MEMORY or not journal["entries"]:
+                await in_thread(lambda path=path, text=before: self.files.put(path, text), what="writing")
+            elif path != MEMORY or not back:
                 report.refused.append(f"{path} was changed since and stays")
-        file.unlink()
+        await in_thread(lambda: self.files.remove_run(run), what="removing the run")
         return report
 
-    async def _promote(self, text: str, section: str, facts: Facts, report: DreamReport, entries: list[str]) -> bool:
+    async def _move_out(self, text: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
+        """Makes a note of an entry of MEMORY.md, whole unless you have changed its words on the page."""
+        found = content_and_kind(self.files.text_of(MEMORY) or "", facts["entry"])
+        try:
+            if found is None:
+                raise NotFound("MEMORY.md doesn't have it any more", hint="mark the line [-]")
+            content, kind = text if text != facts["text"] else found[0], self.vault.kinds.get(found[1])
+            more = {"derived_from": [f"{MEMORY}#{facts['entry']}"]}
+            stored = await self.append(Draft(content, kind, source="dream", more=more))
+            await self.forget(MEMORY, facts["entry"], reason=f"moved to {stored.path}")
+        except McpMemoryError as error:
+            report.refused.append(f"{text[:80]}: {error}")
+            return False
+        report.moved.append(text)
+        done.moved.append((facts["entry"], stored.path))
+        return True
+
+    async def _promote(self, text: str, section: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
         said = f" ({facts['days'][-1]}, {link_to(facts['sources'][-1])})" if facts.get("sources") else ""
         try:
             kind = self.vault.kinds.get("note")
@@ -150,8 +193,15 @@ class Dreamer:
             report.refused.append(f"{text[:80]}: {error}")
             return False
         report.promoted.append(text)
-        entries += [stored.id.rpartition("#")[2]] if stored.outcome == "created" else []
+        done.entries += [stored.id.rpartition("#")[2]] if stored.outcome == "created" else []
         return True
+
+    async def _find_demotions(self, memory: str) -> list[Demotion]:
+        uses = await in_thread(self.uses.read, what="reading uses")
+        days = {
+            note.partition("#")[2]: len(use.used_days) for note, use in uses.items() if note.startswith(f"{MEMORY}#")
+        }
+        return list(find_demotions(memory, days, self.memory_lines))[: self.config.most_proposed]
 
     def _find(self, backfill: str | None, known: dict[str, Facts]) -> tuple[list[Recurrence], str]:
         """What recurs, the best first, and what was read."""
@@ -165,13 +215,13 @@ class Dreamer:
             if day := logs.is_log_path(note.path) or written:
                 with suppress(McpMemoryError):
                     file = self.vault.read(note.path)
-                    said += _statements(day, note.path, file.body, file.forgotten_entries)
+                    said += find_said(day, note.path, file.body, file.forgotten_entries)
                     days.add(day)
         olds = [*Path(backfill).expanduser().rglob("*.md")] if backfill else []
         olds = [old for old in sorted(olds) if logs.is_log_path(f"memory/{old.name}")]
         for old in olds:
             if day := logs.is_log_path(f"memory/{old.name}"):
-                said += _statements(day, f"memory/{old.name}", old.read_text("utf-8", "replace"), ())
+                said += find_said(day, f"memory/{old.name}", old.read_text("utf-8", "replace"), ())
                 days.add(day)
         if backfill and not olds:
             raise InvalidInput(f"{backfill} has no daily logs", hint="they are named like 2026-11-21.md")
@@ -197,80 +247,6 @@ class Dreamer:
                 return float(self._vectors[one] @ self._vectors[other])
         return 0.0
 
-    def _read(self) -> tuple[dict[str, str | None], dict[str, Facts], list[PageLine], list[str]]:
-        """The files as they were, the stored proposals, the page's lines, and which proposals you took off it."""
-        known, page = dict(self._stored()), self._text(DREAMS)
-        lines = list(read_page(page or ""))
-        return {DREAMS: page, MEMORY: self._text(MEMORY)}, known, lines, list(self._deleted(known, lines))
-
-    def _deleted(self, known: dict[str, Facts], lines: list[PageLine]) -> Iterator[str]:
-        """What you took off the page. One that is older than a proposal wasn't synced yet; without any, all wait."""
-        page, there = self._file(DREAMS), {line.id for line in lines}
-        for name, facts in known.items() if page.is_file() else ():
-            written = self._file(f"{STORE}/{name}.json").stat().st_mtime_ns
-            if facts["status"] == "proposed" and name not in there and written <= page.stat().st_mtime_ns:
-                yield name
-
-    def _write(
-        self, run: str, was: dict[str, str | None], page: str, changed: dict[str, Facts], entries: list[str]
-    ) -> None:
-        files = {path: (text, page if path == DREAMS else self._text(path)) for path, text in was.items()}
-        if not page:
-            del files[DREAMS]
-        for name, facts in changed.items():
-            path, text = f"{STORE}/{name}.json", json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-            files[path] = self._text(path), text
-        with naming_the_cause(str(self.runs)):
-            replace_file(self.runs / f"{run}.json", json.dumps({"files": files, "entries": entries}).encode())
-            for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
-                old.unlink()
-        for path, (_, text) in files.items():
-            if path != MEMORY:
-                self._put(path, text)
-
-    def _put(self, path: str, text: str | None) -> None:
-        """Writes a file, or removes it, unless it says so already. Raises PreconditionFailed, StorageFailed."""
-        if (now := self._text(path)) == text:
-            return
-        if path.startswith(STORE):
-            with naming_the_cause(path):
-                file = self._file(path)
-                file.unlink() if text is None else replace_file(file, _bytes(text))
-        else:
-            etag = self.vault.read(NotePath(path)).record.etag if now is not None else None
-            if text is not None:
-                self.vault.filing.write_plain(NotePath(path), _bytes(text), etag)
-            elif etag:
-                self.vault.filing.remove_page(NotePath(path), etag)
-            self.writer.reindex_later(NotePath(path))
-
-    def _stored(self) -> Iterator[tuple[str, Facts]]:
-        for file in sorted(self._file(STORE).glob("????????.json")):
-            with suppress(OSError, ValueError, KeyError, TypeError):  # half synced
-                facts = json.loads(file.read_bytes())
-                yield file.stem, {**facts, "text": str(facts["text"]), "status": str(facts["status"])}
-
-    def _text(self, path: str) -> str | None:
-        with naming_the_cause(path), suppress(FileNotFoundError):
-            return self._file(path).read_bytes().decode("utf-8", "surrogateescape")
-        return None
-
-    def _file(self, path: str) -> Path:
-        return self.vault.roots()[""] / path
-
-
-def _statements(day: date, source: str, text: str, forgotten: Collection[str]) -> Iterator[Said]:
-    """The sentences of a log's entries, or of a whole text."""
-    entries = logs.entries(text)
-    parts = [text[one.start : one.end] for one in entries if one.hash not in forgotten] if entries else [text]
-    for heading, _, body in (part.partition("\n") for part in parts):
-        title = logs.title_and_labels([heading.removeprefix("## ")])[0]
-        for line in (title, *(line.strip().lstrip("-*+ ") for line in body.splitlines())):
-            for sentence in user_sentences(line, introduces) if line else ():
-                if len(sentence.text) <= MOST_CHARS and not sentence.is_question:
-                    kind = statement.kind.value if (statement := classify(sentence)) else ""
-                    yield Said(day, source, " ".join(sentence.text.split()), kind)
-
 
 def _said_in(facts: Facts) -> Iterator[Said]:
     for day in facts["days"]:
@@ -278,9 +254,5 @@ def _said_in(facts: Facts) -> Iterator[Said]:
 
 
 def _facts(one: Recurrence, status: str) -> Facts:
-    days, sources = list(one.days), list(one.sources)
-    return {"id": one.id, "text": one.text, "kind": one.kind, "days": days, "sources": sources, "status": status}
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+    said = {"id": one.id, "text": one.text, "kind": one.kind, "days": list(one.days), "sources": list(one.sources)}
+    return {**said, "status": status, "score": one.score}

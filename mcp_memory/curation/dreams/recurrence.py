@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
@@ -10,12 +10,20 @@ from typing import NamedTuple
 from mcp_memory.conflicts.detector import NoteText, find_contradiction
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.extraction.comparison import SAME_WORDS, say_the_same
+from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.statement_rules import classify
+from mcp_memory.extraction.user_sentences import user_sentences
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
+from mcp_memory.text.markdown import logs
+from mcp_memory.text.pluralize import counted
 
 SECTIONS = {"preference": "Preferences", "decision": "Decisions", "lesson": "Lessons"}
 CONTEXT = "Project context"
 """The section of any other kind."""
+
+MOST_CHARS = 300
+"""Of a statement; a longer one is no line for MEMORY.md."""
 
 DOUBT = 0.75
 """What each further day or different question leaves of the doubt; chosen: three of them score .58, nine .92."""
@@ -59,6 +67,13 @@ class Recurrence(NamedTuple):
         return SECTIONS.get(self.kind, CONTEXT)
 
     @property
+    def why(self) -> str:
+        asked = counted(self.questions, "different question")
+        what = f"recalled {self.recalled} × for {asked}" if self.recalled else "said"
+        on = f"on {counted(len(self.days), 'day')} from {self.days[0]} to {self.days[-1]}"
+        return f"{what} {on}; score {self.score:.2f}"
+
+    @property
     def score(self) -> float:
         """0 to 1."""
         return round(1 - DOUBT ** (len(self.days) + self.questions), 2)
@@ -66,6 +81,19 @@ class Recurrence(NamedTuple):
     def passes(self, gates: DreamsConfig) -> bool:
         serves = self.recalled >= gates.min_recalled and self.questions >= gates.min_questions
         return len(self.days) >= gates.min_days and self.score >= gates.min_score and (serves or not self.recalled)
+
+
+def find_said(day: date, source: str, text: str, forgotten: Collection[str]) -> Iterator[Said]:
+    """The sentences of a log's entries, or of a whole text."""
+    entries = logs.entries(text)
+    parts = [text[one.start : one.end] for one in entries if one.hash not in forgotten] if entries else [text]
+    for heading, _, body in (part.partition("\n") for part in parts):
+        title = logs.title_and_labels([heading.removeprefix("## ")])[0]
+        for line in (title, *(line.strip().lstrip("-*+ ") for line in body.splitlines())):
+            for sentence in user_sentences(line, introduces) if line else ():
+                if len(sentence.text) <= MOST_CHARS and not sentence.is_question:
+                    kind = statement.kind.value if (statement := classify(sentence)) else ""
+                    yield Said(day, source, " ".join(sentence.text.split()), kind)
 
 
 def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:

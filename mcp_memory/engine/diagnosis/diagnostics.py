@@ -56,6 +56,7 @@ class VaultFacts:
     failing_jobs: Mapping[str, str] = field(default_factory=dict[str, str])
     memory: tuple[int, int] = (0, 0)
     """Lines of MEMORY.md: how many a session start has room for, and all."""
+    over_budget: str | None = None
     inbox: int = 0
     """How many candidates wait, if there are many."""
     conflicts: Sequence[Conflict] = ()
@@ -196,9 +197,11 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"MEMORY.md has {lines} lines, and a session start has room for the first {shown}: none sees the rest",
-            "keep in it what every session must know, and move the rest into notes (they are found by their words); "
+            "keep in it what every session must know, and move the rest into notes, which mcp-memory dream proposes; "
             "or raise start_budget_tokens under [recall]",
         )
+    elif facts.over_budget:
+        yield Finding("info", facts.over_budget, "mcp-memory dream, then tick in DREAMS.md what may go")
     for job, why in facts.failing_jobs.items():
         what = f"the background job {job} keeps failing: {why}"
         yield Finding("warning", what, f"see mcp-memory jobs log {job}; to try it now: mcp-memory jobs run {job}")

@@ -12,6 +12,7 @@ from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import Filters, NoteId, NoteState, Problem
 from mcp_memory.recall.note_list import MOST_NOTES
+from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.succession.circles import hidden_circles
@@ -79,6 +80,7 @@ def _facts(parts: EngineParts) -> VaultFacts:
         failing_jobs=parts.scheduler.troubles,
         uncaptured=parts.capture_worker.problems,
         memory=parts.answerer.lines_shown_of_memory(),
+        over_budget=memory_over_budget(parts.vault, parts.config.recall.memory_lines),
         inbox=_long_inbox(parts),
         conflicts=parts.conflicts.open_conflicts,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],

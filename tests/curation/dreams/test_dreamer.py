@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.curation.dreams.memory_budget import MOVE_OUT
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.recall.config import RecallConfig
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
@@ -176,13 +178,84 @@ async def test_one_fact_a_thousand_times_its_negation_and_junk_are_told_apart(wo
         world.write(f"memory/2026-10-{day:02}.md", f"# Log\n\n{body}\n" + f"\n{BERLIN}\n" * (1000 if day == 2 else 0))
     world.write("MEMORY.md", "# Memory\n\n" + "\n".join(f"- Entry {n} of a long file" for n in range(5000)))
     async with world.engine() as engine:
-        proposed = (await dream(engine))["proposed"]
+        proposed = [one for one in (await dream(engine))["proposed"] if one["section"] != MOVE_OUT]
         assert {one["text"] for one in proposed} - {"We never deploy on Fridays."} == set(true)
         page = world.read("DREAMS.md").decode()
-        world.write("DREAMS.md", page.replace("- [ ]", "- [x]"))
+        kept, _, over = page.partition(f"## {MOVE_OUT}")
+        assert over.count("- [ ] Entry") == 20 and "MEMORY.md has 5002 lines, 4802 over its budget" in over
+        world.write("DREAMS.md", kept.replace("- [ ]", "- [x]"))
         before = world.read("MEMORY.md")
         done = await dream(engine)
         assert len(done["refused"]) == len(proposed)  # it is full, says so, and waits on the page
         assert "MEMORY.md is full" in done["refused"][0]
         assert world.read("MEMORY.md") == before
         assert world.read("DREAMS.md").decode().count("- [x]") == len(proposed)
+
+
+async def test_over_its_budget_memory_is_relieved_by_what_is_ticked_and_gets_it_back(world: World) -> None:
+    long = "- Hosts: one is 10.0.0.1,\n  two is 10.0.0.2,\n  three is 10.0.0.3"
+    memory = f"# Memory\n\n## Decisions\n\n- Lena owns billing.\n- Tom owns:\n  - design\n\n## Lessons\n\n{long}\n"
+    logs(world).write("MEMORY.md", memory)
+    async with world.engine(recall=RecallConfig(memory_lines=10)) as engine:
+        status = await engine.perform("status", {})
+        assert status["memory"].startswith("MEMORY.md has 13 lines, over its budget of 10")
+        findings = (await engine.perform("doctor", {}))["findings"]
+        assert any(one["what"] == status["memory"] for one in findings)
+        brief = await engine.perform("brief", {"session": "codex/1"})
+        assert status["memory"] in brief["text"]
+        await dream(engine)
+        page = world.read("DREAMS.md").decode()
+        assert f"## {MOVE_OUT}\n\n- [ ] Hosts: " in page and "Lena" not in page, page
+        assert "MEMORY.md has 13 lines, 3 over its budget; this is 3 lines, never found nor told by itself" in page
+        world.write("DREAMS.md", page.replace("- [ ] Hosts", "- [x] Hosts"))
+        before = snapshot(world)
+        done = await dream(engine)
+        assert [text[:5] for text in done["moved"]] == ["Hosts"] and done["refused"] == []
+        assert world.read("MEMORY.md").decode() == memory.replace(f"{long}\n", "")
+        note = next(path for path in await found(engine, "10.0.0.2") if path != "MEMORY.md")
+        assert world.read(note).decode().endswith(f"{long.removeprefix('- ')}\n")
+        assert "MEMORY.md#" in world.read(note).decode() and "kind: lesson" in world.read(note).decode()
+        assert (await engine.perform("status", {}))["memory"] is None
+        report = await dream(engine, rollback=done["run"])
+        assert report["refused"] == []
+        assert world.read("MEMORY.md") == before["MEMORY.md"] and world.read("DREAMS.md") == before["DREAMS.md"]
+        assert note not in await found(engine, "10.0.0.2")
+
+
+async def test_taking_back_a_promotion_takes_back_the_note_that_was_made_of_it(world: World) -> None:
+    logs(world)
+    gates = DreamsConfig(auto_promote=0.65)
+    async with world.engine(dreams=gates) as engine:
+        promoted = await dream(engine)
+        once = world.read("MEMORY.md")
+    async with world.engine(dreams=gates, recall=RecallConfig(memory_lines=1)) as engine:
+        await dream(engine)
+        world.write("DREAMS.md", world.read("DREAMS.md").decode().replace("- [ ] We", "- [x] We"))
+        assert len((await dream(engine))["moved"]) == 1
+        assert world.read("MEMORY.md") != once and PNPM.encode() not in world.read("MEMORY.md")
+        assert (await dream(engine, rollback=promoted["run"]))["refused"] == ["DREAMS.md was changed since and stays"]
+        assert not (world.root / "MEMORY.md").exists()
+        assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
+
+
+async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_does_it(world: World) -> None:
+    async with logs(world).engine() as engine:
+        await dream(engine)
+        waiting = (await engine.perform("inbox", {}))["waiting"]
+        assert [(one["kind"], one["text"], one["score"]) for one in waiting] == [
+            ("MEMORY.md, Decisions", PNPM, 0.68), ("MEMORY.md, Preferences", BERLIN, 0.58),
+        ]  # fmt: skip
+        other = "pnpm only, never npm"
+        await engine.perform("review", {"verb": "accept", "target": waiting[0]["id"], "content": other})
+        await engine.perform("review", {"verb": "drop", "target": waiting[1]["id"]})
+        page = world.read("DREAMS.md").decode()
+        assert f"- [x] {other} ^dream-" in page and f"- [-] {BERLIN}" in page
+        assert not (world.root / "MEMORY.md").exists()
+        assert (await engine.perform("inbox", {}))["waiting"] == []
+        await dream(engine)
+        assert f"- {other} (" in world.read("MEMORY.md").decode()
+        assert BERLIN not in world.read("DREAMS.md").decode()
+        with pytest.raises(NotFound):
+            await engine.perform("review", {"verb": "drop", "target": waiting[1]["id"]})
+        diary = world.read("DREAMS.md").decode().partition("## Diary\n\n")[2].splitlines()
+        assert diary[0].endswith("0 new proposals, 1 stored") and diary[1].endswith("2 new proposals, 0 stored")
