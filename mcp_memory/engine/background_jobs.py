@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
     from mcp_memory.engine.requests import DigestRequest
 
-SESSIONS_S, PAGES_S = 300.0, 3600.0
-"""How often it is checked whether a session is over, and whether pages are out of date."""
+SESSIONS_S, CODE_S, PAGES_S = 300.0, 900.0, 3600.0
+"""How often it is checked whether a session is over, whether code has changed, and whether pages are out of date."""
 
 
 async def digest(parts: EngineParts, request: DigestRequest) -> dict[str, str | None]:
@@ -97,6 +97,7 @@ def list_jobs(parts: EngineParts) -> list[Job]:
         Job("sessions", "Summarizes sessions that are over", Every(SESSIONS_S), parts.session_summaries.run),
         Job("digests", "Writes a page for each day of several sessions, and for each week over a month ago",
             Every(PAGES_S), write_digests),
+        Job("code", "Looks at what became of the code that notes name", Every(CODE_S), parts.grounder.run),
         Job("dream", "Proposes what recurs for MEMORY.md, in DREAMS.md", nightly, dream),
         Job("decay", "Archives what is over of [decay] archive_kinds, and proposes the rest",
             Daily(parts.config.jobs.time_of_day("decay"), parts.vault.layout.tz), parts.archivist.run),

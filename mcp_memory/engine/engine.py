@@ -34,7 +34,7 @@ from mcp_memory.search.filters import checked_limit, checked_query, without_comm
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.due_dates import find_due
 from mcp_memory.vault.config import COMMITMENT, LOG
-from mcp_memory.vault.draft import Draft, creation, due_day, expiry
+from mcp_memory.vault.draft import MAX_TITLE, Draft, creation, due_day, expiry, one_line
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
@@ -93,6 +93,10 @@ class Engine:
         request, answer = OPERATIONS[operation]
         with acting(Caller(PERSON)):  # unless the operation knows better
             return await answer(self, request_from(request, operation, arguments))
+
+    def note_folder(self, project: str, folder: str) -> None:
+        """An agent works for the project in this folder."""
+        self.parts.grounder.note_folder(project, folder)
 
     @_takes(SearchRequest)
     async def search(self, request: SearchRequest) -> SearchResult:
@@ -195,6 +199,7 @@ class Engine:
             created=created,
             section=request.section,
             once=request.once,
+            more={"refs": [one_line("ref", ref, MAX_TITLE) for ref in request.refs]} if request.refs else {},
         )
         if not request.supersedes:
             return await append_note(parts, draft)

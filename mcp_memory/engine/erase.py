@@ -50,7 +50,7 @@ class Eraser:
         self._shares = parts.shares
         self._runs = parts.run_journal
         self._briefings, self._withdrawals = parts.briefing_log, parts.withdrawals
-        self._uses = parts.uses
+        self._uses, self._grounder = parts.uses, parts.grounder
         self._index_folder = parts.config.state / "index"
         self._root = parts.vault.roots()[""]
 
@@ -119,6 +119,7 @@ class Eraser:
         self._runs.delete_runs(self._runs.runs_mentioning(ids))
         self._briefings.erase(ids, path, entry)
         self._withdrawals.erase(ids, path, entry)
+        self._grounder.erase(path, entry)
         self._uses.erase({f"{path}#{entry}"} if entry else {*ids, f"path:{path}"})
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():

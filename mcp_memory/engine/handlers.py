@@ -36,7 +36,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
-from mcp_memory.search.filters import checked_limit, moment_of
+from mcp_memory.search.filters import ANY_PROJECT, checked_limit, moment_of
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.topics.topic_tree import Topic
@@ -177,6 +177,21 @@ async def _stats(engine: Engine, request: requests.StatsRequest) -> Payload:
         return count_notes(parts.index, parts.filters()) | counted | {"index": parts.admin.status()}
 
     return await in_thread(read, what="counting notes")
+
+
+async def _refs(engine: Engine, request: requests.RefsRequest) -> Payload:
+    grounder, project = engine.parts.grounder, None if request.project == ANY_PROJECT else request.project
+    if request.confirm and not request.target:
+        raise InvalidInput("which note is right?", hint="name one: mcp-memory refs NOTE --confirm")
+    if project and request.folder:
+        grounder.note_folder(project, request.folder)
+    if request.check:
+        await grounder.check()
+    place = await engine.parts.note_lookup.find(request.target) if request.target else None
+    if request.confirm:
+        await grounder.check(confirmed=[one.id for one in grounder.notes(place)])
+    answer = partial(grounder.answer, place, project)
+    return visible_in(await in_thread(answer, deadline_s=LOOK_DEADLINE_S, what="looking at the note"))
 
 
 async def _changes(engine: Engine, request: requests.ChangesRequest) -> Payload:
@@ -371,6 +386,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "forgotten": (requests.ForgottenRequest, _forgotten),
     "restore_all": (requests.ForgottenRequest, _restore_all),
     "changes": (requests.ChangesRequest, _changes),
+    "refs": (requests.RefsRequest, _refs),
     "undo": (requests.UndoRequest, _undo),
     "adopt": (requests.AdoptRequest, _adopt),
     "reindex": (requests.NoArguments, lambda engine, _: engine.parts.admin.reindex()),

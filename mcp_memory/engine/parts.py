@@ -27,6 +27,7 @@ from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.conflict_review import ConflictReview
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.review import Review
+from mcp_memory.grounding.grounder import Grounder
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
@@ -95,8 +96,9 @@ class EngineParts:
         self.freshness = Freshness(vault, self.writer, config.chunking, self.indexer, self.watcher, self.health)
         self.searcher = Searcher(index, self.model, config.search, clock, self.freshness)
         self.answerer = RecallAnswerer(
-            vault, index, self.searcher, config.recall, clock, CurrentValues(index, self.conflicts)
-        )
+            vault, index, self.searcher, config.recall, clock,
+            CurrentValues(index, self.conflicts, self.grounder.remark),
+        )  # fmt: skip
         seen, candidates = SeenPassages(config.state / "given"), CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, candidates, clock)
         self.updates = CrossSessionUpdates()
@@ -162,6 +164,10 @@ class EngineParts:
         )  # fmt: skip
 
     @cached_property
+    def grounder(self) -> Grounder:
+        return Grounder(self.index, self.config.state / "grounding.json", self.clock)
+
+    @cached_property
     def archivist(self) -> Archivist:
         return Archivist(self.vault, self.index, self.uses, self.compactor, self.config.decay, self.clock)
 
@@ -172,6 +178,7 @@ class EngineParts:
     async def start(self, tasks: TaskGroup, *, watch: bool, progress: Progress | None) -> None:
         """Sweep, load the model, embed: each in a task of this group."""
         await in_thread(self.writer.open, deadline_s=60, what="opening the index")
+        await in_thread(self.grounder.load, deadline_s=60, what="reading what notes name of code")
         tasks.start_soon(self.watcher.run if watch else self._sweep)
         tasks.start_soon(self.model.run, self.swept, progress)
         tasks.start_soon(self.model.unload_when_idle)

@@ -83,6 +83,7 @@ class AppendRequest:
     path: Annotated[str | None, "Usually leave it out. MEMORY.md: an entry that every session reads."] = None
     section: Annotated[str | None, "Heading in MEMORY.md, e.g. Preferences."] = None
     due: Annotated[str | None, "Of a commitment: day or time.", UNLISTED] = None
+    refs: Annotated[Sequence[str] | None, "Code that it is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = None
     source: str | None = None
     created: str | None = None
     once: bool = False
@@ -172,6 +173,19 @@ class ChangesRequest:
     since: str | None = None
     project: str | None = None
     limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RefsRequest:
+    """What notes, or the note or log entry `target`, name of code, and what became of it as of the last check. `check`:
+    look now. `confirm`: what `target` says is right as things are. `folder`: where you work for the `project`."""
+
+    target: str | None = None
+    _: KW_ONLY
+    check: bool = False
+    confirm: bool = False
+    project: str | None = None
+    folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

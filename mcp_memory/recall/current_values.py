@@ -1,6 +1,6 @@
 """Puts the newer of two notes that contradict each other in place of the older one, and says what held before."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -24,18 +24,20 @@ class CurrentValues:
 
     index: Index
     conflicts: ConflictScan
+    code_remark: Callable[[NoteId], str]
+    """What became of the code that a note names; reads memory alone."""
 
     async def replace_older(self, passages: Sequence[Passage], filters: Filters, query: str) -> list[Passage]:
         """The passages in their order, each older statement replaced by the newest one that contradicts it. A query
         that asks how it was before gets both, and so does any where the contradiction is only likely. An older one
         stays where the newer one is of another project or from after `filters.until`. Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
-            return list(passages)
+            return list(map(self._with_code, passages))
         keeps_older = HISTORY.search(query) is not None
 
         def look() -> list[Passage]:
             found = (one for passage in passages for one in self._current(passage, filters, keeps_older=keeps_older))
-            return list({one.chunk_id: one for one in found}.values())
+            return [self._with_code(one) for one in {one.chunk_id: one for one in found}.values()]
 
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 
@@ -43,14 +45,18 @@ class CurrentValues:
         """The note to show in place of this one, and what a reader must know of it. Reads the index."""
         note = self.index.note(path)
         if note is None or note.is_log or not self.conflicts.concerns(note.id):
-            return path, ""
+            return path, self.code_remark(note.id) if note else ""
         passages = self.index.passages(path)[:1]
         now = next((one for passage in passages for one in self._current(passage, filters, keeps_older=False)), None)
         if now is None:
-            return path, ""
+            return path, self.code_remark(note.id)
         if now.note.is_log:  # an entry alone can't take the place of a note
             return path, f"outdated, not confirmed: {shortened(now.shown_id) or now.shown_id}"
         return now.note.path, now.remark
+
+    def _with_code(self, passage: Passage) -> Passage:
+        remark = self.code_remark(passage.shown_id)
+        return replace(passage, remark="; ".join(filter(None, (passage.remark, remark)))) if remark else passage
 
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)

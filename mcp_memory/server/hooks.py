@@ -72,7 +72,10 @@ class HookEndpoint:
     async def find_project(self, folder: str, deadline_s: float) -> str | None:
         """The folder may be on a disk that hangs, which must not take threads from other work."""
         find = partial(project_of, folder, self.vault)
-        return await self.threads.run(find, deadline_s=deadline_s, what="finding the project")
+        project = await self.threads.run(find, deadline_s=deadline_s, what="finding the project")
+        if project:
+            self.engine.note_folder(project, folder)
+        return project
 
     async def _owes_start(self, client: str, session: str, project: str) -> set[str] | None:
         """None if the log can't be read."""

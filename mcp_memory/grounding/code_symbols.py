@@ -1,0 +1,197 @@
+"""Lists what a source file, Makefile, justfile or package.json defines, with tree-sitter's grammars. Pure."""
+
+import hashlib
+import json
+import re
+import tomllib
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, cast
+
+from mcp_memory.text.parsed_values import table_at
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Query
+
+RECIPES = ("justfile", "Justfile", ".justfile", "Makefile", "makefile", "GNUmakefile", "package.json")
+"""Files whose symbols are commands."""
+
+_CONTAINERS = {"class", "interface", "module", "type", "object", "namespace"}
+_TARGET = re.compile(r"^@?([\w.-]+)(?:[ \t][^:#\n]*)?:(?!=)")
+_WORD = re.compile(r"[^\W\d]\w*")
+_PARTS = re.compile(r"\.|::|#|->")
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A definition, by its name and those of what is around it, with the `tokens` of its code: without comments and
+    layout, its own name replaced; of a class, what its methods are called but not what they do."""
+
+    name: str
+    first_line: int
+    last_line: int
+    tokens: tuple[bytes, ...]
+
+    @property
+    def simple(self) -> str:
+        return self.name.rpartition(".")[2]
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(b"\0".join(self.tokens)).hexdigest()[:16]
+
+
+def list_symbols(path: str, data: bytes) -> list[Symbol]:
+    """None of a file in a language that no grammar knows."""
+    name = PurePosixPath(path).name
+    if name == "package.json":
+        return list(_scripts(data))
+    if name in RECIPES:
+        return list(_targets(data.decode("utf-8", "replace")))
+    language = _endings().get(name.rpartition(".")[2])
+    return list(_definitions(language, data)) if language else []
+
+
+def find_symbol(symbols: Sequence[Symbol], wanted: str) -> Symbol | None:
+    """What is called `name`, `Class.name` or `Class::name`; overloads count as one. None if that isn't clear."""
+    parts = [part for part in _PARTS.split(wanted) if part] or [""]
+    found = [one for one in symbols if one.name == ".".join(parts)]
+    for at in range(len(parts)):
+        end = ".".join(parts[at:])
+        found = found or [one for one in symbols if f".{one.name}".endswith(f".{end}")]
+    if len({one.name for one in found}) != 1:
+        return None
+    tokens = tuple(token for one in found for token in one.tokens)
+    return Symbol(found[0].name, found[0].first_line, found[-1].last_line, tokens)
+
+
+def enclosing_symbol(symbols: Sequence[Symbol], line: int) -> Symbol | None:
+    """The innermost one around a line."""
+    around = [one for one in symbols if one.first_line <= line <= one.last_line]
+    return min(around, key=lambda one: one.last_line - one.first_line, default=None)
+
+
+def _definitions(language: str, data: bytes) -> Iterator[Symbol]:
+    from tree_sitter import QueryCursor
+
+    parser, query = _grammar(language)
+    root = parser.parse(data).root_node
+    named: dict[tuple[int, int], tuple[Node, Node, str]] = {}
+    for _, captures in QueryCursor(query).matches(root):
+        kind = next((name for name in captures if name.startswith("definition.")), None)
+        if kind and "name" in captures:
+            node = _whole(captures[kind][0])
+            named.setdefault(node.byte_range, (node, captures["name"][0], kind.partition(".")[2]))
+    leaves = list(_leaves(root))
+    starts = [leaf.start_byte for leaf in leaves]
+    open_: list[tuple[int, str]] = []  # the ends and names of the definitions around
+    spans = sorted(named.values(), key=lambda one: (one[0].start_byte, -one[0].end_byte))
+    for at, (node, label, kind) in enumerate(spans):
+        while open_ and open_[-1][0] <= node.start_byte:
+            open_.pop()
+        name = ".".join(filter(None, (_owner(node, label), _text(label))))
+        open_.append((node.end_byte, name))
+        inner = [one for one, *_ in spans[at + 1 :] if one.end_byte <= node.end_byte] if kind in _CONTAINERS else []
+        labels = {one.start_byte for _, one, _ in spans[at + 1 :]}
+        tokens = [
+            b"" if leaf.text == label.text else leaf.text or b""
+            for leaf in leaves[bisect_left(starts, node.start_byte) : bisect_left(starts, node.end_byte)]
+            if leaf.start_byte in labels or not any(one.start_byte <= leaf.start_byte < one.end_byte for one in inner)
+        ]
+        lines = node.start_point[0] + 1, node.end_point[0] + 1
+        qualified = ".".join(around for _, around in open_)
+        yield Symbol(qualified, *lines, _without_trailing_commas(tokens))
+
+
+def _whole(node: "Node") -> "Node":
+    """With decorators, and with the body of what C declares."""
+    while (parent := node.parent) and (
+        parent.type == "decorated_definition" or parent.child_by_field_name("declarator") == node
+    ):
+        node = parent
+    return node
+
+
+def _leaves(root: "Node") -> Iterator["Node"]:
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        assert node is not None
+        if "comment" not in node.type:
+            if cursor.goto_first_child():
+                continue
+            yield node
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+
+
+def _owner(node: "Node", label: "Node") -> str:
+    """The type that a method is of, where it stands outside of it: in Go, Rust and C++."""
+    above, around = label.parent, node.parent and node.parent.parent
+    receiver = node.child_by_field_name("receiver")
+    scope = above.child_by_field_name("scope") if above and above.type == "qualified_identifier" else None
+    implemented = around.child_by_field_name("type") if around and around.type == "impl_item" else None
+    words = [_WORD.findall(_text(one).partition("[")[0]) for one in (receiver, scope, implemented) if one]
+    return words[0][-1 if receiver else 0] if words and words[0] else ""
+
+
+def _without_trailing_commas(tokens: Sequence[bytes]) -> tuple[bytes, ...]:
+    after = [*tokens[1:], b""]
+    return tuple(
+        one for one, next_ in zip(tokens, after, strict=True) if one != b"," or next_ not in {b")", b"]", b"}"}
+    )
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _targets(text: str) -> Iterator[Symbol]:
+    """Of a Makefile or justfile: each target with its recipe."""
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        if found := _TARGET.match(line):
+            last = number
+            while last < len(lines) and (lines[last][:1] in {" ", "\t"} or not lines[last].strip()):
+                last += 1
+            while last > number and not lines[last - 1].strip():
+                last -= 1
+            yield Symbol(found[1], number, last, tuple(" ".join(lines[number - 1 : last]).encode().split()))
+
+
+def _scripts(data: bytes) -> Iterator[Symbol]:
+    try:
+        scripts = table_at(json.loads(data), "scripts")
+    except (ValueError, RecursionError):
+        return
+    lines = data.decode("utf-8", "replace").splitlines()
+    for name, script in scripts.items():
+        at = next((number for number, line in enumerate(lines, 1) if json.dumps(name) in line), 1)
+        yield Symbol(name, at, at, tuple(str(script).encode().split()))
+
+
+@cache
+def _languages() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("languages.toml").read_text("utf-8"))
+
+
+@cache
+def _endings() -> dict[str, str]:
+    return {ending: name for name, language in _languages().items() for ending in language["endings"]}
+
+
+@cache
+def _grammar(name: str) -> "tuple[Parser, Query]":
+    from tree_sitter import Language, Parser, Query
+
+    facts = _languages()[name]
+    package = import_module(f"tree_sitter_{facts.get('package', name)}")
+    made = getattr(package, f"language_{name}", None) or package.language
+    language = Language(cast("object", made()))
+    also = [import_module(f"tree_sitter_{facts['also']}").TAGS_QUERY] if "also" in facts else []
+    return Parser(language), Query(language, "\n".join([package.TAGS_QUERY or "", *also, facts.get("more", "")]))

@@ -1,0 +1,216 @@
+"""Keeps, for each note and log entry, what it names of code and what became of that; checks it in the background."""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime, time, timedelta
+from functools import partial
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from typing import Any
+
+from mcp_memory.errors import GitUnavailable, NotFound
+from mcp_memory.grounding.code_repository import CodeRepository, open_code
+from mcp_memory.grounding.reference_check import CHANGED, GONE, MOVED, Reference, check, ground
+from mcp_memory.grounding.references import find_references
+from mcp_memory.index.base import Index
+from mcp_memory.jobs.job import JobReport, JobTurn
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, is_channel
+from mcp_memory.runtime.paths import project_of
+from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.markdown.logs import labels
+from mcp_memory.text.parsed_values import list_at, table_at
+from mcp_memory.text.pluralize import counted
+
+MOST_NOTES, MOST_FOLDERS, MOST_REMARKS = 100_000, 4, 2
+REPOSITORY_S, RUN_S = 60.0, 300.0
+"""How long one repository may take in a run: the rest of its notes are checked in the next."""
+
+_WORST = (GONE, CHANGED, MOVED)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class GroundedNote:
+    """A note or log entry; `words` is the hash of the text in which the references were found."""
+
+    id: NoteId
+    path: NotePath
+    project: str
+    words: str
+    references: tuple[Reference, ...] = ()
+
+    def is_at(self, path: NotePath, entry: str | None) -> bool:
+        return self.path == path and (not entry or self.id.endswith(f"#{entry}"))
+
+    @property
+    def remark(self) -> str:
+        places = {(one.path, one.symbol, one.commit * (not one.path)): one for one in reversed(self.references)}
+        told = sorted(filter(lambda one: one.remark, places.values()), key=lambda one: _WORST.index(one.outcome))
+        shown = (one.remark if len(places) == 1 else f"{one.text}: {one.remark}" for one in told[:MOST_REMARKS])
+        return "; ".join(shown)
+
+
+def count_outcomes(notes: Iterable[GroundedNote]) -> dict[str, int]:
+    outcomes = [one.outcome for note in notes for one in note.references]
+    return {"references": len(outcomes)} | {name: outcomes.count(name) for name in sorted({*outcomes})}
+
+
+@dataclass
+class Grounder:
+    """`file` is its state."""
+
+    index: Index
+    file: Path
+    clock: Callable[[], datetime]
+    problems: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why a project's notes were not checked in the last run."""
+
+    def __post_init__(self) -> None:
+        self._folders: dict[str, list[str]] = {}
+        self._notes: dict[NoteId, GroundedNote] = {}
+        self._checking = Lock()
+
+    def remark(self, note_id: NoteId) -> str:
+        """What a reader must know of the code that a note or entry names: as of the last run, from memory."""
+        found = self._notes.get(note_id)
+        return found.remark if found else ""
+
+    def note_folder(self, project: str, folder: str) -> None:
+        """An agent or a person works for the project in this folder: its repository is there."""
+        known = self._folders.get(project, [])
+        if known[:1] != [folder]:
+            self._folders[project] = [folder, *(one for one in known if one != folder)][:MOST_FOLDERS]
+
+    def erase(self, path: NotePath, entry: str | None) -> None:
+        """Drops what is known of a note, or of one entry of a log. Raises OSError."""
+        if gone := {one.id for one in self._notes.values() if one.is_at(path, entry)}:
+            self._notes = {name: note for name, note in self._notes.items() if name not in gone}
+            self._save()
+
+    async def run(self, _: JobTurn) -> JobReport | None:
+        before = count_outcomes(self.notes())
+        await self.check()
+        figures = count_outcomes(self.notes())
+        stale = {name: figures.get(name, 0) for name in (GONE, CHANGED)}
+        about = f"{stale[CHANGED]} changed and {stale[GONE]} gone of {counted(figures['references'], 'reference')}"
+        return JobReport(about, figures=figures) if figures != before else None
+
+    async def check(self, confirmed: Collection[NoteId] = ()) -> None:
+        """Looks at what has changed in notes and repositories since the last run. What `confirmed` notes say is right
+        as things are now."""
+        work = partial(self._check, confirmed)
+        await in_thread(work, deadline_s=RUN_S + REPOSITORY_S, what="comparing notes with code")
+
+    def notes(self, place: tuple[NotePath, str | None] | None = None) -> list[GroundedNote]:
+        """Those that name code, by path; of one note, or one entry of a log."""
+        found = (one for one in self._notes.values() if one.references and (not place or one.is_at(*place)))
+        return sorted(found, key=lambda one: (one.path, one.id))
+
+    def answer(self, place: tuple[NotePath, str | None] | None, project: str | None) -> dict[str, Any]:
+        """Each note with what it names: its text, where that is now, and the outcome. Raises NotFound."""
+        if place and self.index.note(place[0]) is None:
+            raise NotFound(f"{place[0]} is not one of the vault's notes", hint="memory_search finds notes")
+        found = [note for note in self.notes(place) if project in {None, note.project}]
+        notes = [
+            {
+                "id": note.id, "path": note.path, "project": note.project, "remark": note.remark,
+                "refs": [asdict(one) | {"outcome": one.outcome, "remark": one.remark} for one in note.references],
+            }
+            for note in found
+        ]  # fmt: skip
+        return {"notes": notes, "counts": count_outcomes(found), "problems": dict(self.problems)}
+
+    def _check(self, confirmed: Collection[NoteId]) -> None:
+        with self._checking:
+            until, problems = monotonic() + RUN_S, dict[str, str]()
+            records = self.index.notes(Filters(), MOST_NOTES)
+            found = [one for record in records for one in self._entries(record)]
+            notes, projects = dict[NoteId, GroundedNote](), sorted({project for _, project, _ in found})
+            for project in projects:
+                mine = [(record, entry, text) for (record, entry), of, text in found if of == project]
+                known = {entry: old for _, entry, _ in mine if (old := self._notes.get(entry))}
+                notes |= known
+                code = self._open(project, problems) if monotonic() < until else None
+                try:
+                    for record, entry, text in mine if code else ():
+                        assert code is not None
+                        old = None if entry in confirmed else known.get(entry)
+                        notes[entry] = self._checked(code, record, entry, text, old, is_now=entry in confirmed)
+                except GitUnavailable as error:
+                    problems[project] = error.message
+            self._notes, self.problems = notes, problems
+            self._save()
+
+    def _entries(self, record: NoteRecord) -> Iterator[tuple[tuple[NoteRecord, NoteId], str, str]]:
+        """Each note or log entry that has a project, and its text."""
+        texts = dict[tuple[NoteId, str], list[str]]()
+        if record.is_log or (record.project and not is_channel(record.project)):
+            for one in self.index.passages(record.path):
+                project = labels(one.chunk.headings).project if record.is_log else record.project
+                if project and not is_channel(project):
+                    texts.setdefault((one.shown_id, project), []).append(one.chunk.text)
+        for (entry, project), parts in texts.items():
+            yield (record, entry), project, "\n".join(parts)
+
+    def _checked(
+        self, code: CodeRepository, record: NoteRecord, entry: NoteId, text: str, old: GroundedNote | None,
+        *, is_now: bool,
+    ) -> GroundedNote:  # fmt: skip
+        """A note that was written, or changed, on an earlier day is grounded in what its author saw: that day's last
+        commit; what isn't in there, and a note of today, in the working tree."""
+        listed = [str(one) for one in list_at(record.meta, "refs")]
+        words = hashlib.sha256("\0".join([text, *listed]).encode("utf-8", "replace")).hexdigest()[:16]
+        if old and old.words == words:
+            return replace(old, path=record.path, references=tuple(check(one, code) for one in old.references))
+        named = find_references(text.replace(f"{code.top}/", ""), listed)
+        written = record.updated or record.created
+        commit = None
+        if named and written and not is_now and written.date() < self.clock().date():
+            commit = code.commit_before(
+                (datetime.combine(written.date(), time(), written.tzinfo) + timedelta(1)).isoformat()
+            )
+        grounded = {one: ground(one, code.snapshot(commit)) for one in named}
+        if commit:
+            grounded |= {one: ground(one, code.snapshot(None)) for one, there in grounded.items() if not there}
+        found = dict.fromkeys(check(one, code) for one in grounded.values() if one)
+        return GroundedNote(entry, record.path, record.project or "", words, tuple(found))
+
+    def _open(self, project: str, problems: dict[str, str]) -> CodeRepository | None:
+        folders = self._folders.get(project, [])
+        problems[project] = (
+            "no folder of it is known: run mcp-memory refs there" if not folders else "its folder is gone"
+        )
+        for folder in folders:
+            if project_of(folder) == project:
+                try:
+                    code = open_code(folder, REPOSITORY_S)
+                except (GitUnavailable, NotFound) as error:
+                    problems[project] = error.message
+                else:
+                    problems.pop(project)
+                    return code
+        return None
+
+    def load(self) -> None:
+        """A file of another version, or a damaged one, is as good as none: the notes are grounded anew."""
+        try:
+            state = json.loads(self.file.read_bytes())
+            self._folders = {project: list_at(state, "folders", project) for project in table_at(state, "folders")}
+            for note in list_at(state, "notes"):
+                references = tuple(Reference(**one) for one in note.pop("references"))
+                self._notes[note["id"]] = GroundedNote(**note, references=references)
+        except FileNotFoundError:
+            pass
+        except (ValueError, TypeError, KeyError, AttributeError):
+            log.warning("grounding: %s cannot be used", self.file.name)
+            self._folders, self._notes = {}, {}
+
+    def _save(self) -> None:
+        state: dict[str, Any] = {"folders": self._folders, "notes": [asdict(one) for one in self._notes.values()]}
+        replace_file(self.file, json.dumps(state).encode())

@@ -1,0 +1,147 @@
+"""Grounds what a note names in a commit, and finds out what became of it since."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from mcp_memory.grounding.code_repository import CodeRepository, CodeSnapshot
+from mcp_memory.grounding.code_symbols import Symbol, enclosing_symbol, find_symbol, list_symbols
+from mcp_memory.grounding.references import Named
+
+UNCOMMITTED = "uncommitted"
+LEAST_ALIKE, LEAST_RENAMED, LEAST_TOKENS = 0.5, 0.75, 20
+"""The shares of their code that a symbol and what it became have in common: of the same name, or of another in the same
+file, which has to have so many tokens."""
+
+OK, MOVED, CHANGED, GONE = "ok", "moved", "changed", "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a note named when it was grounded: the `symbol` of a file, or the file, or a commit (then `path` is empty),
+    as `digest` in `commit`; and what became of it: `now_path` and `now_symbol`, which commit `changed` it, whether it
+    is `gone`. `seen`: the state of the file or repository in which that was found."""
+
+    text: str
+    path: str
+    symbol: str = ""
+    commit: str = ""
+    digest: str = ""
+    now_path: str = ""
+    now_symbol: str = ""
+    changed: str = ""
+    gone: bool = False
+    seen: str = ""
+
+    @property
+    def outcome(self) -> str:
+        has_moved = (self.now_path, self.now_symbol) != (self.path, self.symbol)
+        return GONE if self.gone else CHANGED if self.changed else MOVED if has_moved else OK
+
+    @property
+    def remark(self) -> str:
+        """In three words, and where or which commit; empty if all is as it was."""
+        match self.outcome:
+            case "gone":
+                return f"{'symbol' if self.symbol else 'file' if self.path else 'commit'} is gone"
+            case "changed":
+                return f"code changed since, in {self.changed.partition(' ')[0]}"
+            case "moved":
+                return f"moved to {':'.join(filter(None, (self.now_path, self.now_symbol)))}"
+            case _:
+                return ""
+
+
+def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
+    """None for what isn't there."""
+    code, commit = snapshot.code, snapshot.commit or snapshot.code.head
+    if named.commit:
+        return Reference(named.text, "", commit=named.commit) if code.has_commit(named.commit) else None
+    for path in filter(None, map(snapshot.find, named.paths)):
+        symbols = list_symbols(path, data) if (data := snapshot.read(path)) is not None else []
+        found = find_symbol(symbols, named.symbol) if named.symbol else enclosing_symbol(symbols, named.line)
+        if found and not named.symbol and found != find_symbol(symbols, found.name):
+            found = None  # a line of what no name stands for
+        if found:
+            return Reference(named.text, path, found.name, commit, found.digest, path, found.name)
+        if len(named.paths) == 1:
+            return Reference(named.text, path, "", commit, "", path)
+    return None
+
+
+def check(known: Reference, code: CodeRepository) -> Reference:
+    """What is true of it now. Raises GitUnavailable."""
+    signature = code.signature(known.now_path)
+    seen = f"{signature} {code.head}"
+    is_settled = known.symbol and not known.gone and known.changed != UNCOMMITTED
+    is_same_code = is_settled and signature and known.seen.startswith(f"{signature} ")
+    if known.seen == seen or is_same_code:
+        return known
+    if not known.path:
+        return replace(known, gone=not code.has_commit(known.commit), seen=seen)
+    found = _symbol_now(known, code) if known.symbol else _file_now(known, code)
+    return replace(found, seen=f"{code.signature(found.now_path)} {code.head}")
+
+
+def _file_now(known: Reference, code: CodeRepository) -> Reference:
+    """A file counts as changed if most of its lines are others by now."""
+    path = next(filter(code.exists, (known.path, known.now_path)), None) or code.follow(known.path)
+    if not path:
+        return replace(known, gone=True, changed="", now_path=known.path)
+    before = code.read_at(known.commit, known.path) if path == known.path else None
+    lines = before.count(b"\n") if before else 0
+    is_other = lines > 0 and 2 * code.lines_removed(path, known.commit) > lines
+    changed = code.last_change(path, known.commit) if is_other else ""
+    return replace(known, now_path=path, gone=False, changed=changed)
+
+
+def _symbol_now(known: Reference, code: CodeRepository) -> Reference:
+    for path, name in ((known.path, known.symbol), (known.now_path, known.now_symbol)):
+        if found := find_symbol(_symbols(code, path), name):
+            return _as_found(known, path, found, code)
+    there = next(filter(code.exists, (known.path, known.now_path)), None) or code.follow(known.path)
+    files = [there] if there else []
+    if there and there != known.path and (found := find_symbol(_symbols(code, there), known.symbol)):
+        return _as_found(known, there, found, code)
+    before = list_symbols(known.path, code.read_at(known.commit, known.path) or b"")
+    old = find_symbol(before, known.symbol)
+    tokens = old.tokens if old and old.digest == known.digest else ()
+    simple, names = known.symbol.rpartition(".")[2], {one.simple for one in before}
+    best: tuple[float, str, Symbol] | None = None
+    for path in [*files, *code.changed_with(known.path, known.commit)]:
+        for one in _symbols(code, path):
+            is_namesake = one.simple == simple
+            is_new = path in files and one.simple not in names and len(one.tokens) >= LEAST_TOKENS
+            least = LEAST_ALIKE if is_namesake else LEAST_RENAMED if is_new else 2.0
+            share = 1.0 if one.digest == known.digest else alike(tokens, one.tokens)
+            if share >= least and (best is None or share > best[0]):
+                best = share, path, one
+    return _as_found(known, best[1], best[2], code) if best else replace(known, gone=True, changed="")
+
+
+def _as_found(known: Reference, path: str, found: Symbol, code: CodeRepository) -> Reference:
+    changed = ""
+    if found.digest != known.digest:
+        committed = find_symbol(list_symbols(path, code.read_at(code.head, path) or b""), found.name)
+        if committed and committed.digest != known.digest:
+            lines = committed.first_line, committed.last_line
+            changed = code.last_change(path, known.commit, lines)
+        changed = changed or UNCOMMITTED
+    return replace(known, now_path=path, now_symbol=found.name, changed=changed, gone=False)
+
+
+def _symbols(code: CodeRepository, path: str) -> list[Symbol]:
+    data = code.read(path)
+    return [] if data is None else list_symbols(path, data)
+
+
+def alike(one: Sequence[bytes], other: Sequence[bytes]) -> float:
+    """The share of pairs of neighboring tokens that both have (Dice)."""
+    if not one or not other:
+        return 0.0
+    left, right = Counter(pairwise(one)), Counter(pairwise(other))
+    total = left.total() + right.total()
+    return 2 * (left & right).total() / total if total else 0.0
