@@ -245,9 +245,7 @@ class RecallAnswerer:
                 if head and not lines and (entry or not file.record.is_log):
                     excerpts, mark = [*excerpts, *note_excerpts(head)], "superseded"
             found = note_excerpts(file, entry, lines)
-            excerpts += [
-                replace(excerpt, remark=mark or self.current.code_remark(excerpt.shown_id)) for excerpt in found
-            ]
+            excerpts += [replace(one, remark=mark or self.current.code_remark(one.shown_id)) for one in found]
         linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
         children = [path for path in linked if (note := self.index.note(path)) and note.state is not NoteState.DELETED]
         if (MEMORY, None) in paths:
