@@ -6,17 +6,17 @@ const TOOL_MS = 40_000; // the first call may have to start the daemon
 const MOST_CHARS = 4_000_000;
 const VERSION = "2025-06-18"; // of MCP; the daemon speaks newer ones, too
 
-// The text that `mcp-memory hook` wants the agent to know.
-export async function hookText(line, said) {
+// What `mcp-memory hook` answers; empty for silence.
+export async function hookAnswer(line, said) {
   let out = "";
   const ended = await run(line, JSON.stringify(said), HOOK_MS, (part) => void (out += part), true);
-  if (!ended) return "";
-  try {
-    const text = JSON.parse(out).hookSpecificOutput.additionalContext;
-    return typeof text === "string" ? text : "";
-  } catch {
-    return "";
-  }
+  return (ended && parsed(out)?.hookSpecificOutput) || {};
+}
+
+// The text that it wants the agent to know.
+export async function hookText(line, said) {
+  const text = (await hookAnswer(line, said)).additionalContext;
+  return typeof text === "string" ? text : "";
 }
 
 // What a tool of ours answers over `mcp-memory stdio`, which starts the daemon if it is down: its text, or an error.

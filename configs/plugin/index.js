@@ -1,6 +1,7 @@
 // Puts memory before an OpenClaw agent: its tools, and what `mcp-memory hook` knows. Needs no package of npm.
 import { readFileSync } from "node:fs";
-import { callTool, hookText } from "./command.js";
+import { repositoryOf, watchActions } from "./actions.js";
+import { callTool, hookAnswer, hookText } from "./command.js";
 import { addedNotes, flushPlan, marksOf, writtenIn } from "./flush.js";
 import { isIncognito, scopeOf } from "./scopes.js";
 import { promptSection, registerTools } from "./tools.js";
@@ -18,6 +19,7 @@ export default {
   register(api) {
     const line = api.pluginConfig?.command ?? manifest.configSchema.properties.command.default;
     const hook = (event, said) => hookText(line.replace("EVENT", event), said);
+    const actions = watchActions((event, said) => hookAnswer(line.replace("EVENT", event), said));
     const starts = new Map(); // session → what it was told at its start, the same text in each turn's system prompt
     let flushes = []; // silent turns: what their file held before
     let flush = ""; // empty where memory cannot be written
@@ -92,6 +94,26 @@ export default {
       const prompt = await hook("prompt", { ...said, prompt: event.currentUserMessage ?? event.prompt });
       return { ...(told && { appendSystemContext: told }), ...(prompt && { prependContext: prompt }) };
     });
+    // Whose notes count for a call: its chat's, else those of the repository in which it acts.
+    const acting = (ctx, args) => {
+      const said = session(ctx.sessionId, ctx.sessionKey, ctx.agentId);
+      return said.project ? said : { ...said, cwd: repositoryOf(args) };
+    };
+    const refuse = async ({ toolCallId, toolName, params }, ctx) => {
+      if (!isOurs(ctx)) return undefined;
+      const blockReason = await actions.before(toolCallId, toolName, params, acting(ctx, params));
+      return blockReason && { block: true, blockReason };
+    };
+    const addNotes = async ({ toolCallId, toolName, args, isError, result }, ctx) => {
+      if (!isOurs(ctx)) return undefined;
+      const hasFailed = isError || result.details?.exitCode > 0 || result.details?.status === "failed";
+      const printed = (result.content ?? []).map((part) => part.text ?? "").join("\n");
+      const text = await actions.after(toolCallId, toolName, args, acting(ctx, args), hasFailed && printed);
+      return text ? { result: { ...result, content: [...(result.content ?? []), { type: "text", text }] } } : undefined;
+    };
+    // OpenClaw blocks a call whose hook throws.
+    api.on("before_tool_call", (event, ctx) => refuse(event, ctx).catch(() => undefined));
+    api.registerAgentToolResultMiddleware?.(addNotes, { runtimes: ["openclaw"] });
     api.on("heartbeat_prompt_contribution", async (event, ctx) => {
       const key = event.sessionKey ?? ctx.sessionKey;
       if (!ctx.sessionId || isIncognito(key)) return undefined;

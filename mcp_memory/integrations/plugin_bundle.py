@@ -18,7 +18,7 @@ IN_PLUGIN = f"plugin_{NAME}_memory"
 
 FOLDER = "configs/plugin"
 MARKETPLACE = ".claude-plugin/marketplace.json"
-BY_HAND = ("README.md", "command.js", "flush.js", "index.js", "scopes.js", "tools.js")
+BY_HAND = ("README.md", "actions.js", "command.js", "flush.js", "index.js", "scopes.js", "tools.js")
 """The files of the folder that are not generated."""
 
 _TOOLS: Mapping[str, Mapping[str, bool]] = {
@@ -97,7 +97,7 @@ def _openclaw(filling: BundleValues) -> dict[str, Any]:
         "categories": ["memory"],
         "activation": {"onStartup": True},
         "skills": ["./skills"],
-        "contracts": {"tools": [*_TOOLS]},
+        "contracts": {"tools": [*_TOOLS], "agentToolResultMiddleware": ["openclaw"]},
         "toolMetadata": {name: {"profiles": ["coding", "messaging"], **traits} for name, traits in _TOOLS.items()},
         "configSchema": {"type": "object", "additionalProperties": False, "properties": {"command": command}},
     }

@@ -25,6 +25,11 @@ OPENCLAW_S = 180
 CLAUDE_PREFIX = "mcp__memory__"
 """What Claude Code puts in front of the names of our tools."""
 
+ORDER = "Never edit generated files under `api/gen`. Change `openapi.yaml` and run `pnpm gen`."
+FIX = "`SUP-4290 quota exceeded`: the key of the mill is limited. Wait until 11:00 UTC, retries make it worse."
+FAIL = "echo 'SupplierError: SUP-4290 quota exceeded for key mill' >&2; exit 3"
+"""An order of a project, a fix of its error, and a command that meets it."""
+
 _CODEX_MODEL = """
 model = "stub"
 model_provider = "stub"

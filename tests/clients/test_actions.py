@@ -10,14 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.agents import Agent, claude_environ, codex_model, first_request, repository
+from tests.clients.agents import FAIL, FIX, ORDER, Agent, claude_environ, codex_model, first_request, repository
 from tests.clients.machine import Machine
 from tests.clients.stubs import AnthropicStub, GeminiStub, OpenAIStub, call
 from tests.hooks.client import PATIENT
-
-ORDER = "Never edit generated files under `api/gen`. Change `openapi.yaml` and run `pnpm gen`."
-FIX = "`SUP-4290 quota exceeded`: the key of the mill is limited. Wait until 11:00 UTC, retries make it worse."
-FAIL = "echo 'SupplierError: SUP-4290 quota exceeded for key mill' >&2; exit 3"
 
 
 @pytest.fixture(scope="module")

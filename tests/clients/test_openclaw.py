@@ -17,7 +17,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.clients.agents import (
+    FAIL,
+    FIX,
     OPENCLAW_S,
+    ORDER,
     Agent,
     Conversation,
     claude_code,
@@ -26,6 +29,7 @@ from tests.clients.agents import (
     openclaw,
     openclaw_model,
     patient,
+    repository,
     wire,
 )
 from tests.clients.machine import Machine
@@ -215,6 +219,22 @@ def test_a_group_sees_its_own_notes_alone_and_a_heartbeat_what_is_due(wired: Mac
         assert due in beat and own not in beat and "memory at session start" not in asked[0]["content"]
     (note,) = [text for text in wired.notes().values() if crew.encode() in text]
     assert b'project: "channel:telegram:group:-1001"' in note
+
+
+def test_an_order_stops_a_call_once_and_an_error_brings_its_fix(wired: Machine, openai: OpenAIStub) -> None:
+    """Of the repository in which the call acts, though OpenClaw works in a folder of its own."""
+    wired.mcp_memory("append", "-k", "preference", "--project", "mill", ORDER)
+    wired.mcp_memory("append", "-k", "lesson", "--project", "mill", "`make sacks` needs `SACKS=12`, else it hangs.")
+    wired.mcp_memory("append", "-k", "fix", "--project", "mill", FIX)
+    (file := repository(wired.home / "mill") / "api/gen/client.ts").parent.mkdir(parents=True)
+    file.write_text("hello\n")
+    edit = call("edit", path=str(file), edits=[{"oldText": "hello", "newText": "bye"}])
+    in_mill = {"workdir": str(wired.home / "mill")}
+    steps = [edit, edit, call("exec", command="make sacks || true", **in_mill), call("exec", command=FAIL, **in_mill)]
+    refused, edited, noted, failed = locally(wired, openai).ask(*steps).heard[-4:]
+    assert "Stopped once" in refused and ORDER in refused and "replaced 1 block" in edited
+    assert "needs `SACKS=12`" in noted and "memory about this" in noted
+    assert "code 3" in failed and FIX in failed
 
 
 def locally(machine: Machine, model: OpenAIStub) -> Agent:
