@@ -43,8 +43,6 @@ class OpenClawPlugin:
             raise Refused(f"plugins.slots.memory is {slot!r}", hint=hint)
         if ID in list_at(config, "plugins", "deny") or value_at(config, "plugins", "enabled") is False:
             raise Refused("plugins.deny or plugins.enabled forbids our plugin", hint="--no-hooks; or change those")
-        if value_at(config, *_OWN_IS_ON) is not False and self.is_in(text):
-            text = _without_denied(text, None)  # an earlier version of ours denied OpenClaw's tools by name
         for path, value in self._listed():
             if value not in list_at(config, *path) and (path != _ALLOWED or value_at(config, *path) is not None):
                 text = jsonc.append(text, path, value)
@@ -62,8 +60,6 @@ class OpenClawPlugin:
         was: Any = jsonc.value_of(before) if before is not None else None
         if not self.is_in(text):
             return text
-        if value_at(jsonc.value_of(text), *_OWN_IS_ON) is None:
-            text = _without_denied(text, before)
         for path, ours in ((_ENTRY, None), (_SLOT, ID), (_OWN_IS_ON, False)):
             old, now = value_at(was, *path), value_at(jsonc.value_of(text), *path)
             if now != old and (ours is None or now == ours):
@@ -109,13 +105,3 @@ class OpenClawPlugin:
             return self.vault is None
         read = commands.read(line)
         return read is not None and (read.client, read.vault) == ("openclaw", self.vault)
-
-
-def _without_denied(text: str, before: str | None) -> str:
-    """Takes our denial of OpenClaw's tools out, without those that `before` has."""
-    was: Any = jsonc.value_of(before) if before is not None else None
-    for tool in TOOLS:
-        there = list_at(jsonc.value_of(text), *_DENIED)
-        if tool in there and tool not in list_at(was, *_DENIED):
-            text = jsonc.remove(text, (*_DENIED, there.index(tool)), before)
-    return text

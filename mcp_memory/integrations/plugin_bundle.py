@@ -18,7 +18,7 @@ IN_PLUGIN = f"plugin_{NAME}_memory"
 
 FOLDER = "configs/plugin"
 MARKETPLACE = ".claude-plugin/marketplace.json"
-BY_HAND = ("README.md", "actions.js", "command.js", "flush.js", "index.js", "scopes.js", "tools.js")
+BY_HAND = ("README.md", "actions.js", "command.js", "flush.js", "index.js", "opencode.js", "scopes.js", "tools.js")
 """The files of the folder that are not generated."""
 
 _TOOLS: Mapping[str, Mapping[str, bool]] = {

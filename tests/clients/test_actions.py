@@ -95,11 +95,12 @@ def test_claude_code_hears_the_fix_of_an_error(claude: Agent, anthropic: Anthrop
     assert FIX in anthropic.raw_log
 
 
-def test_codex(codex: Agent, openai: OpenAIStub, generated: Path) -> None:
+def test_codex(served: Machine, codex: Agent, openai: OpenAIStub, generated: Path) -> None:
     write = call("exec_command", cmd="echo bye > api/gen/client.ts")
     heard = codex.ask(write, write, call("exec_command", cmd=FAIL), call("exec_command", cmd="git status")).heard
     assert "Stopped once" in heard[0] and ORDER in heard[0] and "code 0" in heard[1]
     assert generated.read_text() == "bye\n" and FIX in openai.raw_log
+    withdrawn_in(served, codex, (*codex.command[:2], "resume", "--last", *codex.command[2:]))
 
 
 def test_gemini_cli(served: Machine, gemini_cli: Agent, generated: Path) -> None:
@@ -112,6 +113,20 @@ def test_gemini_cli(served: Machine, gemini_cli: Agent, generated: Path) -> None
     assert generated.read_text() == "again\n" and "modified by a hook" not in "".join(heard)
     (note,) = (text for text in served.notes().values() if b"stands still" in text)
     assert b"project: mill\n" in note
+    withdrawn_in(served, gemini_cli, ("gemini", "--resume", "latest", "-y", "-p"))
+
+
+def withdrawn_in(served: Machine, agent: Agent, resumed: tuple[str, ...]) -> None:
+    """A note that a session was told is forgotten; the session is told so when it is resumed."""
+    said = f"We oil the {agent.command[0]} on Mondays."
+    note = json.loads(served.mcp_memory("append", "-k", "decision", "--project", "mill", "--json", said).out)["id"]
+    agent.ask(f"When do we oil the {agent.command[0]}?")
+    assert said in agent.model.raw_log
+    served.mcp_memory("forget", note)
+    withdrawn = f"Withdrawn: {note[-6:]} was forgotten."
+    assert withdrawn not in agent.model.raw_log
+    replace(agent, command=resumed).ask("Write a haiku.")
+    assert withdrawn in agent.model.raw_log
 
 
 def test_what_was_told_and_forgotten_since_is_named_with_the_next_prompt(

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from mcp_memory.integrations.clients import HOOK_EVENTS
-from tests.clients.agents import Agent, Conversation, doctored
+from tests.clients.agents import FAIL, FIX, ORDER, Agent, Conversation, doctored, repository
 from tests.clients.machine import Machine
 from tests.clients.programs import run
 from tests.clients.stubs import GeminiStub, OpenAIStub, call
@@ -99,18 +100,51 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None
 
 
 def test_opencode(served: Machine, openai: OpenAIStub) -> None:
+    """The tools; and by a plugin what a prompt, a sub-agent and a call bring, and what was withdrawn."""
+    folder = repository(served.home / "opencode-mill")
+    (file := folder / "api/gen/client.ts").parent.mkdir(parents=True)
+    file.write_text("hello\n")
+    stored = ("append", "--project", folder.name, "--json", "-k")
+    served.mcp_memory(*stored, "preference", ORDER)
+    served.mcp_memory(*stored, "fix", FIX)
+    served.mcp_memory(*stored, "lesson", "`make sacks` needs `SACKS=12`, else it hangs.")
+    rye = json.loads(served.mcp_memory(*stored, "decision", "We grind rye on Thursdays.").out)["id"]
     model = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": f"{openai.url}/v1", "apiKey": "stub"}}
     config = {
         "provider": {"stub": {**model, "models": {"stub": {}}}},
         "model": "stub/stub", "autoupdate": False, "share": "disabled",
     }  # fmt: skip
     text = f"// mine\n{json.dumps(config, indent=2)}\n"
+    with_its_package(own := served.home / ".config" / "opencode")
     quiet = ("OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_LSP_DOWNLOAD")
-    piped = ("sh", "-c", 'printf %s "$1" | opencode run', "sh")  # it puts an argument with blanks in quotes
-    agent = Agent(served, openai, piped, served.environ(**dict.fromkeys(quiet, "1")))
+    environ = served.environ(**dict.fromkeys(quiet, "1"), **PATIENT)
+    piped = ("sh", "-c", 'printf %s "$1" | opencode run $MORE', "sh")  # it puts an argument with blanks in quotes
+    agent = Agent(served, openai, piped, environ, folder=folder)
+    edit = call("edit", filePath=str(file), oldString="hello", newString="bye")
+    task = "Say on which day we grind rye."
     with installed(served, "opencode", {".config/opencode/opencode.jsonc": text}):
         connected(served, agent, "opencode", "memory_", "Look it up.")
-    assert not (served.home / ".config/opencode/AGENTS.md").exists()
+        heard = agent.ask(
+            call("read", filePath=str(file)), edit, edit, call("bash", command="make sacks || true"),
+            call("bash", command=FAIL), call("task", description="x", prompt=task, subagent_type="general"),
+        ).heard  # fmt: skip
+        assert "Stopped once" in heard[1] and ORDER in heard[1] and file.read_text() == "bye\n"
+        assert "needs `SACKS=12`" in heard[3] and FIX in heard[4]
+        requests = [json.dumps(json.loads(line)["body"]["messages"]) for line in openai.raw_log.splitlines()]
+        (inner,) = [each for each in requests if task in each and "CALL" not in each]
+        assert inner.count("We grind rye on Thursdays.") == 1 and ORDER not in inner, "what bears on its task"
+        assert "memory at session start" in requests[-1] and ORDER in requests[-1].partition("Stopped once")[0]
+        served.mcp_memory("forget", rye)
+        replace(agent, environ={**environ, "MORE": "-c"}).ask("Write a haiku.")
+        assert f"Withdrawn: {rye[-6:]} was forgotten." in openai.raw_log
+    assert not (own / "AGENTS.md").exists()
+
+
+def with_its_package(folder: Path) -> None:
+    """As if opencode had fetched the package for plugins, which it waits for; it loads nothing of it here."""
+    (folder / "node_modules").mkdir(parents=True)
+    lock = {"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}
+    (folder / "package-lock.json").write_text(json.dumps(lock), encoding="utf-8")
 
 
 def test_continue(served: Machine, openai: OpenAIStub) -> None:

@@ -50,7 +50,7 @@ def wire(
         vault=vault,
         variable=variable,
         token="sekret",
-        plugin=("/opt/plugin", "/opt/mcp-memory hook EVENT --client openclaw"),
+        plugin=("/opt/plugin", f"/opt/mcp-memory hook EVENT --client {client}{option}"),
         chosen=name is not None,
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import jsonc
-from mcp_memory.integrations.openclaw_plugin import TOOLS, OpenClawPlugin
+from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
 from tests.integrations.machine import install, tree, uninstall
 
 LINE = "/opt/mcp-memory hook EVENT --client openclaw"
@@ -52,17 +52,6 @@ def test_out_of_a_file_that_its_program_has_written_anew(state: str) -> None:
     rewritten = json.dumps({**json.loads(_plain(with_it)), "meta": 1}, indent=1)
     gone = json.loads(OURS.remove(rewritten, before))
     assert gone == {**json.loads(_plain(before)), "meta": 1}
-
-
-def test_what_an_earlier_version_denied_is_ours_now() -> None:
-    earlier = jsonc.remove(OURS.insert(""), ("plugins", "entries", "memory-core"))
-    earlier = jsonc.append(earlier, ("tools", "deny"), "exec")
-    for tool in TOOLS:
-        earlier = jsonc.append(earlier, ("tools", "deny"), tool)
-    assert OURS.is_shadowed(earlier)
-    now = OURS.insert(earlier)
-    assert json.loads(now)["tools"]["deny"] == ["exec"] and not OURS.is_shadowed(now)
-    assert json.loads(OURS.remove(earlier, '{"tools": {"deny": ["exec"]}}'))["tools"]["deny"] == ["exec"]
 
 
 def test_it_is_allowed_where_others_are_and_nowhere_else() -> None:

@@ -19,6 +19,7 @@ from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths, Scope, config_file, explain_unread
+from mcp_memory.integrations.clients.opencode import OpenCodePlugin
 from mcp_memory.integrations.config_entries import HookEntries, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
@@ -56,6 +57,8 @@ def hooks_of(
                 found |= _states(client, scope, entry, target, text, paths)
             elif isinstance(entry, OpenClawPlugin) and entry.is_in(text):
                 found["plugin"] = OFF if not entry.is_on(text) else WIRED if entry.may_see(text) else UNTRUSTED
+            elif isinstance(entry, OpenCodePlugin) and entry.is_in(text):
+                found["plugin"] = WIRED
     return found
 
 

@@ -232,7 +232,7 @@ def _connection(
         vault=snippets.vault_option(settings),
         variable=snippets.token_variable(settings),
         token=token or UNKNOWN_TOKEN,
-        plugin=(str(shipped_path("plugin")), snippets.hook_line("EVENT", "openclaw", settings)),
+        plugin=(str(shipped_path("plugin")), snippets.hook_line("EVENT", client, settings)),
         chosen=name is not None,
     )
 

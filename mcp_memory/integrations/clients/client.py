@@ -48,7 +48,7 @@ class ClientPaths:
 @dataclass(frozen=True, slots=True)
 class ConnectionDetails:
     """`entry` is the server's; `hooks`: the client's name of an event → our command; `vault` is None for the default
-    one. `variable`, `token` and `plugin` (its folder and command) are for OpenClaw, which has no headers helper."""
+    one. `plugin`: the folder of ours and the command that it runs. `variable` and `token` are for OpenClaw."""
 
     name: str
     entry: Mapping[str, Any]

@@ -1,10 +1,49 @@
 """opencode: `~/.config/opencode/opencode.json`, or `.jsonc` if you have that (as version 1.18.33 reads it)."""
 
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
-from mcp_memory.integrations.clients.client import ClientPaths, Scope
+from mcp_memory.integrations import commands, jsonc
+from mcp_memory.integrations.clients.client import ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.clients.stdio_client import StdioClient
+from mcp_memory.integrations.config_plan import ConfigTarget
+from mcp_memory.text.parsed_values import list_at, value_at
+
+_LIST = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCodePlugin:
+    """A config entry: the plugin that runs our hooks. `command` has EVENT for the event."""
+
+    file: str
+    command: str
+    vault: str | None
+    what = "the plugin with the hooks"
+
+    def insert(self, text: str) -> str:
+        entry, place = [self.file, {"command": self.command}], self._place(text)
+        if place is None:
+            return jsonc.append(text, (_LIST,), entry)
+        is_same = list_at(jsonc.value_of(text), _LIST)[place] == entry
+        return text if is_same else jsonc.set_value(text, (_LIST, place), entry)
+
+    def remove(self, text: str, before: str | None) -> str:
+        place = self._place(text)
+        return text if place is None else jsonc.remove(text, (_LIST, place), before)
+
+    def is_in(self, text: str) -> bool:
+        return self._place(text) is not None
+
+    def _place(self, text: str) -> int | None:
+        """Its number among the plugins, whichever installation of ours its file is of."""
+        for number, entry in enumerate(list_at(jsonc.value_of(text), _LIST)):
+            parts = cast("list[Any]", entry) if isinstance(entry, list) else []
+            read = commands.read(value_at(parts[-1], "command")) if parts else None
+            if read and (read.verb, read.client, read.vault) == ("hook EVENT", "opencode", self.vault):
+                return number
+        return None
 
 
 class OpenCode(StdioClient):
@@ -30,6 +69,13 @@ class OpenCode(StdioClient):
         file = super().rules_file(scope, where)
         claude = where.home / ".claude" / "CLAUDE.md"
         return None if file and scope == "user" and claude.exists() and not file.exists() else file
+
+    def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
+        """A repository's file holds no plugin, because its path is this machine's alone."""
+        config, *rest = super().targets(scope, where, wire, hooks)
+        folder, command = wire.plugin
+        plugin = OpenCodePlugin(f"{folder}/opencode.js", command, wire.vault)
+        return [replace(config, entries=(*config.entries, plugin)) if hooks and scope == "user" else config, *rest]
 
     def shape(self, command: str, arguments: list[str]) -> dict[str, Any]:
         return {"type": "local", "command": [command, *arguments], "enabled": True}
