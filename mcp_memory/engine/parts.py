@@ -1,6 +1,7 @@
 """Puts the parts of an engine together, and starts and closes them."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, partial
 from typing import Any
@@ -59,6 +60,7 @@ from mcp_memory.search.near_duplicates import NearDuplicates
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.summaries.session_job import SessionSummaries
+from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
@@ -124,7 +126,7 @@ class EngineParts:
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.candidate_ingest = CandidateIngest(
             vault, index, partial(append_note, self), self.neighbours, self.conflicts, candidates,
-            self._summarizer, config.extraction, clock, partial(forget_note, self, entry=None, done=True),
+            self._reviewer, config.extraction, clock, partial(forget_note, self, entry=None, done=True),
             prompt_tokens=config.summarizer.prompt_tokens,
             ask_s=config.summarizer.timeout_s,
         )  # fmt: skip
@@ -144,6 +146,13 @@ class EngineParts:
         self.admin = Admin(self)
         self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
         self.scheduler.register(*list_jobs(self))
+
+    @cached_property
+    def _reviewer(self) -> Summarizer:
+        """The language model for what waits for review."""
+        if not (model := self.config.extraction.model):
+            return self._summarizer
+        return open_summarizer(replace(self.config.summarizer, model=model), self.config.state / "reviewer.json")
 
     @cached_property
     def session_summaries(self) -> SessionSummaries:
@@ -169,7 +178,10 @@ class EngineParts:
 
     @cached_property
     def archivist(self) -> Archivist:
-        return Archivist(self.vault, self.index, self.uses, self.compactor, self.config.decay, self.clock)
+        return Archivist(
+            self.vault, self.index, self.uses, self.compactor, partial(append_note, self), partial(forget_note, self),
+            self.config.decay, self.clock,
+        )  # fmt: skip
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""
@@ -201,6 +213,7 @@ class EngineParts:
     async def close(self) -> None:
         """Idempotent. The index is closed also where the model hangs."""
         self._summarizer.close()
+        self._reviewer.close()
         try:
             try:  # while the model knows the latest questions
                 await in_thread(self.uses.flush, deadline_s=5, what="counting what was used")

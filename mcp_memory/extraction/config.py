@@ -18,5 +18,8 @@ class ExtractionConfig:
     min_score: float = 0.4
     language_model: bool = False
     """Whether the model of `[summarizer]` is asked as well. It then reads what you said in your sessions."""
+    model: str = ""
+    """Of the same endpoint, for this alone, such as a cheaper one; its calls are counted apart, within the same limits.
+    Empty: that of `[summarizer]`."""
     review_reminder: int = 50
     """`doctor` reports this many waiting candidates or more."""

@@ -28,7 +28,7 @@ def test_a_person_sees_what_is_stored_and_takes_an_id_from_it(alone: Place):
     listed = alone.run("list", "-n", "2").ok().out.splitlines()
     (first,), (entry,) = ([line for line in listed if kind in line.split()[2]] for kind in ("decision", "log"))
     assert first.split()[2:5] == ["decision", "We", "use"]
-    assert first.split()[-2:] == ["harbor", note["id"][-6:]]
+    assert first.split()[-3:] == ["harbor", "warm", note["id"][-6:]]
     assert "Moved the shop" in entry
     assert DECISION in alone.run("show", first.split()[-1]).ok().out
     assert "It took an hour." in alone.run("show", entry.split()[-1]).ok().out

@@ -11,6 +11,7 @@ import pytest
 from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.jobs.config import JobsConfig
+from mcp_memory.models import NotePath
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -86,3 +87,37 @@ async def test_what_a_person_changed_or_put_in_the_way_stays(world: World) -> No
         [one] = (await engine.perform("archive_proposed", {}))["proposed"]
         assert (await engine.perform("archive_proposed", {"ids": [one["id"]]}))["archived"] == []
         assert world.read(f"_archive/{task}") == b"mine\n" and world.read(task)
+
+
+async def test_what_an_expired_task_teaches_is_proposed_once_and_goes_with_its_return(world: World) -> None:
+    async with world.engine(decay=DecayConfig(over_days=0), jobs=JobsConfig(enabled=False)) as engine:
+        said = "Move the port. Never restart the broker while it moves."
+        task = await stored(engine, said, kind="task", expires="2026-11-22", project="shop")
+        await stored(engine, "Upload the port list", kind="task", expires="2026-11-22")
+        await stored(engine, "We always ship on Thursdays.", kind="decision", expires="2026-11-22")
+        world.later(days=2)
+        for figures in ({"archived": 0, "proposed": 3, "lessons": 1}, {"archived": 0, "proposed": 3, "lessons": 0}):
+            run = (await engine.perform("jobs", {"action": "run", "name": "decay"}))["runs"][0]
+            assert run["figures"] == figures
+        (lesson,) = (await engine.perform("inbox", {}))["waiting"]
+        assert (lesson["text"], lesson["kind"], lesson["project"]) == (said.partition(". ")[2], "lesson", "shop")
+        note_id = next(one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"]
+                       if one["target"] == task)  # fmt: skip
+        assert lesson["derived_from"] == [note_id]
+        await engine.perform("archive_proposed", {"ids": [note_id]})
+        await engine.perform("unarchive", {"target": f"_archive/{task}"})
+        assert (await engine.perform("inbox", {}))["waiting"] == []
+
+
+async def test_a_standing_order_that_nothing_asked_for_is_named_and_never_moved(world: World) -> None:
+    async with world.engine() as engine:
+        for name in ("mill", "port"):
+            world.write(f"_always-load/{name}.md", f"---\ncreated: 2026-01-01\n---\nThe {name} turns.\n")
+        await engine.perform("reconcile", {})
+        asked = engine.parts.index.note(NotePath("_always-load/port.md"))
+        assert asked
+        engine.parts.uses.add([asked.id], "found", question="which port?")
+        found = await proposed(engine)
+        assert found == {"_always-load/mill.md": ["always loaded, but neither found nor told for 324 days"]}
+        ids = [one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"]]
+        assert (await engine.perform("archive_proposed", {"ids": ids}))["archived"] == []

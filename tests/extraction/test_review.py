@@ -17,6 +17,7 @@ from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.tokens import count_tokens
 from tests.extraction.talks import assistant, ingest, person, take, tool
+from tests.support.stub_endpoint import serving
 from tests.support.world import World, found, paths, records
 
 pytestmark = pytest.mark.anyio
@@ -350,6 +351,20 @@ async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_el
     async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=broken) as engine:
         taken = await take(engine, [person("Never push to main.")], "t")
         assert len(taken.active) == 1 and taken.problem is not None, "rules do without it"
+
+
+async def test_a_cheaper_model_is_asked_for_what_waits_and_its_calls_are_counted_apart(world: World):
+    said = json.dumps({"found": [{"kind": "decision", "quote": "dates are ISO 8601 with us"}]})
+    reply = {"choices": [{"message": {"content": said}, "finish_reason": "stop"}]}
+    with serving(lambda _: (200, reply, {})) as endpoint:
+        usual = SummarizerConfig(provider="openai", endpoint=endpoint.address, model="large", timeout_s=60)
+        chosen = ExtractionConfig(language_model=True, model="small")
+        async with world.engine(extraction=chosen, summarizer=usual) as engine:
+            taken = await take(engine, [person("haha well, dates are ISO 8601 with us in all of it")])
+            assert len(taken.waiting) == 1 and taken.problem is None
+        assert [asked["model"] for asked in endpoint.requests] == ["small"]
+        assert json.loads((world.state / "reviewer.json").read_bytes())["calls"] == 1
+        assert not (world.state / "summarizer.json").exists()
 
 
 async def test_what_memory_holds_of_a_statement(world: World):

@@ -135,7 +135,10 @@ def unarchive(cli: CommandContext, note: str) -> None:
 @click.option("--archive", "is_meant", is_flag=True, help="Move all of these to _archive/.")
 @command_options
 def over(cli: CommandContext, is_meant: bool) -> None:
-    """List what is over, with reasons: long expired or superseded, or old and never used.
+    """List what is over, with reasons: long expired or superseded, or old and never used; and standing orders that
+    nothing has asked for in months, which you may take out of every start: edit `always_load`, or move the file.
+
+    What an expired task teaches is proposed as a lesson, in `review`.
 
     \b
     mcp-memory over

@@ -136,7 +136,8 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     chars = 10 if (columns() or 80) < 80 else 16
     rows: list[tuple[str, ...]] = []
     for note in answer["notes"]:
-        at, status = (note["date"] or "no date")[:chars].replace("T", " "), note["status"].replace("active", "")
+        at, status = (note["date"] or "no date")[:chars].replace("T", " "), note["status"]
+        status = note["heat"] if status == "active" else status
         rows.append((at, note["kind"], note["title"], note["project"] or "", status, short_id(note["id"])))
     yield from table(rows, 2) or ["no such note"]
     if answer["further"]:

@@ -1,6 +1,7 @@
 """Finds notes that are over (expired, superseded, or not used for long), and moves them to `_archive/` and back."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -9,18 +10,27 @@ from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.journal import MoveStep
 from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.curation.proposal import Proposal
-from mcp_memory.errors import Refused
+from mcp_memory.errors import McpMemoryError, Refused
+from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.statement_rules import classify
+from mcp_memory.extraction.user_sentences import user_sentences
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.page import page_id
 from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.usage.use_counter import UseCounter
-from mcp_memory.vault.note_file import ARCHIVE, MEMORY, Layout
+from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.note_file import ARCHIVE, INBOX, MEMORY, Layout
 from mcp_memory.vault.vault import Vault
 
-TO_ARCHIVE, COMMITMENT, COLD = "archive", "commitment", "cold"
+TO_ARCHIVE, TO_DEMOTE, COMMITMENT, COLD, LESSON = "archive", "demote", "commitment", "cold", "lesson"
+PASSING = frozenset({"task", "agent", "note", "idea"})
+"""Kinds of which only what they teach lasts."""
+TEACHES = frozenset({"preference", "decision", "lesson", "fix"})
 MOST_NOTES, MOST_CHARS = 100_000, 200
 
 
@@ -40,6 +50,12 @@ def unarchive_path(path: NotePath, layout: Layout) -> NotePath | None:
     return NotePath("/".join(filter(None, (layout.home, below.removeprefix(f"{ARCHIVE}/")))))
 
 
+def lesson_in(text: str) -> str:
+    """What a text says that outlasts its occasion; may be empty."""
+    found = ((sentence.text, classify(sentence)) for sentence in user_sentences(text, introduces))
+    return " ".join(words for words, stated in found if stated and stated.kind in TEACHES)
+
+
 def find_over(
     notes: Sequence[NoteRecord],
     uses: Mapping[NoteId, NoteUse],
@@ -48,16 +64,21 @@ def find_over(
     now: datetime,
     first_words: Callable[[NoteRecord], str],
 ) -> Iterator[tuple[Proposal, NoteRecord]]:
-    """What to archive, and the note. Commitments are told until they are done, and what is always loaded counts as
-    used: neither is proposed. A note without a date, or with one in the future, isn't cold."""
+    """What to archive, or no longer to load at each start, and the note. Commitments are told until they are done, so
+    none is proposed. A note without a date, or with one in the future, isn't cold."""
     for note in notes:
-        kept = note.is_log or note.always_load or note.kind == COMMITMENT or note.path == MEMORY or note.is_foreign
+        kept = note.is_log or note.kind == COMMITMENT or note.path == MEMORY or note.is_foreign
         if kept or note.state not in {NoteState.ACTIVE, NoteState.ARCHIVED} or not archive_path(note.path, layout):
             continue
         use, end, at = uses.get(note.id, NoteUse()), note.counts_until, note.updated or note.created
         over = (now - end).days if end else -1
         idle = min([(now.date() - day).days for day in use.used_days], default=(now - at).days if at else -1)
-        if over >= config.over_days:
+        action = TO_DEMOTE if note.always_load else TO_ARCHIVE
+        if note.always_load and at and (now - at).days >= config.always_load_days <= idle:
+            why = f"always loaded, but neither found nor told for {idle} days"
+        elif note.always_load:
+            continue
+        elif over >= config.over_days:
             why = f"{'superseded' if end == note.superseded_at else 'expired'} for {over} days"
         elif at and (now - at).days >= config.cold_days <= idle:
             why = f"{COLD}: not used for {idle} days"
@@ -65,32 +86,41 @@ def find_over(
             continue
         figures = {"days": max(over, idle), "found": use.total.found, "told": use.total.told}
         text = f"{note.title}: {first_words(note)}"
-        yield Proposal(note.id, text, note.path, TO_ARCHIVE, [why], figures, (note.id,)), note
+        yield Proposal(note.id, text, note.path, action, [why], figures, (note.id,)), note
 
 
 @dataclass(frozen=True, slots=True)
 class Archivist:
+    """`append` stores a lesson, `forget` takes a path, None and a `reason`."""
+
     vault: Vault
     index: Index
     uses: UseCounter
     compactor: Compactor
+    append: Callable[[Draft], Awaitable[object]]
+    forget: Callable[..., Awaitable[object]]
     config: DecayConfig
     clock: Callable[[], datetime]
 
     async def run(self, _: JobTurn) -> JobReport | None:
-        """Archives what is over of the kinds that are configured so, and counts what it proposes."""
+        """Archives what is over of the kinds that are configured so, proposes what it teaches, and counts the rest."""
         found = await self.find()
-        wanted = [note for one, note in found if note.kind in self.config.archive_kinds and COLD not in one.reasons[0]]
+        lessons = await self._propose_lessons(found)
+        sure = [note for one, note in found if one.action == TO_ARCHIVE and COLD not in one.reasons[0]]
+        wanted = [note for note in sure if note.kind in self.config.archive_kinds]
         moved = await self.archive(wanted)
         about = f"{counted(len(moved), 'note')} archived; {len(found) - len(moved)} proposed: mcp-memory over"
-        return JobReport(about, moved, {"archived": len(moved), "proposed": len(found)}) if found else None
+        about += f"; {counted(lessons, 'lesson')}: mcp-memory review" if lessons else ""
+        figures = {"archived": len(moved), "proposed": len(found), "lessons": lessons}
+        return JobReport(about, moved, figures) if found else None
 
     async def answer(self, ids: Collection[str] | None) -> dict[str, Any]:
         """What is proposed; with `ids`, moves those of them."""
         found = await self.find()
         if ids is None:
             return {"proposed": [asdict(one) for one, _ in found]}
-        return {"archived": await self.archive([note for _, note in found if note.id in ids])}
+        wanted = [(one, note) for one, note in found if note.id in ids and one.action == TO_ARCHIVE]
+        return {"lessons": await self._propose_lessons(wanted), "archived": await self.archive([n for _, n in wanted])}
 
     async def find(self) -> list[tuple[Proposal, NoteRecord]]:
         def first_words(note: NoteRecord) -> str:
@@ -98,11 +128,9 @@ class Archivist:
             return " ".join(next(passages, "").split())[:MOST_CHARS]
 
         def find() -> list[tuple[Proposal, NoteRecord]]:
-            filters, may_move = (
-                Filters(states=frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})),
-                self.vault.filing.may_move,
-            )
-            notes = [one for one in self.index.notes(filters, MOST_NOTES) if may_move(one.path, one.id)]
+            filters = Filters(states=frozenset({NoteState.ACTIVE, NoteState.ARCHIVED}))
+            found, may_move = self.index.notes(filters, MOST_NOTES), self.vault.filing.may_move
+            notes = [one for one in found if one.always_load or may_move(one.path, one.id)]
             return list(find_over(notes, self.uses.read(), self.config, self.vault.layout, self.clock(), first_words))
 
         return await in_thread(find, what="looking for what is over")
@@ -114,11 +142,35 @@ class Archivist:
         return (await self.compactor.relocate(moves, "archived, because it is over")).done if moves else []
 
     async def unarchive(self, path: NotePath) -> NotePath | None:
-        """Returns where it is now; None for a note that isn't in `_archive/`. Raises Refused."""
+        """Returns where it is now; None for a note that isn't in `_archive/`. The lesson that was made of it goes, too,
+        if it still waits. Raises Refused."""
         back = unarchive_path(path, self.vault.layout)
         if back:
             note = await in_thread(lambda: self.vault.read(path), what="reading the note")
             report = await self.compactor.relocate([MoveStep(note.record.id, path, back)], "unarchived")
             if report.left:
                 raise Refused(report.left[0], hint="it stays in the archive")
+            for lesson in self.index.note_by_id(page_id(LESSON, note.record.id)):
+                if lesson.state is NoteState.INBOX:
+                    await self.forget(lesson.path, None, reason="its note was brought back")
         return back
+
+    async def _propose_lessons(self, found: Sequence[tuple[Proposal, NoteRecord]]) -> int:
+        """Puts what these notes teach into the inbox, each once; what is superseded teaches by its successor."""
+
+        def draft(note: NoteRecord) -> Draft | None:
+            lesson_id = page_id(LESSON, note.id)
+            text = "" if self.index.note_by_id(lesson_id) else lesson_in(self.vault.read(note.path).body)
+            kind, more = self.vault.kinds.get(LESSON), dict[str, Value](derived_from=[str(note.id)], score=0.5)
+            lesson = Draft(
+                text, kind, project=note.project, source="decay", once=True, folder=INBOX, id=lesson_id, more=more
+            )
+            return lesson if text else None
+
+        proposed = 0
+        for note in (note for _, note in found if note.kind in PASSING and not note.superseded_at):
+            with suppress(McpMemoryError):  # gone meanwhile, or it seems to hold a secret
+                if one := await in_thread(lambda note=note: draft(note), what="reading what is over"):
+                    await self.append(one)
+                    proposed += 1
+        return proposed

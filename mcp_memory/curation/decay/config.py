@@ -10,3 +10,4 @@ class DecayConfig:
     archive_kinds: tuple[str, ...] = ()
     over_days: int = 30
     cold_days: int = 365
+    always_load_days: int = 90
