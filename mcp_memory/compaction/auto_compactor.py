@@ -48,9 +48,8 @@ class AutoCompactor:
         self._why_idle = NOTHING
 
     def _concerns_topics(self, paths: Collection[NotePath]) -> bool:
-        root = f"{self._compactor.root}/"
-        ours = [path for path in paths if path.startswith(root)]
-        self._tree_changed |= any(not path.startswith(f"{root}{FRESH}/") for path in ours)
+        ours = list(filter(self._compactor.planner_view.concerns, paths))
+        self._tree_changed |= any(not path.startswith(f"{self._compactor.root}/{FRESH}/") for path in ours)
         return bool(ours)
 
     def status(self, job: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from mcp_memory.errors import Busy, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import PrivateMarks
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.config import TopicsConfig
@@ -82,11 +83,12 @@ class Compactor:
         builder: JobBuilder,
         journal: RunJournal,
         config: TopicsConfig,
+        private: PrivateMarks,
         health: Health,
         clock: Callable[[], datetime],
         answer_s: float,
     ) -> None:
-        """`answer_s`: how long the summarizer may take for a page."""
+        """`private`: notes that no page links to; `answer_s`: how long the summarizer may take for a page."""
         build_s = JOB_S + answer_s
         self._vault = vault
         self._reconciler = reconciler
@@ -98,7 +100,7 @@ class Compactor:
         self.progress = RunProgress(health.progress)
         self.work_left = WorkLeft()
         """After the last complete run."""
-        self.planner_view = view = PlannerView(vault, index, builder, config, clock)
+        self.planner_view = view = PlannerView(vault, index, builder, config, private, clock)
         self.root = view.root
         self._links = links = LinkRewriter(vault, lambda: writer.indexed_etags, lambda: writer.problems)
         self._housekeeper = Housekeeper(vault, index, builder, journal, links, self.root, config.map_tokens, clock)

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -97,7 +97,7 @@ def build_rename(tree: Sequence[Topic], written: Collection[NoteId], vault: Vaul
         name = f"{number}-{short_slug(topic.title)}"
         if name == topic.name or not _has_foreign_word(old_name, topic, vault):
             continue
-        records = list(_records(topic))
+        records = topic.files
         files = vault.list().files
         folder = f"{topic.folder.removesuffix(topic.name)}{name}"
         if any(path.startswith(f"{folder}/") for path in files):
@@ -116,11 +116,6 @@ def _has_foreign_word(name: str, topic: Topic, vault: Vault) -> bool:
         known |= _words(f"{note.title} {vault.read(note.path).body}")
     # The last word of a name may be cut.
     return any(word not in known and not any(other.startswith(word) for other in known) for word in _words(name))
-
-
-def _records(topic: Topic) -> Iterator[NoteRecord]:
-    for below in topic.walk():
-        yield from (*below.leaves, *(page for page in (below.page, below.proposal) if page))
 
 
 def _words(text: str) -> set[str]:

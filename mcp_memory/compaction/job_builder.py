@@ -23,6 +23,7 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import (
     PAGE,
     PROPOSAL,
+    TOPICS,
     PageChild,
     TopicPageText,
     covers,
@@ -33,17 +34,18 @@ from mcp_memory.topics.page import (
     with_related_section,
 )
 from mcp_memory.topics.plan import next_number
-from mcp_memory.topics.topic_tree import Topic, note_child, topic_child
+from mcp_memory.topics.topic_tree import Topic, common_project, note_child, topic_child
 from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
 SHARE = 0.25
 """A summary has at most this share of its sources' length …"""
-LEAST_TOKENS, MOST_TOKENS = 200, 1500
+LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
 MOST = 100_000
 """Notes of one topic whose names are checked for conflicts."""
+GIST_SENTENCES = 3
 DROPPED_SHOWN = 200
 """Lost facts of a page that the journal stores."""
 
@@ -68,9 +70,12 @@ class JobBuilder:
         self.asked_in_s = summarizer.asked_in_s
 
     def build_new_topic(self, parent: NotePath, siblings: Iterable[str], moving: PlannedMove) -> JobEntry:
-        """A new topic in the folder `parent`, beside these names."""
+        """A new topic in the folder `parent`, beside these names. Notes of a project at the top are called by it."""
         sources = self._sources(moving.topics, moving.leaves)
-        summary = self._summarize(sources, 1 + max((topic.depth for topic in moving.topics), default=0))
+        project = _project_of(moving)
+        is_root = bool(project) and parent == self._vault.layout.in_home(TOPICS)
+        depth = 1 + max((topic.depth for topic in moving.topics), default=0)
+        summary = self._summarize(sources, depth, hint=project, title=project if is_root else "")
         name = _folder_name(siblings, summary.title)
         folder = NotePath(f"{parent}/{name}")
         steps, children = self._moves(folder, moving, taken=())
@@ -80,11 +85,17 @@ class JobBuilder:
         return JobEntry(_move_key("found", moving, parent), about, [*steps, page], facts, problem=summary.problem)
 
     def build_join(self, topic: Topic, moving: PlannedMove) -> JobEntry:
-        """More notes or topics for a topic; its page becomes stale and is rewritten with the other stale ones."""
+        """More notes or topics for a topic; its page becomes stale and is rewritten with the other stale ones, or here
+        if it is to link to notes that don't move."""
         everything = Filters(states=frozenset(NoteState), path_prefix=topic.folder)
         taken = {note.path[len(topic.folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
-        steps, _ = self._moves(topic.folder, moving, taken)
-        return JobEntry(_move_key("join", moving, topic.folder), f"{topic.name}: {_counted(moving)} more", steps)
+        steps, children = self._moves(topic.folder, moving, taken)
+        key, about = _move_key("join", moving, topic.folder), f"{topic.name}: {_counted(moving)} more"
+        if all(map(self._is_inside, moving.leaves)):
+            return JobEntry(key, about, steps)
+        sources = [*self._sources(*topic.sources), *self._sources(moving.topics, moving.leaves)]
+        page, summary = self._rewrite_page(topic, sources, [*topic.children, *children])
+        return JobEntry(key, about, [*steps, page], audit_page(page, sources), problem=summary.problem)
 
     def build_refresh(self, topic: Topic) -> JobEntry | None:
         """The page of a topic that changed; None if the page is your own."""
@@ -92,10 +103,7 @@ class JobBuilder:
         if before and not self._vault.filing.is_as_we_wrote(before):
             return None
         sources = self._sources(*topic.sources)
-        summary = self._summarize(sources, topic.depth, *_previous_summary(topic, before))
-        # A title stays while all its notes do; the words of a note that is gone mustn't.
-        title = before.record.title if before and (not sources or _keeps_all(topic, before)) else summary.title
-        step = self._write_page(topic.folder, replace(summary, title=title), topic.children, before)
+        step, summary = self._rewrite_page(topic, sources, topic.children)
         about = f"{topic.name}: page {'rewritten' if before else 'written'}"
         key = hash_job(f"renew {topic.folder}", [topic.covers])
         return JobEntry(key, about, [step], audit_page(step, sources), problem=summary.problem)
@@ -119,6 +127,24 @@ class JobBuilder:
 
     # -- below -------------------------------------------------------------------------------------------------
 
+    def _is_inside(self, record: NoteRecord) -> bool:
+        """Whether the note is below the folder of all topics, so that it moves into a topic."""
+        return record.path.startswith(f"{self._vault.layout.in_home(TOPICS)}/")
+
+    def _rewrite_page(
+        self, topic: Topic, sources: Sequence[SummarySource], children: Sequence[PageChild]
+    ) -> tuple[WriteStep, Summary]:
+        """The page of a topic with these children, which may be more than it has now."""
+        before = self._vault.read(topic.page_path) if topic.page else None
+        previous, changed = _previous_summary(topic, before, children)
+        # A title stays while all its notes do, and a project's; the words of a note that is gone mustn't.
+        is_root = bool(topic.project) and topic.folder.rpartition("/")[0] == self._vault.layout.in_home(TOPICS)
+        title = topic.project if is_root else ""
+        if before and (is_root or not sources or _keeps_all(topic, before)):
+            title = before.record.title
+        summary = self._summarize(sources, topic.depth, previous, changed, hint=topic.project, title=title)
+        return self._write_page(topic.folder, summary, children, before), summary
+
     def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Raises NotFound for a note that has changed since it was indexed; the next run files it."""
         sources = [
@@ -126,21 +152,31 @@ class JobBuilder:
             for topic in topics
             if topic.page
         ]
+        overtaken = {conflict.older for conflict in self._index.conflicts()}
         for record in leaves:
             file = self._vault.read(record.path)
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
-            sources.append(SummarySource(record.title, file.body))
+            sources.append(SummarySource(record.title, file.body, record.tags, record.id in overtaken))
         return sources
 
     def _summarize(
-        self, sources: Sequence[SummarySource], depth: int, previous: str = "", changed: Set[int] = frozenset()
+        self,
+        sources: Sequence[SummarySource],
+        depth: int,
+        previous: str = "",
+        changed: Set[int] = frozenset(),
+        *,
+        hint: str = "",
+        title: str = "",
     ) -> Summary:
+        """`title` takes the place of the summarizer's."""
         length = sum(len(source.text) for source in sources) // 4
         budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
-        return self._summarizer.summarize(
-            SummaryRequest(sources, budget, depth, self._common(sources), previous, changed)
-        )
+        common = self._common(sources)
+        request = SummaryRequest(sources, budget, depth, common, previous, changed, GIST_SENTENCES, hint)
+        summary = self._summarizer.summarize(request)
+        return replace(summary, title=title or summary.title)
 
     def _common(self, sources: Sequence[SummarySource]) -> Mapping[str, float]:
         unique = sorted({word for source in sources for word in words(f"{source.title} {source.text[:20_000]}")})
@@ -154,16 +190,16 @@ class JobBuilder:
         children: list[PageChild] = []
         for topic in moving.topics:
             target = NotePath(f"{folder}/{_free_name(topic.name, names)}")
-            for below in topic.walk():
-                for record in (*below.leaves, below.page, below.proposal):
-                    if record:
-                        path = NotePath(f"{target}{record.path[len(topic.folder) :]}")
-                        steps.append(MoveStep(record.id, record.path, path))
+            for record in topic.files:
+                path = NotePath(f"{target}{record.path[len(topic.folder) :]}")
+                steps.append(MoveStep(record.id, record.path, path))
             if topic.page:
                 children.append(replace(topic_child(topic), path=NotePath(f"{target}/{PAGE}")))
         for record in moving.leaves:
-            path = NotePath(f"{folder}/{_free_name(record.path.rpartition('/')[2], names)}")
-            steps.append(MoveStep(record.id, record.path, path))
+            path = record.path
+            if self._is_inside(record):
+                path = NotePath(f"{folder}/{_free_name(record.path.rpartition('/')[2], names)}")
+                steps.append(MoveStep(record.id, record.path, path))
             children.append(replace(note_child(record), path=path))
         return steps, children
 
@@ -178,11 +214,13 @@ class JobBuilder:
         now = self._clock().replace(microsecond=0)
         path = NotePath(f"{folder}/{name}")
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
-        text = unlinked(summary.text, path)
         created = (before.record.created if before else None) or now
+        labelled = [replace(child, label=summary.labels.get(at, "")) for at, child in enumerate(children)]
         page = TopicPageText(
-            page_id, path, summary.title, text, summary.by, children, created, now, provisional=summary.provisional
-        )
+            page_id, path, summary.title, unlinked(summary.text, path), summary.by, labelled, created, now,
+            gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
+            provisional=summary.provisional,
+        )  # fmt: skip
         written = render(page).decode()
         if before is None:
             return WriteStep(path, written)
@@ -194,8 +232,14 @@ def proposal_key(topic: Topic) -> str:
     return hash_job(f"propose {topic.folder}", [topic.covers])
 
 
-def _previous_summary(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int]]:
-    """A language model's summary of the topic, and the indices of sources that are new since. Empty if any source of it
+def _project_of(moving: PlannedMove) -> str:
+    """The project of all the notes; empty if they have several, or none."""
+    notes = [*moving.leaves, *(note for topic in moving.topics for below in topic.walk() for note in below.leaves)]
+    return common_project(notes)
+
+
+def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[PageChild]) -> tuple[str, Set[int]]:
+    """A language model's summary of the topic, and which of the children are new since. Empty if any source of it
     is gone or changed, because its words might stay in the next summary."""
     meta = frontmatter.parse(page.text).meta if page else {}
     used = {str(note_id) for note_id in meta.get("derived_from") or ()}
@@ -204,7 +248,7 @@ def _previous_summary(topic: Topic, page: NoteFile | None) -> tuple[str, Set[int
     is_complete = len(earlier) == len(used) and covers(topic.folder, earlier) == meta.get("covers")
     if page is None or not is_by_model or not is_complete:
         return "", frozenset()
-    return summary_text(page.body), {place for place, child in enumerate(topic.children) if child.id not in used}
+    return summary_text(page.body), {place for place, child in enumerate(children) if child.id not in used}
 
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:

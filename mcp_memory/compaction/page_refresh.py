@@ -135,6 +135,7 @@ class StaleFlags:
         self._view = view
         self._clock = clock
         self._seen: int | None = None
+        self._linked: frozenset[NotePath] = frozenset()
 
     async def update_flags(self) -> None:
         """Marks our outdated pages and those above them, and unmarks the others. Raises StorageFailed,
@@ -147,16 +148,20 @@ class StaleFlags:
         self._seen = state  # later changes, including our own marks, are for the next sweep
 
     def _state(self) -> int:
-        """A hash of the date and of all filed notes and pages; fresh notes belong to no page."""
+        """A hash of the date and of all filed notes and pages; others belong to no page."""
         inside, fresh = f"{self._view.root}/", f"{self._view.root}/{FRESH}/"
-        etags = self._writer.indexed_etags.items()
-        filed = frozenset(item for item in etags if item[0].startswith(inside) and not item[0].startswith(fresh))
-        return hash((self._clock().date(), filed))
+        etags = self._writer.indexed_etags
+        filed = frozenset(
+            item for item in etags.items() if item[0].startswith(inside) and not item[0].startswith(fresh)
+        )
+        return hash((self._clock().date(), filed, frozenset((path, etags.get(path)) for path in self._linked)))
 
     def _changed(self) -> Iterator[NoteFile]:
         if self._vault.read_only:
             return
-        for topic in (topic for top in self._view.read_tree()[0] for topic in top.walk()):
+        topics = [topic for top in self._view.read_tree()[0] for topic in top.walk()]
+        self._linked = frozenset(note.path for topic in topics for note in topic.leaves)
+        for topic in topics:
             page = topic.page
             if page is None or topic.edited or topic.outdated == page.meta.get("stale", False):
                 continue

@@ -1,6 +1,6 @@
 """Reads the topic tree and works out what a run would do, without writing anything."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
@@ -12,12 +12,15 @@ from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.preview import Preview, Sketch
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, PrivateMarks
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE, TOPICS
-from mcp_memory.topics.plan import FRESH, PlanJob, age_key, plan
-from mcp_memory.topics.topic_tree import Topic, build_tree, movable
+from mcp_memory.topics.plan import FRESH, PlanJob, PlanNote, plan
+from mcp_memory.topics.topic_tree import Topic, age_of, build_tree, place_notes
 from mcp_memory.vault.vault import Vault
+
+Places = Mapping[str, NoteRecord]
+"""Notes by their place as `PlanNote` has it."""
 
 VersionMark = tuple[NotePath, str]
 """The path of a note or topic, and a hash of its version."""
@@ -86,29 +89,53 @@ MAX_ROUNDS = 20
 
 MAX_NOTES = 1_000_000
 
+PASSING_KINDS = frozenset({"log", "task", "agent", "skill", "commitment"})
+"""Kinds of notes that are in no topic: they pass, or are found in another way. So are all that expire."""
+
 
 class PlannerView:
     """Synchronous, for worker threads. Each method reads the index, and raises IndexUnavailable."""
 
     def __init__(
-        self, vault: Vault, index: Index, builder: JobBuilder, config: TopicsConfig, clock: Callable[[], datetime]
+        self,
+        vault: Vault,
+        index: Index,
+        builder: JobBuilder,
+        config: TopicsConfig,
+        private: PrivateMarks,
+        clock: Callable[[], datetime],
     ) -> None:
         self._vault = vault
         self._index = index
         self._builder = builder
         self._config = config
+        self._private = private
         self._clock = clock
         self.root = vault.layout.in_home(TOPICS)
+        passing = {kind.name for kind in vault.kinds if kind.ttl_days}
+        self._kinds_out = frozenset(PASSING_KINDS | passing)
+        inside = {kind.folder.partition("/")[0] for kind in vault.kinds if kind.name not in self._kinds_out}
+        self._folders = sorted(vault.layout.in_home(folder) for folder in inside - {TOPICS})
 
     def read_tree(self) -> tuple[list[Topic], list[NoteRecord]]:
-        """The tree, and the fresh notes that may move."""
-        records = self._records(self.root)
-        tree = build_tree(records, self.root, self._vault.filing.made_by_us, self._vault.filing.is_as_written)
-        return tree, self._fresh(records)
+        """The tree, and the notes that are in no topic and may be filed, oldest first."""
+        records, linkable = self._records(), self._linkable()
+        filing = self._vault.filing
+        tree = build_tree([*records, *linkable], self.root, filing.made_by_us, filing.is_as_written)
+        filed = {note.path for top in tree for topic in top.walk() for note in topic.leaves}
+        fresh = [note for note in records if note.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
+        fresh = [note for note in fresh if filing.may_move(note.path, note.id)]
+        return tree, sorted([*fresh, *(note for note in linkable if note.path not in filed)], key=age_of)
 
-    def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[PlanJob]:
-        paths = [note.path for note in movable(tree, fresh)]
-        return plan([path[len(self.root) + 1 :] for path in paths], self._vectors(paths), self._config)
+    def concerns(self, path: NotePath) -> bool:
+        """Whether a change of this file may be one of a topic."""
+        return path.startswith((f"{self.root}/", *(f"{folder}/" for folder in self._folders)))
+
+    def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> tuple[list[PlanJob], Places]:
+        """The jobs, and the notes at the places that they name."""
+        places = place_notes(tree, fresh, self.root)
+        notes = self._plan_notes(places)
+        return plan(notes, self._vectors([note.path for note in places.values()]), self._config), places
 
     def preview_run(self, topic: str | None) -> Preview:
         """The result of a run, for all topics or one. Raises NotFound for an unknown topic and for a note that changes
@@ -116,8 +143,10 @@ class PlannerView:
         tree, fresh = self.read_tree()
         scope = RunScope.from_name(topic, tree, self.root)
         sketch = Sketch(self.root, tree, fresh)
+        places = place_notes(tree, fresh, self.root)
+        vectors = self._vectors([note.path for note in places.values()])
         sketch.run_rounds(
-            self._vectors(sketch.movable), self._config, self._builder.name_topic, MAX_ROUNDS, scope.includes_job
+            self._plan_notes(places), vectors, self._config, self._builder.name_topic, MAX_ROUNDS, scope.includes_job
         )
         preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.is_as_written)
         if not scope.folder:
@@ -133,11 +162,11 @@ class PlannerView:
         *,
         whole: bool,
     ) -> PendingWork:
-        """The work for a run, apart from `left`; includes pages only if the `whole` tree is read."""
-        tree, fresh = self.read_tree() if whole else ([], self._fresh(self._records(f"{self.root}/{FRESH}")))
+        """The work for a run, apart from `left`; includes pages only if the `whole` tree is looked at."""
+        tree, fresh = self.read_tree()
         new = [note for note in self._without_tail(fresh) if _note_mark(note) not in left.fresh]
         with_vectors = len(self._with_vectors(new))
-        topics = [topic for top in tree for topic in top.walk()]
+        topics = [topic for top in tree for topic in top.walk()] if whole else []
         provisional = [topic for topic in topics if topic.provisional]
         return PendingWork(
             with_vectors,
@@ -155,18 +184,30 @@ class PlannerView:
 
     # -- below -------------------------------------------------------------------------------------------------
 
-    def _records(self, folder: str) -> list[NoteRecord]:
-        wanted = Filters(states=frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=folder, now=self._clock())
-        return self._index.notes(wanted, limit=MAX_NOTES)
+    def _records(self) -> list[NoteRecord]:
+        """All below the folder of all topics."""
+        states = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
+        return self._index.notes(Filters(states=states, path_prefix=self.root, now=self._clock()), limit=MAX_NOTES)
 
-    def _fresh(self, records: Sequence[NoteRecord]) -> list[NoteRecord]:
-        fresh = [record for record in records if record.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
-        return [note for note in fresh if self._vault.filing.may_move(note.path, note.id)]
+    def _linkable(self) -> list[NoteRecord]:
+        """Lasting notes in the folders of their kinds, whoever wrote them: topics link to them where they are. Leaves
+        out private ones, and those of conversations with others."""
+        wanted = [Filters(path_prefix=folder, kinds_out=self._kinds_out, private=self._private, now=self._clock())
+                  for folder in self._folders]  # fmt: skip
+        return [note for each in wanted for note in self._index.notes(each, limit=MAX_NOTES)]
+
+    def _plan_notes(self, places: Places) -> list[PlanNote]:
+        """Of yours, those in a topic of ours stay there."""
+        inside, may_move = f"{self.root}/", self._vault.filing.may_move
+        return [
+            PlanNote(place, age_of(note)[0], note.project or "",
+                     is_fixed=note.path.startswith(inside) and not may_move(note.path, note.id))
+            for place, note in places.items()
+        ]  # fmt: skip
 
     def _without_tail(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
         """All but the newest, like the plan."""
-        ordered = sorted(fresh, key=lambda note: age_key(note.path))
-        return ordered[: max(0, len(ordered) - self._config.fresh_tail_count)]
+        return list(fresh[: max(0, len(fresh) - self._config.fresh_tail_count)])
 
     def _with_vectors(self, notes: Sequence[NoteRecord]) -> list[NoteRecord]:
         vectors = self._vectors([note.path for note in notes])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Etag, Meta, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
-from mcp_memory.topics.plan import FRESH, PlanJob, paths_after, plan
-from mcp_memory.topics.topic_tree import Ours, Topic, build_tree, movable
+from mcp_memory.topics.plan import FRESH, PlanJob, PlanNote, paths_after, plan
+from mcp_memory.topics.topic_tree import Ours, Topic, build_tree, place_notes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,31 +42,40 @@ class Sketch:
         pages = [page for topic in below for page in (topic.page, topic.proposal) if page]
         self._root = root
         self._records = [*fresh, *(note for topic in below for note in topic.leaves), *pages]
-        self._places = [record.path[len(root) + 1 :] for record in self._records]
+        places = place_notes(tree, fresh, root)
+        known = {note.path: place for place, note in places.items()}
+        self._places = [known.get(record.path, record.path[len(root) + 1 :]) for record in self._records]
         self._known = len(self._records)
         rows = {record.path: row for row, record in enumerate(self._records)}
-        self.movable = [note.path for note in movable(tree, fresh)]
-        self._movable_rows = [rows[path] for path in self.movable]
+        self._planned_rows = [rows[note.path] for note in places.values()]
 
     def run_rounds(
         self,
+        notes: Sequence[PlanNote],
         vectors: NDArray[np.float32],
         config: TopicsConfig,
         named: NameTopic,
         most_rounds: int,
         wanted: Callable[[PlanJob], bool],
     ) -> None:
-        """Simulates the wanted jobs, round by round. `vectors` has a row for each note in `movable`."""
+        """Simulates the wanted jobs, round by round. `notes` are those of `place_notes` now, `vectors` theirs."""
         for _ in range(most_rounds):
-            jobs = list(filter(wanted, plan([self._places[row] for row in self._movable_rows], vectors, config)))
+            now = [replace(note, place=self._places[row]) for note, row in zip(notes, self._planned_rows, strict=True)]
+            jobs = list(filter(wanted, plan(now, vectors, config)))
             if not jobs:
                 return
             self._apply(jobs, named)
 
     def to_preview(self, made: Ours, as_written: Callable[[NoteRecord], bool]) -> Preview:
         """`made` and `as_written` are those of `build_tree`, for pages as they are now."""
+        linked: dict[str, list[NoteId]] = defaultdict(list)
+        for record, place in zip(self._records, self._places, strict=True):
+            if not self._is_inside(record):
+                linked[_folder(place)].append(record.id)
         records = [
-            replace(record, path=NotePath(f"{self._root}/{place}"))
+            replace(record, path=NotePath(f"{self._root}/{place}"), meta=_with_sources(record, linked[_folder(place)]))
+            if self._is_inside(record)
+            else record
             for record, place in zip(self._records, self._places, strict=True)
         ]
         came_from = {now.path: before.path for now, before in zip(records, self._records, strict=True)}
@@ -78,10 +88,13 @@ class Sketch:
         )
         return Preview(
             tree,
-            [record for record in records if _folder(record.path) == f"{self._root}/{FRESH}"],
+            [record for record, place in zip(records, self._places, strict=True) if _folder(place) == FRESH],
             {NotePath(_folder(page)) for page in new},
             {now: before for now, before in came_from.items() if now != before and now not in new},
         )
+
+    def _is_inside(self, record: NoteRecord) -> bool:
+        return record.path.startswith(f"{self._root}/")
 
     def _apply(self, jobs: Sequence[PlanJob], named: NameTopic) -> None:
         rows = {place: row for row, place in enumerate(self._places)}
@@ -108,6 +121,13 @@ class Sketch:
     def _title(self, topic: str, rows: Mapping[str, int]) -> str:
         row = rows.get(f"{topic}/{PAGE}")
         return self._records[row].title if row is not None else topic.rpartition("/")[2]
+
+
+def _with_sources(page: NoteRecord, linked: Sequence[NoteId]) -> Meta:
+    """A page's frontmatter if it linked to these notes, too."""
+    if page.state is not NoteState.SUMMARY:
+        return page.meta
+    return {**page.meta, "derived_from": [*page.meta.get("derived_from", ()), *linked]}
 
 
 def _folder(path: str) -> str:

@@ -1,7 +1,7 @@
 """Plans and runs jobs, round after round, until there is nothing left to file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
@@ -9,11 +9,12 @@ from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.compaction.journal import JobEntry
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.page_refresh import FallbackPages
-from mcp_memory.compaction.planner_view import MAX_ROUNDS, PlannerView, RunScope
+from mcp_memory.compaction.planner_view import MAX_ROUNDS, Places, PlannerView, RunScope
 from mcp_memory.compaction.run_report import RunProgress, RunReport
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.plan import PlanJob
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
@@ -40,19 +41,19 @@ class CompactionRounds:
         for _ in range(MAX_ROUNDS):
             self.progress.step("planning")
             tree, fresh = await in_thread(self.view.read_tree, what="looking at the topics")
-            planned = await in_thread(partial(self.view.plan_round, tree, fresh), deadline_s=JOB_S, what="planning")
+            plan_round = partial(self.view.plan_round, tree, fresh)
+            planned, places = await in_thread(plan_round, deadline_s=JOB_S, what="planning")
             jobs = [job for job in planned if scope.includes_job(job)]
-            if not jobs or not await self._run_jobs(report, tree, fresh, jobs, pace):
+            if not jobs or not await self._run_jobs(report, tree, places, jobs, pace):
                 break
         return fresh
 
     async def _run_jobs(
-        self, report: RunReport, tree: Sequence[Topic], fresh: Sequence[NoteRecord], jobs: Sequence[PlanJob], pace: Pace
+        self, report: RunReport, tree: Sequence[Topic], places: Places, jobs: Sequence[PlanJob], pace: Pace
     ) -> int:
         """Returns how many were done."""
         root = self.view.root
         topics = {topic.folder[len(root) + 1 :]: topic for top in tree for topic in top.walk()}
-        notes = {record.path[len(root) + 1 :]: record for record in fresh}
         names = {folder: [t.name for t in topics.values() if t.folder.rpartition("/")[0] == folder]
                  for folder in {f"{root}/{job.parent}".rstrip("/") for job in jobs}}  # fmt: skip
         done = 0
@@ -61,7 +62,7 @@ class CompactionRounds:
             if not await pace():
                 report.cut = True
                 return 0
-            moving = PlannedMove([notes[path] for path in job.leaves], [topics[folder] for folder in job.topics])
+            moving = PlannedMove([places[place] for place in job.leaves], [topics[folder] for folder in job.topics])
             if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
                 report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
                 continue
@@ -71,6 +72,14 @@ class CompactionRounds:
                 continue
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
             target = None if job.into is None else topics[job.into]
+            if target and target.edited and (linked := [note for note in moving.leaves if not self._is_inside(note)]):
+                # Its page, which is yours, would have to say so.
+                report.left.append(
+                    f"{target.page_path} is your own: {counted(len(linked), 'note')} can't be added to it"
+                )
+                moving = replace(moving, leaves=[note for note in moving.leaves if note not in linked])
+                if not moving.leaves:
+                    continue
             try:
                 build = partial(self._build, target, parent, names[parent], moving)
                 entry, foreign = await in_thread(build, deadline_s=self.build_s, what="summarising")
@@ -93,9 +102,13 @@ class CompactionRounds:
             return self.links.follow_moves(self.builder.build_new_topic(parent, siblings, moving))
         return self.links.follow_moves(self.builder.build_join(target, moving))
 
+    def _is_inside(self, note: NoteRecord) -> bool:
+        return note.path.startswith(f"{self.view.root}/")
+
     async def _is_all_ours(self, topic: Topic) -> bool:
         if not all(below.ours for below in topic.walk()):
             return False
         may_move = self.vault.filing.may_move
-        notes = [note for below in topic.walk() for note in (*below.leaves, below.page) if note]
-        return await in_thread(lambda: all(may_move(note.path, note.id) for note in notes), what="looking at notes")
+        return await in_thread(
+            lambda: all(may_move(note.path, note.id) for note in topic.files), what="looking at notes"
+        )

@@ -76,7 +76,8 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
     """A note with its place: `in` are the topics above it, outermost first; `children` are what a topic's page
     summarizes."""
     topics = [topic for top in tree for topic in top.walk()]
-    above = sorted((topic for topic in topics if note.path.startswith(f"{topic.folder}/")), key=lambda t: t.folder)
+    holding = [topic.folder for topic in topics if any(leaf.path == note.path for leaf in topic.leaves)] or [note.path]
+    above = sorted((t for t in topics if f"{holding[0]}/".startswith(f"{t.folder}/")), key=lambda t: t.folder)
     own = next((topic for topic in above if topic.page_path == note.path), None)
     children = [*own.topics, *own.leaves] if own else []
     return {

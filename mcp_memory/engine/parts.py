@@ -121,7 +121,8 @@ class EngineParts:
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
             vault, index, self.writer, self.indexer, JobBuilder(vault, index, self._summarizer, clock),
-            self.run_journal, config.topics, self.health, clock, config.summarizer.summary_s,
+            self.run_journal, config.topics, config.recall.private_marks, self.health, clock,
+            config.summarizer.summary_s,
         )  # fmt: skip
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.candidate_ingest = CandidateIngest(

@@ -48,7 +48,7 @@ DUE_TITLE = "commitments that are due"
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
 PAGE_SHARE = 0.6
-"""The most of an answer that a topic's page may fill; the rest is for notes of other topics."""
+"""The most of an answer that a topic's page may fill; the rest is for notes."""
 
 READ_DEADLINE_S = 10.0
 LOOK_S, TOPIC_S = 1.0, 2.0
@@ -287,10 +287,10 @@ def _chosen(
     known: Callable[[Passage], bool] | None,
     asking: str | None,
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
-    """What fits, and the passages it is made of: first a topic's page, then notes that the page doesn't cover."""
+    """What fits, and the passages it is made of: first a topic's page, then notes that say more."""
     page = fit_page(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
     if topic and page.excerpts:
-        passages = [passage for passage in passages if not topic.covers(passage.note.path)]
+        passages = [each for each in passages if not topic.tells(each.note.path, each.chunk.text)]
     found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False), asking)
     return BudgetedText((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.context_budget import BudgetedText, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
@@ -30,13 +30,18 @@ MOST_NOTES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """What a topic's page says, without its links; `folder` is what it stands for."""
+    """What a topic's page says, without its links; `notes` are those that it stands for, `hidden` those of them that it
+    mustn't tell."""
 
-    folder: NotePath
+    notes: frozenset[NotePath]
+    hidden: frozenset[NotePath]
     excerpt: Excerpt
 
-    def covers(self, path: NotePath) -> bool:
-        return path.startswith(f"{self.folder}/")
+    def tells(self, path: NotePath, text: str) -> bool:
+        """Whether the page has all sentences of this passage of the note at `path`, or that is to be left out."""
+        whole = _plain(self.excerpt.text)
+        is_told = path in self.notes and all(_plain(sentence.text) in whole for sentence in sentences(text))
+        return is_told or path in self.hidden
 
 
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
@@ -129,7 +134,8 @@ class TopicPages:
             told = " ".join(note.title for note in notes if note not in hidden)
             if excerpt is None or not content_words(topic.title) <= content_words(f"{told} {excerpt.text}"):
                 return None
-        return TopicPage(topic.folder, excerpt)
+        paths, left_out = (frozenset(note.path for note in some) for some in (notes, hidden))
+        return TopicPage(paths, left_out, excerpt)
 
     def is_overtaken(self, page: NoteRecord) -> bool:
         """Whether it may still quote pages below it from before they were rewritten."""
@@ -141,6 +147,7 @@ class TopicPages:
     def _topic(self, page: NoteRecord, now: datetime | None = None) -> Topic:
         folder = page.path.rpartition("/")[0]
         records = self._records(folder, {NoteState.ACTIVE, NoteState.SUMMARY}, now)
+        records += linked_notes(records, self.index, now)
         (topic,) = build_tree(
             records, folder.rpartition("/")[0], self.vault.filing.made_by_us, self.vault.filing.is_as_written
         )
@@ -148,6 +155,15 @@ class TopicPages:
 
     def _records(self, folder: str, states: set[NoteState], now: datetime | None = None) -> list[NoteRecord]:
         return self.index.notes(Filters(states=frozenset(states), path_prefix=folder, now=now), limit=MOST_NOTES)
+
+
+def linked_notes(records: Sequence[NoteRecord], index: Index, now: datetime | None) -> list[NoteRecord]:
+    """The notes outside their folder that these pages were made from and that count now."""
+    counted, inside = Filters(now=now), {record.id for record in records}
+    pages = (record for record in records if record.state is NoteState.SUMMARY)
+    sources = dict.fromkeys(str(source) for page in pages for source in page.meta.get("derived_from", ()))
+    found = (note for source in sources if source not in inside for note in index.note_by_id(NoteId(source)))
+    return [note for note in found if counted.admits(note)]
 
 
 def _above(folder: str, pages: dict[str, NoteRecord]) -> str:

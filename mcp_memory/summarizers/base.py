@@ -64,6 +64,9 @@ class SummarySource:
 
     title: str
     text: str
+    tags: Sequence[str] = ()
+    is_overtaken: bool = False
+    """Whether a newer note contradicts it: what it says isn't told as what holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,10 @@ class SummaryRequest:
     gone or forgotten, start from scratch, or the next summary repeats it."""
     changed: Set[int] = frozenset()
     """With `previous`: which of the `sources` are new or changed since."""
+    gist_sentences: int = 0
+    """How many sentences of the summary are to come first, as `Summary.gist`; 0 for a plain list."""
+    hint: str = ""
+    """What the sources have in common already, such as their project: their title says something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,12 @@ class Summary:
     title: str
     text: str
     by: str
+    gist: str = ""
+    """What it is all about, a sentence a line; not repeated in `text`."""
+    questions: Sequence[str] = ()
+    """What the sources leave open."""
+    labels: Mapping[int, str] = field(default_factory=dict[int, str])
+    """Source → what it says in 5 to 15 words, if a language model wrote it."""
     provisional: bool = False
     """Whether a language model is to replace it later."""
     problem: str = ""

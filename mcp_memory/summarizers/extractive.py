@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryReques
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, Idf, title_of
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
+from mcp_memory.text.language.clauses import is_question, is_secondary, main_clause
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import content_words
@@ -39,6 +40,11 @@ FIRST = 0.2
 FACT_BITS = 8.0
 """The worth of a fact, in bits. With 4, 4 points fewer of the facts that questions ask for are kept; with 12, 2 more on
 conversations and as many fewer on notes."""
+GIST_FIRST = 2.0
+"""The same for a gist: a note says at its start what holds, and then why."""
+LEAST_GIST = 2
+"""So many sentences a gist has, whatever the budget."""
+MOST_QUESTIONS = 5
 VAGUE = 0.3
 """The weight of a word that names no subject, so that greetings and praise give way. With 1, 2 points fewer of the
 facts that questions ask for are kept for four notes together; with 0, 1 point fewer for a single conversation."""
@@ -57,14 +63,17 @@ class ExtractiveSummarizer:
 
     def summarize(self, request: SummaryRequest) -> Summary:
         """Never raises; a source without sentences is represented by its title."""
+        title = title_of(request.sources, request.common, request.hint)
         candidates = list(_candidates(request.sources))
         idf = Idf(request.common)
+        if request.gist_sentences:
+            return _with_gist(title, candidates, idf, request)
         chosen = _choose(candidates, idf, request) if candidates else []
         lines = [f"- {candidates[at].text}" for at in sorted(chosen)]
         silent = set(range(len(request.sources))) - {candidate.source for candidate in candidates}
         lines += [f"- {request.sources[at].title}" for at in sorted(silent)]
         text = "\n".join(_fit(lines, request.budget_tokens * CHARS_PER_TOKEN))
-        return Summary(title_of(request.sources, request.common), text, NAME)
+        return Summary(title, text, NAME)
 
     def ask(self, prompt: Prompt) -> LlmReply:  # noqa: ARG002 -- the port's signature
         """Raises SummarizerUnavailable."""
@@ -84,6 +93,44 @@ class _Candidate:
     place: int
     """Its number in the note, from 0."""
     words: frozenset[str]
+
+
+def _with_gist(title: str, candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest) -> Summary:
+    """The first chosen sentences are the gist, the others a list; of both only the main clauses. What is asked is told
+    apart, until a later source has its words."""
+    asked = [at for at, candidate in enumerate(candidates) if is_question(candidate.text)]
+    questions = [candidates[at].text for at in asked if not _is_settled(candidates[at], candidates)]
+    told = [replace(candidate, text=main_clause(candidate.text, title)) for at, candidate in enumerate(candidates)
+            if at not in asked and not request.sources[candidate.source].is_overtaken]  # fmt: skip
+    told = _by_weight(told)
+    chosen = _choose(told, idf, request) if told else []
+    gist = sorted(chosen[: request.gist_sentences])
+    rest = [f"- {told[at].text}" for at in sorted(set(chosen) - set(gist))]
+    return Summary(
+        title, "\n".join(rest), NAME, "\n".join(told[at].text for at in gist),
+        [main_clause(question, title, whole=True) for question in questions[:MOST_QUESTIONS]],
+    )  # fmt: skip
+
+
+def _by_weight(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Those that say something by themselves; of each source first what it states, then reasons and what it rejects:
+    `place` is that order."""
+    found = [candidate for candidate in candidates if not candidate.text.endswith((":", ":."))]
+    order = sorted(found, key=lambda candidate: (candidate.source, is_secondary(candidate.text), candidate.place))
+    places = Counter[int]()
+    for at, candidate in enumerate(order):
+        order[at] = replace(candidate, place=places[candidate.source])
+        places[candidate.source] += 1
+    return order
+
+
+def _is_settled(question: _Candidate, candidates: Sequence[_Candidate]) -> bool:
+    """Whether a later source has half of its words, but for those that most sources have."""
+    sources: dict[str, set[int]] = {word: {c.source for c in candidates if word in c.words} for word in question.words}
+    count = len({candidate.source for candidate in candidates})
+    rare = {word for word, having in sources.items() if 2 * len(having) <= count}
+    later = (candidate.words & rare for candidate in candidates if candidate.source > question.source)
+    return any(2 * len(shared) >= len(rare) > 1 for shared in later)
 
 
 def _candidates(sources: Sequence[SummarySource]) -> Iterator[_Candidate]:
@@ -117,7 +164,7 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
         for candidate in candidates
         for word in candidate.words
     }
-    weights = _weights(candidates, bits)
+    weights = _weights(candidates, bits, GIST_FIRST if request.gist_sentences else FIRST)
     facts_in = [facts(candidate.text) for candidate in candidates]
     costs = [len(candidate.text) + 3 for candidate in candidates]  # in characters, as a line of a list
     known_words, known_facts = set[str](), set[Fact]()
@@ -130,7 +177,9 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
     left = request.budget_tokens * CHARS_PER_TOKEN
     chosen: list[int] = []
     represented: set[int] = set()
-    while fitting := [at for at in range(len(candidates)) if at not in chosen and costs[at] <= left]:
+    least = min(request.gist_sentences, LEAST_GIST)
+    while fitting := [at for at in range(len(candidates)) if at not in chosen
+                      and (costs[at] <= left or len(chosen) < least)]:  # fmt: skip
         unrepresented = [at for at in fitting if candidates[at].source not in represented]
         if not unrepresented:
             represented.clear()
@@ -143,8 +192,8 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
     return chosen or [max(range(len(candidates)), key=gain)]
 
 
-def _weights(candidates: Sequence[_Candidate], bits: Mapping[str, float]) -> list[float]:
-    """More for a sentence near the centroid of the sources, and more at the start of a note."""
+def _weights(candidates: Sequence[_Candidate], bits: Mapping[str, float], first: float) -> list[float]:
+    """More for a sentence near the centroid of the sources, and more at the start of a note, by `first`."""
     columns = {word: at for at, word in enumerate(sorted(bits))}
     vectors = np.zeros((len(candidates), len(columns)), dtype=np.float32)
     for row, candidate in enumerate(candidates):
@@ -156,7 +205,7 @@ def _weights(candidates: Sequence[_Candidate], bits: Mapping[str, float]) -> lis
     centroid = np.sum([vectors[sources == source].mean(axis=0) for source in np.unique(sources)], axis=0)
     centroid /= max(float(np.linalg.norm(centroid)), 1e-9)
     return [
-        (1 + CENTRAL * float(near)) * (1 + FIRST / (1 + candidate.place))
+        (1 + CENTRAL * float(near)) * (1 + first / (1 + candidate.place))
         for near, candidate in zip(vectors @ centroid, candidates, strict=True)
     ]
 

@@ -1,16 +1,17 @@
-"""Titles a topic with a few phrases that its notes have in common, made only of their words.
+"""Names a topic by what its notes have in common, in their own words.
 
 A phrase counts by how many of the notes have it, how rare its words are in memory, and whether they are used like
-nouns: after an article or a preposition, last in their run, not after a pronoun or before an object. After the first
-phrase, those of notes that aren't covered yet count more. No model, and no dictionary but words that name nothing.
+nouns: after an article or a preposition, last in their run, not after a pronoun or before an object. One that few of
+the notes have names a topic only if there is no other. No model, and no dictionary but words that name nothing.
 """
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
+from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import fold, words
@@ -43,24 +44,24 @@ MOST_SENTENCES = 64
 PHRASE_WORDS = 3
 UNSPACED_CHARS = (2, 6)
 """The length of a phrase within a longer stretch of ideographs."""
-MOST_PHRASES = 5
+MOST_PHRASES = 2
 
-SHARED = 1.7
+SHARED = 2.5
 """The power of the share of the sources that have a phrase. With 1, titles name what few of them are about."""
 AGAIN = 0.5
 """Added for each doubling of a phrase's occurrences in a source."""
 HEADING = 0.5
 """Added if a phrase is in a title or heading of a source."""
-ALONE = 0.5
-"""The factor for a phrase of a single source."""
+FEW = 0.2
+"""The factor for a phrase that less than half of the sources have."""
+ENOUGH = 0.6
+"""The share of the sources that a title's phrases cover."""
 LONGER = 0.6
 """Added for each further word of a phrase."""
 INSIDE, SELDOM_LAST = 0.5, 0.3
 """The factor for a word that ends fewer than that share of its runs: it is probably an adjective."""
 WIDER = 0.4
 """A phrase is extended by the words around it if they surround that share of its occurrences."""
-SAME_STEM_CHARS = 5
-"""Two words are the same if one begins with the other and that one has at least this length."""
 SPEAKER_LINES = 4
 """A name that begins this many lines is a speaker, not a subject."""
 
@@ -73,30 +74,72 @@ _SUBJECTS = frozenset(_BEFORE_VERBS.split())
 _OBJECTS = ARTICLES | {"me", "him", "them", "us", "it", "myself", "yourself", "themselves"}
 """Words after a verb."""
 
+_HEADING = re.compile(r"#{1,6} +([^#\n]{2,60})")
+_LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
+_ENDINGS = ("s", "es", "e", "n", "en", "ns")
+"""What a plural or a case adds to a word."""
+_LABELS = """
+note notes decision decisions fact fix fixes lesson idea workflow reference preference error errors symptom cause reason
+problem todo update open question warning rule info tip wip done rejected
+"""
+LABELS = frozenset(map(fold, _LABELS.split()))
+"""Leads that say what sort of note it is."""
+
 Keys = tuple[str, ...]
 
 
-def title_of(sources: Sequence[SummarySource], common: Mapping[str, float]) -> str:
-    """5 to 15 words, or fewer if the sources have no more: the phrases that most of the sources share, in the sources'
-    own spelling, joined by commas. A single source keeps its title."""
+def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint: str = "") -> str:
+    """A name for what the sources are about, in their own words: a lead that most of their first lines have, such as
+    `Japan trip: `, else the phrase that most of them share; a second one if many don't have the first. Words of `hint`
+    aren't repeated. A single source keeps its title."""
     if len(sources) < 2:
         return _short("".join(source.title for source in sources))
+    if lead := _shared_lead(sources):
+        return _short(lead)
     usage = _read(sources)
     idf = Idf(common)
-    left = {keys: phrase for keys, phrase in sorted(usage.phrases.items()) if not usage.is_speaker(keys)}
+    hinted = {usage.stem(fold(word)) for word in words(hint)}
+    left = {keys: phrase for keys, phrase in sorted(usage.phrases.items())
+            if not usage.is_speaker(keys) and not hinted.intersection(keys)}  # fmt: skip
     worth = {keys: _bits(keys, phrase, idf) * usage.nominal(phrase) for keys, phrase in left.items()}
-    covered = Counter[int]()
+    covered = set[int]()
     title: list[str] = []
-    while left and len(" ".join(title).split()) < LEAST_TITLE_WORDS and len(title) < MOST_PHRASES:
-        gains = {keys: worth[keys] * phrase.spread(len(sources), covered) for keys, phrase in left.items()}
+    while left and len(title) < MOST_PHRASES:
+        new = {keys: phrase.times.keys() - covered for keys, phrase in left.items()}
+        gains = {keys: worth[keys] * phrase.weight(len(sources)) * (len(new[keys]) / len(phrase.times)) ** 2
+                 for keys, phrase in left.items()}  # fmt: skip
         best = max(gains, key=gains.__getitem__)
-        if gains[best] <= 0:
+        is_enough = len(new[best]) >= min(2, len(sources)) and gains[best] > 0
+        if not is_enough or (title and 2 * len(new[best]) < len(sources) - len(covered)):
             break
         best = _widest(best, left)
         title.append(left[best].spelling)
-        covered.update(left[best].times.keys())
-        left = {keys: phrase for keys, phrase in left.items() if not _same(keys, best)}
+        covered |= left[best].times.keys()
+        if len(covered) >= ENOUGH * len(sources):
+            break
+        left = {keys: phrase for keys, phrase in left.items() if not set(keys) & set(best)}
     return _short(", ".join(title)) or _short(sources[0].title)
+
+
+def _shared_lead(sources: Sequence[SummarySource]) -> str:
+    """What half of the sources begin with, before a colon or as their first heading; empty if it names nothing."""
+    spelled: defaultdict[Keys, Counter[str]] = defaultdict(Counter)
+    for source in sources:
+        if sum(bool(speaker_of(line)) for line in source.text.splitlines()) > 1:
+            continue  # a conversation
+        first = source.text.lstrip().partition("\n")[0]
+        heading = _HEADING.match(first)
+        for lead in {heading[1] if heading else "", *(_lead(line) for line in (source.title, first))} - {""}:
+            spelled[tuple(fold(word) for word in words(lead))][lead] += 1
+    most = max(spelled, key=lambda keys: (spelled[keys].total(), keys), default=())
+    if not most or spelled[most].total() < max(2, len(sources) / 2) or all(word in LABELS for word in most):
+        return ""
+    return spelled[most].most_common(1)[0][0]
+
+
+def _lead(line: str) -> str:
+    found = _LEAD.match(line)
+    return found[1].strip("*_ ") if found else ""
 
 
 @dataclass(slots=True)
@@ -113,12 +156,11 @@ class _Phrase:
         best = max(self.spellings, key=lambda spelling: (self.spellings[spelling], spelling))
         return best.removesuffix("'s").removesuffix("’s")
 
-    def spread(self, sources: int, covered: Mapping[int, int]) -> float:
-        """How much of the sources it represents; less for those that the title already covers."""
-        by_source = {at: 1 + HEADING * (at in self.headed) + AGAIN * math.log2(n) for at, n in self.times.items()}
-        new = sum(value / (1 + covered.get(at, 0)) for at, value in by_source.items())
-        alone = ALONE if len(by_source) == 1 else 1.0
-        return new / sources * (sum(by_source.values()) / sources) ** (SHARED - 1) * alone
+    def weight(self, sources: int) -> float:
+        """How much of the sources it represents."""
+        by_source = (1 + HEADING * (at in self.headed) + AGAIN * math.log2(n) for at, n in self.times.items())
+        few = FEW if 2 * len(self.times) < sources else 1.0
+        return (sum(by_source) / sources) ** SHARED * few
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +173,12 @@ class _Usage:
     as_other: Counter[str] = field(default_factory=Counter[str])
     last: Counter[str] = field(default_factory=Counter[str])
     inside: Counter[str] = field(default_factory=Counter[str])
+    vocabulary: frozenset[str] = frozenset()
+
+    def stem(self, word: str) -> str:
+        """The word without a plural's or a case's ending, if the sources have it so, too."""
+        shorter = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
+        return min((stem for stem in shorter if len(stem) > 2 and stem in self.vocabulary), key=len, default=word)
 
     def add(self, source: int, run: WordRun, *, is_heading: bool, is_english: bool) -> None:
         *inside, last = (fold(word.lower()) for word in run.words)
@@ -144,7 +192,7 @@ class _Usage:
             self.as_other[fold(run.words[0].lower())] += 1
         self.as_other[last] += run.after in _OBJECTS
         for spelling, begins in _parts(run):
-            keys = tuple(map(fold, words(spelling)))
+            keys = tuple(self.stem(fold(word)) for word in words(spelling))
             if len(set(keys)) == len(keys):
                 phrase = self.phrases[keys]
                 phrase.times[source] += 1
@@ -176,7 +224,8 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
     texts = [list(_lines(source)) for source in sources]
     leads = Counter(lead for lines in texts for line, _ in lines if (lead := speaker_of(line)))
     speakers = {lead for lead, count in leads.items() if count >= SPEAKER_LINES}
-    usage = _Usage(frozenset(fold(word) for lead in speakers for word in words(lead)))
+    vocabulary = frozenset(fold(word) for lines in texts for line, _ in lines for word in words(line))
+    usage = _Usage(frozenset(fold(word) for lead in speakers for word in words(lead)), vocabulary=vocabulary)
     for number, lines in enumerate(texts):
         grammar = function_words(word for line, _ in lines for word in words(line))
 
@@ -200,6 +249,7 @@ def _lines(source: SummarySource) -> Iterator[tuple[str, bool]]:
     if not any(source.title.rstrip("….") in sentence.text for sentence in found):
         yield source.title, True
     yield from ((block.title, True) for block in scan(text) if block.kind is BlockKind.HEADING)
+    yield from ((tag, True) for tag in source.tags)
     yield from ((sentence.text, False) for sentence in found)
 
 
@@ -232,16 +282,6 @@ def _widest(keys: Keys, phrases: Mapping[Keys, _Phrase]) -> Keys:
     enough = max(2, WIDER * phrases[keys].times.total())
     wider = [other for other, total in totals.items() if total >= enough]
     return max(wider, key=lambda other: (totals[other], len(other), other), default=keys)
-
-
-def _same(keys: Keys, others: Keys) -> bool:
-    """Whether they have a word in common."""
-    return any(
-        one == other
-        or (min(len(one), len(other)) >= SAME_STEM_CHARS and (one.startswith(other) or other.startswith(one)))
-        for one in keys
-        for other in others
-    )
 
 
 def _short(title: str) -> str:

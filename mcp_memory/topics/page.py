@@ -3,17 +3,18 @@
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from ulid import ULID
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.text.language.clauses import main_clause
+from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import relative_link
 from mcp_memory.text.pluralize import counted
-from mcp_memory.text.tokens import count_tokens
 
 TOPICS = "topics"
 """The folder of all topics, in the managed folder."""
@@ -34,7 +35,15 @@ in the managed folder. Ours have a `node_kind`."""
 NODE = "condensed"
 """The `node_kind` of a page."""
 
-CHILDREN, RELATED = "## Children", "## Related"
+HOLDS, QUESTIONS, CHILDREN, RELATED = "## What holds", "## Open questions", "## Children", "## Related"
+
+LABEL_WORDS = 6
+"""Of a note's title in a link, where the page tells the note already."""
+
+_KINDS = {
+    "": "Topics", "decision": "Decisions", "preference": "Preferences", "fact": "Facts", "workflow": "Workflows",
+    "fix": "Fixes", "lesson": "Lessons", "reference": "References", "idea": "Ideas", "note": "Notes",
+}  # fmt: skip
 
 _LABEL = re.compile(r"[\[\]\\`*_<>]")
 
@@ -53,6 +62,9 @@ class PageChild:
     earliest: datetime | None = None
     latest: datetime | None = None
     depth: int = 0
+    kind: str = ""
+    label: str = ""
+    """What its link says in place of the title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +80,14 @@ class TopicPageText:
     children: Sequence[PageChild]
     created: datetime
     updated: datetime
+    gist: str = ""
+    questions: Sequence[str] = ()
     related: Sequence[tuple[str, NotePath]] = ()
     provisional: bool = False
 
 
 def render(page: TopicPageText) -> bytes:
     """The file's bytes."""
-    dates = [when for child in page.children for when in (child.earliest, child.latest) if when]
     meta = {
         "id": page.id,
         "title": page.title,
@@ -83,15 +96,14 @@ def render(page: TopicPageText) -> bytes:
         "source": page.by,
         "provisional": page.provisional or None,
         "derived_from": [child.id for child in page.children],
-        "depth": 1 + max((child.depth for child in page.children), default=0),
         "node_kind": NODE,
-        "descendant_count": sum(child.notes for child in page.children),
-        "earliest_at": min(dates, default=None),
-        "latest_at": max(dates, default=None),
-        "token_count": count_tokens(page.text),
         "covers": covers(page.path.rpartition("/")[0], page.children),
     }
-    parts = [page.text.strip(), CHILDREN, _list(_child(page.path, child) for child in page.children)]
+    text = page.text.strip()
+    parts = [page.gist.strip(), f"{HOLDS}\n\n{text}" if page.gist and text else text]
+    if page.questions:
+        parts.append(f"{QUESTIONS}\n\n{_list(page.questions)}")
+    parts = [*filter(None, parts), CHILDREN, *_children(page)]
     if page.related:
         parts.append(render_related(page.path, page.related))
     return frontmatter.render(meta, "\n\n".join(parts)).encode(errors="replace")
@@ -164,8 +176,33 @@ def etag_of(data: bytes) -> Etag:
     return Etag(hashlib.sha256(data).hexdigest())
 
 
+def _children(page: TopicPageText) -> Iterable[str]:
+    """Lists of links: the topics below, then the notes of each kind."""
+    told = _words("\n".join([page.gist, page.text, *page.questions]))
+    kinds = dict.fromkeys([*_KINDS, *sorted({child.kind for child in page.children})])
+    groups = {kind: [child for child in page.children if child.kind == kind] for kind in kinds}
+    shown = {kind: children for kind, children in groups.items() if children}
+    for kind, children in shown.items():
+        lines = _list(_child(page.path, replace(child, label=child.label or _label(child, page.title, told)))
+                      for child in children)  # fmt: skip
+        yield f"### {_KINDS.get(kind) or f'{kind.capitalize()}s'}\n\n{lines}" if kind and len(shown) > 1 else lines
+
+
+def _label(child: PageChild, title: str, told: str) -> str:
+    """The title of a note without the topic's; of one that the page tells already only the beginning."""
+    if child.depth:
+        return child.title
+    text = main_clause(child.title, title, whole=True).rstrip(".")
+    least = " ".join(text.rstrip("…").split()[:LABEL_WORDS])
+    return f"{least} …" if len(least) < len(text) and _words(text) in told else text
+
+
+def _words(text: str) -> str:
+    return f" {' '.join(map(fold, words(text)))} "
+
+
 def _child(page: NotePath, child: PageChild) -> str:
-    shown = link(page, child.title, child.path)
+    shown = link(page, child.label or child.title, child.path)
     facts = [counted(child.notes, "note")] if child.depth else []
     facts += [span(child.earliest, child.latest)] if child.latest else []
     return f"{shown} ({', '.join(facts)})" if facts else shown

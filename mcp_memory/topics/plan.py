@@ -1,8 +1,10 @@
-"""Plans the jobs of one round of compaction, from the notes below `topics/`. Pure and deterministic.
+"""Plans the jobs of one round of compaction, from the notes that topics may hold. Pure and deterministic.
 
-New notes wait in `_fresh/`. All but the latest few join the topic that they fit, or found one with similar notes; the
-others wait. When no note moves, topics without a parent join one that they fit, or get a new one. A run plans until a
-plan is empty, so growth cascades upwards; what has a place keeps it.
+Of the notes in no topic, all but the latest few are filed. Those of a project go into its one topic, and from there
+into topics below it as soon as there are several subjects; notes of two projects are never together. The others join
+the topic that they fit, or found one with similar notes; else they wait. When no note moves, topics at the top without
+a project join one that they fit, or get a new one. A run plans until a plan is empty, so growth cascades upwards; what
+has a place keeps it, but for the loose notes of a project.
 """
 
 import re
@@ -27,6 +29,26 @@ _NUMBERED = re.compile(r"([0-9]{2,6})-[^/]+")
 
 
 @dataclass(frozen=True, slots=True)
+class PlanNote:
+    """`place`: its path below the folder of all topics; of a note elsewhere, the folder of the topic that links to it,
+    else `_fresh`, and a name. Notes are planned in the order of `day`, then of their places."""
+
+    place: str
+    day: str = ""
+    project: str = ""
+    is_fixed: bool = False
+    """Whether it stays where it is, because it is yours."""
+
+    @property
+    def folder(self) -> str:
+        return self.place.rpartition("/")[0]
+
+    @property
+    def sort_key(self) -> tuple[str, tuple[str, int, str]]:
+        return self.day, age_key(self.place)
+
+
+@dataclass(frozen=True, slots=True)
 class PlanJob:
     """Notes or topics that move into one topic. Paths are relative to the folder of all topics."""
 
@@ -40,15 +62,24 @@ class PlanJob:
     """Folders."""
 
 
-def plan(notes: Sequence[str], vectors: Matrix, config: TopicsConfig) -> list[PlanJob]:
+def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> list[PlanJob]:
     """The next round, of independent jobs; empty if nothing has a place to go.
 
-    `notes` are the paths of all notes in the tree, in any order. `vectors` (len(notes), dimension) have length 1, or 0
+    `notes` are all notes in the tree, in any order. `vectors` (len(notes), dimension) have length 1, or 0
     for a note that has none yet and waits. A folder whose name isn't like `NN-slug` is yours: what is in it and below
     stays there, and nothing joins it.
     """
-    tree = _Tree.of(notes, vectors)
-    return _filing(tree, config) or _condensation(tree, config)
+    rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
+    fresh = [row for row in rows if notes[row].folder == FRESH]
+    waiting = set(fresh[max(0, len(fresh) - config.fresh_tail_count) :])
+    jobs: list[PlanJob] = []
+    for project, theirs in sorted(_by_project(notes, rows).items()):
+        tree = _Tree.of(notes, vectors, [row for row in theirs if row not in waiting])
+        if project:
+            jobs += _project_filing(tree, config)
+        else:
+            jobs += _filing(tree, config) or _condensation(tree, config)
+    return jobs
 
 
 def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[PlanJob], str]) -> dict[str, str]:
@@ -78,13 +109,27 @@ def age_key(path: str) -> tuple[str, int, str]:
     return folder, int(number) if number.isascii() and number.isdigit() else 0, name
 
 
+def _by_project(notes: Sequence[PlanNote], rows: Iterable[int]) -> dict[str, list[int]]:
+    """The rows of each project; what is below a topic at the top is of its notes' project, of none if they have two."""
+    projects: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        projects[notes[row].folder.partition("/")[0]].add(notes[row].project)
+    found: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        top = notes[row].folder.partition("/")[0]
+        theirs = {notes[row].project} if top == FRESH else projects[top]
+        found[next(iter(theirs)) if len(theirs) == 1 else ""].append(row)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The topics with notes at any depth, and the notes, as rows of `vectors`, by age."""
+    """The topics of one project with notes at any depth, and the notes, as rows of `vectors`, by age."""
 
-    paths: Sequence[str]
+    notes: Sequence[PlanNote]
     vectors: Matrix
     fresh: Sequence[int]
+    """Notes in no topic that may be filed."""
     leaves: Mapping[str, Sequence[int]]
     """Topic → the notes right in it."""
     below: Mapping[str, Sequence[int]]
@@ -95,26 +140,25 @@ class _Tree:
     """Topic → 1 where it holds notes alone, else one more than the highest in it."""
 
     @classmethod
-    def of(cls, paths: Sequence[str], vectors: Matrix) -> Self:
+    def of(cls, notes: Sequence[PlanNote], vectors: Matrix, rows: Iterable[int]) -> Self:
         fresh: list[int] = []
         leaves: dict[str, list[int]] = defaultdict(list)
         below: dict[str, list[int]] = defaultdict(list)
         topics: dict[str, set[str]] = defaultdict(set)
         heights: dict[str, int] = defaultdict(int)
-        for row in sorted(range(len(paths)), key=lambda row: age_key(paths[row])):
-            folder = paths[row].rpartition("/")[0]
-            if folder == FRESH:
+        for row in rows:
+            folder, known = notes[row].folder, bool(vectors[row].any())
+            if folder == FRESH and known:
                 fresh.append(row)
             if not all(map(is_topic_name, folder.split("/"))):
                 continue
             leaves[folder].append(row)
-            known = bool(vectors[row].any())
             for height, topic in enumerate(_upwards(folder), 1):
                 heights[topic] = max(heights[topic], height)
                 topics[topic.rpartition("/")[0]].add(topic)
                 if known:
                     below[topic].append(row)
-        return cls(paths, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
+        return cls(notes, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
 
     def middles(self, folders: Sequence[str]) -> Matrix:
         """The mean of each topic's vectors: its product with a vector is the mean cosine with them."""
@@ -127,9 +171,15 @@ class _Tree:
 
 
 def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    ready = tree.fresh[: max(0, len(tree.fresh) - config.fresh_tail_count)]
-    ready = [row for row in ready if tree.vectors[row].any()]
-    room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in sorted(tree.below)}
+    """Notes that join a topic or found one at the top."""
+    return _filed_by_subject(tree, tree.fresh, sorted(tree.below), TOP, config)[0]
+
+
+def _filed_by_subject(
+    tree: _Tree, ready: Sequence[int], topics: Iterable[str], parent: str, config: TopicsConfig
+) -> tuple[list[PlanJob], list[int]]:
+    """Jobs in which `ready` notes join one of the `topics` or found one below `parent`, and the notes that are left."""
+    room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in topics}
     hosts = [topic for topic in room if room[topic] > 0 and not tree.topics.get(topic)]
     joins: dict[str, list[int]] = {}
     if hosts and ready:
@@ -140,8 +190,28 @@ def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
     taken = {row for rows in joins.values() for row in rows}
     rest = [row for row in ready if row not in taken]
     groups = clusters(tree.vectors, rest, least_cosine=config.leaf_cosine, most=config.max_leaves)
-    founding = [_filed(tree, rows) for rows in groups if len(rows) >= config.min_leaves]
-    return jobs + sorted(founding, key=lambda job: age_key(job.leaves[0]))
+    founding = sorted(sorted(rows) for rows in groups if len(rows) >= config.min_leaves)
+    order = {row: at for at, row in enumerate(ready)}
+    founding.sort(key=lambda rows: min(order[row] for row in rows))
+    left = set(rest).difference(*founding)
+    return jobs + [_filed(tree, rows, parent=parent) for rows in founding], [row for row in rest if row in left]
+
+
+def _project_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
+    """Notes of a project that found or join its topic, or a topic below it: those are made when there are more notes
+    than one topic holds, or half as many and two subjects."""
+    root = next((topic for topic in sorted(tree.below) if "/" not in topic), None)
+    if root is None:
+        return [_filed(tree, tree.fresh)] if len(tree.fresh) >= config.min_leaves else []
+    loose = [row for row in tree.leaves[root] if not tree.notes[row].is_fixed and tree.vectors[row].any()]
+    topics = [topic for topic in sorted(tree.below) if topic.startswith(f"{root}/")]
+    ready = sorted([*loose, *tree.fresh], key=lambda row: tree.notes[row].sort_key)
+    jobs, left = _filed_by_subject(tree, ready, topics, root, config)
+    whole = len(tree.below[root]) + len(tree.fresh)
+    if config.max_depth < 2 or (not topics and whole <= config.max_leaves // (2 if len(jobs) > 1 else 1)):
+        jobs, left = [], ready
+    staying = [row for row in left if row in set(tree.fresh)]
+    return jobs + ([_filed(tree, staying, into=root)] if staying else [])
 
 
 def _condensation(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
@@ -196,8 +266,9 @@ def _joins(
     return {host: sorted(some) for host, some in joined.items() if some}
 
 
-def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None) -> PlanJob:
-    return PlanJob(into, _parent(into), leaves=tuple(sorted((tree.paths[row] for row in rows), key=age_key)))
+def _filed(tree: _Tree, rows: Iterable[int], into: str | None = None, parent: str = TOP) -> PlanJob:
+    by_age = sorted((tree.notes[row] for row in rows), key=lambda note: note.sort_key)
+    return PlanJob(into, _parent(into) if into else parent, leaves=tuple(note.place for note in by_age))
 
 
 def _moved(topics: Sequence[str], some: Iterable[int], into: str | None = None) -> PlanJob:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.topics.page import PAGE, PROPOSAL, PageChild, covers
@@ -18,7 +18,7 @@ class Topic:
 
     folder: NotePath
     leaves: Sequence[NoteRecord]
-    """Active notes right in it, by path."""
+    """Active notes right in it, and those that its page links to in their own folders; oldest first."""
     topics: Sequence[Topic]
     page: NoteRecord | None
     ours: bool
@@ -66,6 +66,18 @@ class Topic:
         """The first and last dates of the notes in it and below."""
         dates = [when for topic in self.walk() for note in topic.leaves if (when := note.created or note.updated)]
         return min(dates, default=None), max(dates, default=None)
+
+    @property
+    def files(self) -> list[NoteRecord]:
+        """What moves along with it: the notes in its folder and below, and the pages."""
+        inside = f"{self.folder}/"
+        notes = [note for topic in self.walk() for note in (*topic.leaves, topic.page, topic.proposal)]
+        return [note for note in notes if note and note.path.startswith(inside)]
+
+    @property
+    def project(self) -> str:
+        """The project of all its notes; empty if they have several, or none."""
+        return common_project([note for topic in self.walk() for note in topic.leaves])
 
     @property
     def sources(self) -> tuple[list[Topic], list[NoteRecord]]:
@@ -119,14 +131,20 @@ Ours = Callable[[NotePath, NoteRecord | None], bool]
 def build_tree(
     records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Callable[[NoteRecord], bool]
 ) -> list[Topic]:
-    """The topics in `root` (`topics` in the managed folder), without `_fresh/`. `as_written`: we wrote this page."""
+    """The topics in `root` (`topics` in the managed folder), without `_fresh/`. `as_written`: we wrote this page. A
+    note elsewhere belongs to the topic whose page was made from it, of several the deepest."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
     pages: dict[str, NoteRecord] = {}
     proposals: dict[str, NoteRecord] = {}
     folders: set[str] = set()
+    elsewhere: dict[str, NoteRecord] = {}
     for record in sorted(records, key=lambda record: record.path):
         folder, _, name = record.path.rpartition("/")
-        if not folder.startswith(f"{root}/") or folder == f"{root}/{FRESH}":
+        if not folder.startswith(f"{root}/"):
+            if record.state is NoteState.ACTIVE:
+                elsewhere.setdefault(record.id, record)
+            continue
+        if folder == f"{root}/{FRESH}":
             continue
         if name == PAGE:
             pages[folder] = record
@@ -139,6 +157,9 @@ def build_tree(
         while folder != root:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
+    for folder in sorted(pages, key=lambda folder: (-folder.count("/"), folder)):
+        linked = [elsewhere.pop(source, None) for source in map(str, pages[folder].meta.get("derived_from", ()))]
+        leaves[folder] += [note for note in linked if note]
     below: dict[str, list[str]] = defaultdict(list)
     for folder in sorted(folders):
         below[folder.rpartition("/")[0]].append(folder)
@@ -147,7 +168,7 @@ def build_tree(
         page = pages.get(folder)
         return Topic(
             NotePath(folder),
-            leaves[folder],
+            sorted(leaves[folder], key=age_of),
             [topic(name) for name in below[folder]],
             page,
             ours(NotePath(f"{folder}/{PAGE}"), page),
@@ -158,25 +179,39 @@ def build_tree(
     return [topic(folder) for folder in below[root]]
 
 
-def movable(tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
-    """The notes that a plan may move: fresh ones, and those in our topics."""
-    ours = [topic for top in tree if top.ours for topic in top.walk() if topic.ours]
-    return [*fresh, *(note for topic in ours for note in topic.leaves)]
+def age_of(note: NoteRecord) -> tuple[str, NotePath]:
+    """Sorts notes by age."""
+    when = note.created or note.updated
+    return when.astimezone(UTC).isoformat() if when else "", note.path
+
+
+def place_notes(tree: Sequence[Topic], fresh: Sequence[NoteRecord], root: str) -> dict[str, NoteRecord]:
+    """The notes that a plan looks at, by their place as `PlanNote` has it: those in no topic, and those in ours."""
+    found = {_place(note, FRESH, root): note for note in fresh}
+    for topic in (topic for top in tree if top.ours for topic in top.walk() if topic.ours):
+        found |= {_place(note, topic.folder[len(root) + 1 :], root): note for note in topic.leaves}
+    return found
+
+
+def _place(note: NoteRecord, folder: str, root: str) -> str:
+    inside = note.path.startswith(f"{root}/")
+    return note.path[len(root) + 1 :] if inside else f"{folder}/{note.path.replace('/', chr(0))}"
+
+
+def common_project(notes: Sequence[NoteRecord]) -> str:
+    """The project of all these notes; empty if they have several, or none."""
+    projects = {note.project for note in notes}
+    return (projects.pop() or "") if len(projects) == 1 else ""
 
 
 def note_child(note: NoteRecord) -> PageChild:
     when = note.created or note.updated
-    return PageChild(note.id, note.path, note.title, f"{note.content_hash} {note.title}", earliest=when, latest=when)
+    return PageChild(
+        note.id, note.path, note.title, f"{note.content_hash} {note.title}", earliest=when, latest=when, kind=note.kind
+    )
 
 
 def topic_child(topic: Topic) -> PageChild:
     assert topic.page
-    meta = topic.page.meta
-    return PageChild(
-        topic.page.id, topic.page_path, topic.title, str(meta.get("covers", "")), topic.notes,
-        _when(meta.get("earliest_at")), _when(meta.get("latest_at")), topic.depth,
-    )  # fmt: skip
-
-
-def _when(value: object) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) else None
+    covered = str(topic.page.meta.get("covers", ""))
+    return PageChild(topic.page.id, topic.page_path, topic.title, covered, topic.notes, *topic.span, topic.depth)

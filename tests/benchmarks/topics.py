@@ -33,8 +33,9 @@ from mcp_memory.models import NotePath
 from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.topics import plan as planning
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import PlanJob, next_number, paths_after, plan
+from mcp_memory.topics.plan import PlanJob, PlanNote, next_number, paths_after
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import KEPT, models
 
@@ -77,6 +78,10 @@ class Grown:
     @property
     def at_top(self) -> int:
         return len({topic.partition("/")[0] for topic in self.topics if topic})
+
+
+def plan(notes: Sequence[str], vectors: np.ndarray, config: TopicsConfig) -> list[PlanJob]:
+    return planning.plan(list(map(PlanNote, notes)), vectors, config)
 
 
 def topics() -> Iterator[Figure]:

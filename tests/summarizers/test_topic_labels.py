@@ -52,7 +52,7 @@ def test_the_subject_comes_first_in_any_language(language: str) -> None:
 
 def test_a_talk_is_called_by_its_subject_and_not_by_who_speaks_what_they_feel_or_how_they_greet() -> None:
     found = title(TALK)
-    assert found.startswith("pottery class") and "kiln" in found
+    assert found == "pottery class"
     assert not folded(found) & folded("Ann Bea happy proud cool amazing good thanks felt relaxed hey")
 
 
@@ -82,7 +82,7 @@ def test_nouns_come_before_verbs_that_are_as_frequent() -> None:
 
 @pytest.mark.parametrize(("shout", "kept"), [("MIT", True), ("mit", False)])
 def test_words_of_grammar_are_those_of_the_language_that_is_spoken(shout: str, kept: bool) -> None:
-    english = [f"The licence of the tool is {shout} in {city}." for city in ELSE]
+    english = [f"We have it from {shout} in {city}." for city in ELSE]
     german = [f"Wir fahren {shout} dem Boot und nicht zu der Insel bei {city}." for city in ELSE]
     assert "mit" in title(english).lower().split(", ")
     assert "mit" not in title(german).split(", ")

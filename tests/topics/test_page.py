@@ -52,28 +52,21 @@ def links_of(made: TopicPageText) -> list[str | None]:
 
 
 def test_the_properties_come_back() -> None:
-    early, late = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC)
     children = [
-        child("One", notes=7, earliest=early, latest=late, depth=2),
-        child("Two", earliest=NOW, latest=NOW, id=NoteId("path:a b.md")),
+        child("One", notes=7, depth=2),
+        child("Two", id=NoteId("path:a b.md")),
         child("Three", id=NoteId("01K")),
     ]
     document = frontmatter.parse(render(page(children)).decode())
     assert document.problem is None
     assert list(document.meta) == [
-        "id", "title", "created", "updated", "source", "derived_from", "depth", "node_kind", "descendant_count",
-        "earliest_at", "latest_at", "token_count", "covers",
+        "id", "title", "created", "updated", "source", "derived_from", "node_kind", "covers",
     ]  # fmt: skip
     meta = dict(document.meta)
-    assert {key: datetime.fromisoformat(str(meta.pop(key))) for key in ("earliest_at", "latest_at")} == {
-        "earliest_at": early,
-        "latest_at": NOW,
-    }
     assert [datetime.fromisoformat(str(meta.pop(key))) for key in ("created", "updated")] == [NOW, NOW]
-    assert meta.pop("token_count") > 0
     assert meta == {
         "id": "01PAGE", "title": "Japan: trip", "source": "extractive", "derived_from": ["01J", "path:a b.md", "01K"],
-        "depth": 3, "node_kind": "condensed", "descendant_count": 9, "covers": covers(FOLDER, children),
+        "node_kind": "condensed", "covers": covers(FOLDER, children),
     }  # fmt: skip
 
 
@@ -91,11 +84,6 @@ def test_a_page_lists_what_is_below_and_beside_it() -> None:
         ]
     )  # fmt: skip
     assert etag_of(render(made)) == etag_of(render(made)) != etag_of(render(page([note])))
-
-
-def test_a_page_without_dates_has_none() -> None:
-    meta = frontmatter.parse(render(page([child()])).decode()).meta
-    assert meta.get("earliest_at") is None and meta.get("latest_at") is None
 
 
 @pytest.mark.parametrize("title", TITLES)

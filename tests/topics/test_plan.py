@@ -12,12 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mcp_memory.topics import plan as planning
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import FRESH, TOP, PlanJob, is_topic_name, next_number, paths_after, plan
+from mcp_memory.topics.plan import FRESH, TOP, PlanJob, PlanNote, is_topic_name, next_number, paths_after
 
 Matrix = NDArray[np.float32]
 ALL_READY = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.5, topic_cosine=0.5, max_leaves=10, max_topics=6)
 SEEDS = range(8)
+
+
+def plan(
+    notes: Sequence[str], vectors: Matrix, config: TopicsConfig, projects: Sequence[str] | None = None
+) -> list[PlanJob]:
+    known = projects or [""] * len(notes)
+    found = [PlanNote(place, project=project) for place, project in zip(notes, known, strict=True)]
+    return planning.plan(found, vectors, config)
 
 
 def unit(rows: NDArray[np.floating]) -> Matrix:

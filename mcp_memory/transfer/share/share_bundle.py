@@ -152,14 +152,15 @@ def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
     files, left = _files(vault, topic)
     warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()
                 if vault.secrets_allowed and (found := find_secret(file.text))]  # fmt: skip
-    start = len(topic.folder) + 1
-    places = SharedPaths({path: path[start:] for path in files})
+    inside = f"{topic.folder}/"  # a note elsewhere keeps its path below the managed folder
+    places = SharedPaths({p: p.removeprefix(inside) if p.startswith(inside) else vault.layout.below_home(p) or p
+                          for p in files})  # fmt: skip
     shared: list[SharedFile] = []
     cut = 0
     for path, file in sorted(files.items()):
         text, count = rewrite_links(file.text, file.body_start, path, places)
         cut += count
-        shared.append(SharedFile(path[start:], path, text, text == file.text))
+        shared.append(SharedFile(places.shared[path], path, text, text == file.text))
     page = topic.page.id if topic.page else None
     return ShareBundle(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
 
@@ -169,7 +170,8 @@ def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[U
     left: list[UnsharedNote] = []
     pages = [below.page_path for below in topic.walk() if below.page]  # the deepest first: they are sources of others
     counted = {note.path for below in topic.walk() for note in below.leaves} | {*pages}
-    notes = sorted(path for path in vault.list().files if path.startswith(f"{topic.folder}/"))
+    inside = {path for path in vault.list().files if path.startswith(f"{topic.folder}/")}
+    notes = sorted(inside | (counted - {*pages}))
     shared: set[str] = set()
     for path in [*(path for path in notes if path not in pages and path.rpartition("/")[2] not in {PAGE, MAP}), *pages]:
         read = _read(vault, path, counted=path in counted)

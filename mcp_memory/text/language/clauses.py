@@ -1,0 +1,69 @@
+"""Finds the main clause of a sentence, and whether a sentence leaves something open."""
+
+import re
+
+from mcp_memory.text.language.terms import fold, words
+
+LEAST_WORDS = 4
+"""A clause of fewer words isn't told alone."""
+
+_LEAD = re.compile(r"(?P<lead>[^\s:`][^:`\n]{0,60}): +(?=\S)")
+_NOT_OUTSIDE = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]")
+_REASON = re.compile(
+    r"(?:,? (?:because|weil)|, (?:since|as|so that|so|which|da|denn|damit|sodass|obwohl|although|though)|;) "
+)
+"""What begins a clause that says why or what follows."""
+
+_MARKED = re.compile(
+    r"(?:fix|decision|decided|rule|answer|l(?:ö|oe)sung|entscheidung)\b[^:.]{0,40}: +(?=\S)", re.IGNORECASE
+)
+_SECONDARY = re.compile(
+    r"(?:symptoms?|errors?|causes?|reasons?|why|problem|rejected|alternatives?|grund|ursache|fehler)\b[^:.]{0,40}:"
+    r"|.*\b(?:rejected|turned down|given up|considered|verworfen|abgelehnt)\b"
+    r"|(?:not|it|this|that|these|they|das|dies|es)\b",
+    re.IGNORECASE,
+)
+"""What only explains, or refers to what stands before it."""
+
+_OPEN = re.compile(
+    r"(?:open|todo|to do|tbd|offen)\b ?(?:question|frage|ist|is|:)|(?:still|noch) (?:open|offen)\b|\b(?:TODO|TBD)\b",
+    re.IGNORECASE,
+)
+
+
+def is_question(sentence: str) -> bool:
+    """Whether a sentence asks, or says that something is open."""
+    return sentence.rstrip('*_"”’) ').endswith("?") or bool(_OPEN.search(sentence[:80]))
+
+
+def is_secondary(sentence: str) -> bool:
+    """Whether a sentence gives a reason, tells of an error, or says what was not done, rather than what holds."""
+    return bool(_SECONDARY.match(sentence))
+
+
+def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
+    """The sentence without a lead that is the title, such as `Japan trip: `, and, unless it is wanted `whole`, up to
+    the reason that it gives. All of it is in the sentence."""
+    text = sentence
+    lead = _LEAD.match(text)
+    if lead and _plain(lead["lead"]) in {_plain(part) for part in (title, *title.split(", "))}:
+        text = text[lead.end() :]
+    if marked := _MARKED.match(text):
+        text = text[marked.end() :]
+    if not whole:
+        hidden = [found.span() for found in _NOT_OUTSIDE.finditer(text)]
+        ends = (found.start() for found in _REASON.finditer(text))
+        outside = (end for end in ends if not any(start < end < stop for start, stop in hidden))
+        text = next((text[:end] for end in outside if len(text[:end].split()) >= LEAST_WORDS), text)
+    text = text[0].upper() + text[1:] if text[:1].isalpha() and not _is_code(text) else text
+    return text if text.rstrip('`"”’)*_').endswith((".", "!", "?", "…", ":", "。", "！", "？")) else f"{text}."
+
+
+def _is_code(text: str) -> bool:
+    """Whether it begins with a word whose small letters matter: `harbor.jobs`, `iPhone`."""
+    first = text.split(maxsplit=1)[0].rstrip(".,:;")
+    return any(not c.isalpha() for c in first) or any(c.isupper() for c in first[1:])
+
+
+def _plain(text: str) -> tuple[str, ...]:
+    return tuple(map(fold, words(text)))

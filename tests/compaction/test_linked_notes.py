@@ -1,0 +1,130 @@
+"""Notes of a kind with a folder of its own stay there: a topic's page links to them, and its head says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from mcp_memory.engine.engine import Engine
+from mcp_memory.recall.config import RecallConfig
+from mcp_memory.text.markdown.links import find_links, resolve
+from mcp_memory.topics.page import PAGE
+from mcp_memory.topics.topic_tree import Topic
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA
+from tests.support.world import World, found
+
+pytestmark = pytest.mark.anyio
+KINDS = ("decision", "fix", "fact", "note")
+
+
+async def told(engine: Engine, texts: Sequence[str], kinds: Sequence[str] = KINDS, project: str = "*") -> list[str]:
+    """Their ids; the kinds take turns."""
+    stored = [await engine.append(text, kind=kinds[at % len(kinds)], project=project) for at, text in enumerate(texts)]
+    await engine.parts.model.embed()
+    return [str(receipt.id) for receipt in stored]
+
+
+def tree_of(engine: Engine) -> list[Topic]:
+    return engine.parts.compactor.planner_view.read_tree()[0]
+
+
+def linked(world: World) -> list[str]:
+    """Where the links of all pages lead to, but those to other pages."""
+    pages = [path for path in world.files() if path.endswith(PAGE)]
+    targets = [resolve(link.target, path) or "" for path in pages for link in find_links(world.read(path).decode())]
+    return sorted(target for target in targets if not target.endswith(PAGE))
+
+
+async def test_notes_of_all_kinds_are_in_topics_and_those_with_a_folder_stay_in_it(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA + RAIL)
+        before = toy_world.files()
+        report = await engine.parts.compactor.run()
+        after = toy_world.files()
+        kept = {path: data for path, data in before.items() if path.startswith("notes/")}
+        assert len(kept) == 6 and kept.items() <= after.items(), "neither moved nor changed"
+        assert sorted(map(len, (topic.leaves for topic in tree_of(engine)))) == [4, 4]
+        assert linked(toy_world) == sorted(note.path for topic in tree_of(engine) for note in topic.leaves)
+        assert (await found(engine, "night train", path="notes/fix"))[0].startswith("notes/fix/")
+        undone = await engine.parts.compactor.undo(report.run)
+        assert toy_world.files() == before and not undone.left
+
+
+async def test_a_later_note_joins_and_a_replaced_one_leaves(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        ids = await told(engine, TEA, ["decision"])
+        await engine.parts.compactor.run()
+        (new,) = await told(engine, [f"{TEA[0]} Says Ada."], ["fact"])
+        report = await engine.parts.compactor.run()
+        assert new in {note.id for note in tree_of(engine)[0].leaves} and len(linked(toy_world)) == 5
+        await engine.append(
+            "Green tea from Uji needs water of 55 degrees and a warm pot.", kind="decision", supersedes=ids[0]
+        )
+        await engine.parts.model.embed()
+        await engine.parts.compactor.run()
+        (topic,) = tree_of(engine)
+        page = toy_world.read(topic.page_path).decode()
+        assert "55 degrees" in page and ids[0] not in page and len(topic.leaves) == 5
+        assert report.run in engine.parts.run_journal.list_runs()
+
+
+async def test_a_forgotten_note_makes_its_page_stale_and_a_missing_page_lets_its_notes_go(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice."], ["fact"])
+        await engine.parts.compactor.run()
+        await engine.forget(ids[-1])
+        (topic,) = tree_of(engine)
+        assert topic.stale and len(topic.leaves) == 4
+        await engine.parts.compactor.run()
+        assert "invoice" not in toy_world.read(topic.page_path).decode()
+        (toy_world.root / topic.page_path).unlink()
+        await engine.parts.admin.reconcile()
+        tree, fresh = engine.parts.compactor.planner_view.read_tree()
+        assert tree == [] and len(fresh) == 4
+
+
+async def test_projects_have_topics_of_their_own_and_are_never_mixed(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA, ["decision", "note"], "harbor")
+        await told(engine, [f"{text} Twice." for text in TEA], ["fix"], "lantern")
+        await told(engine, [f"{text} At home." for text in TEA], ["fact"])
+        await engine.parts.compactor.run()
+        projects = [{note.project for below in topic.walk() for note in below.leaves} for topic in tree_of(engine)]
+        assert sorted(map(str, projects)) == sorted(map(str, [{"harbor"}, {"lantern"}, {None}]))
+        assert {"harbor", "lantern"} <= {topic.title for topic in tree_of(engine)}
+
+
+async def test_a_large_project_has_topics_below_its_own(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        tea = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(5)]
+        rail = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(5)]
+        await told(engine, [*tea, *rail, "A lonely remark about kettles."], project="harbor")
+        await engine.parts.compactor.run()
+        (project,) = tree_of(engine)
+        assert project.title == "harbor" and [len(topic.leaves) for topic in project.topics] == [5, 5]
+        assert [note.title for note in project.leaves] == ["A lonely remark about kettles."]
+        assert len(linked(toy_world)) == len(set(linked(toy_world))) == 11, "each note is led to once"
+        assert not (await engine.parts.compactor.run()).done
+
+
+async def test_private_notes_and_those_that_pass_are_in_no_topic(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE, recall=RecallConfig(private=("tag:health",))) as engine:
+        await told(engine, TEA, ["fact"])
+        await engine.append(f"{TEA[0]} For my heart.", kind="fact", tags=["health"], project="*")
+        await told(engine, [f"{TEA[0]} Tomorrow.", f"{TEA[1]} Tomorrow."], ["task"])
+        await engine.parts.compactor.run()
+        assert len(linked(toy_world)) == 4
+
+
+async def test_your_own_page_isnt_changed_to_link_to_more(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA, ["fact"])
+        await engine.parts.compactor.run()
+        page = toy_world.root / tree_of(engine)[0].page_path
+        page.write_text(page.read_text() + "\nMy own words.\n")
+        mine = page.read_bytes()
+        await engine.parts.admin.reconcile()
+        await told(engine, [f"{TEA[0]} Says Ada."], ["fact"])
+        report = await engine.parts.compactor.run()
+        assert page.read_bytes() == mine and any("1 note can't be added" in line for line in report.left)
