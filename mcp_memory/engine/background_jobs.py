@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.curation.pages.organizer import Organizer
 from mcp_memory.jobs.due import AfterQuiet, Daily, Every
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
@@ -47,13 +48,29 @@ def _may_be_told(parts: EngineParts) -> Filters:
     return Filters(private=parts.config.recall.private_marks, now=parts.clock(), foreign=False)
 
 
-async def organize(parts: EngineParts, *, dry_run: bool = False, again: bool = False) -> list[NotePath]:
-    """The pages that are, or with `dry_run` would be, written. As `Organizer.run`."""
+async def organize(
+    parts: EngineParts, *, dry_run: bool = False, again: bool = False, memory: bool = False
+) -> list[NotePath]:
+    """The pages that are, or with `dry_run` would be, written; as `Organizer.run`. `memory`: an index in MEMORY.md,
+    too, where there is none yet."""
     run = partial(Organizer(parts.vault, parts.index, _may_be_told(parts)).run, dry_run=dry_run, again=again)
     stale, written = await in_thread(run, deadline_s=300, what="writing pages")
     for page in written:
         await parts.writer.index_note(page)
-    return stale if dry_run else [page.record.path for page in written]
+    refresh = partial(_refresh_memory_index, parts, anew=memory)
+    is_new = not dry_run and await in_thread(refresh, deadline_s=60, what="writing the index in MEMORY.md")
+    return stale if dry_run else [*(page.record.path for page in written), *[MEMORY] * is_new]
+
+
+def _refresh_memory_index(parts: EngineParts, *, anew: bool) -> bool:
+    """Whether the index in MEMORY.md was written. Raises Refused for a lone mark, StorageFailed."""
+    files, layout = parts.dreamer.files, parts.vault.layout
+    today, text = parts.clock().astimezone(layout.tz).date(), files.text_of(MEMORY) or ""
+    lines = memory_index(parts.index, parts.uses.read(), _may_be_told(parts), layout, today)
+    new = with_memory_index(text, lines, anew=anew)
+    if new != text:
+        files.put(MEMORY, new)
+    return new != text
 
 
 def list_jobs(parts: EngineParts) -> list[Job]:
@@ -71,8 +88,9 @@ def list_jobs(parts: EngineParts) -> list[Job]:
 
     async def dream(_: JobTurn) -> JobReport | None:
         done = await parts.dreamer.run()
-        figures = {"proposed": len(done.proposed), "promoted": len(done.promoted), "refused": len(done.refused)}
-        changed = [DREAMS] * bool(done.proposed) + [MEMORY] * bool(done.promoted)
+        what = ("proposed", "promoted", "moved", "refused")
+        figures = {name: len(getattr(done, name)) for name in what}
+        changed = [DREAMS] * bool(done.proposed) + [MEMORY] * bool(done.promoted or done.moved)
         return JobReport(done.seen, changed, figures) if any(figures.values()) else None
 
     nightly = Daily(parts.config.jobs.time_of_day("dream"), parts.vault.layout.tz)

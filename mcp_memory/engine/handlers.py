@@ -235,7 +235,7 @@ async def _dream(engine: Engine, request: requests.DreamRequest) -> Payload:
 
 
 async def _organize(engine: Engine, request: requests.OrganizeRequest) -> Payload:
-    return {"pages": await organize(engine.parts, dry_run=request.dry_run)}
+    return {"pages": await organize(engine.parts, **asdict(request))}
 
 
 async def _runs(engine: Engine, _: requests.NoArguments) -> Payload:

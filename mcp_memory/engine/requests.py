@@ -410,9 +410,10 @@ class DigestRequest:
 
 @dataclass(frozen=True, slots=True)
 class OrganizeRequest:
-    """With `dry_run`, only which pages are out of date."""
+    """With `dry_run`, only which pages are out of date; `memory`: an index in MEMORY.md, too."""
 
     dry_run: bool = False
+    memory: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,18 +121,20 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only list the pages that are out of date.")
+@click.option("--memory", is_flag=True, help="Put an index into MEMORY.md, too, between marks.")
 @command_options
-def organize(cli: CommandContext, dry_run: bool) -> None:
+def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
     """Write a page for each project, person and service in entities/, with the facts that hold now, and INDEX.md.
 
     From then on a daemon keeps them up to date, as long as INDEX.md is there. Only a search with --path entities
-    answers from them. A page that you change or delete is left alone.
+    answers from them. A page that you change or delete is left alone. The index in MEMORY.md has the latest sessions,
+    active projects and the notes that are used most; delete it, with its marks, to end it.
 
     \b
     mcp-memory organize
     mcp-memory organize --dry-run
     """
-    answer = cli.ask("organize", deadline_s=300, dry_run=dry_run or None)
+    answer = cli.ask("organize", deadline_s=300, dry_run=dry_run or None, memory=memory or None)
     cli.show(answer, answer["pages"] or ["nothing new"])
 
 

@@ -1,0 +1,64 @@
+"""Writes an index between marks into MEMORY.md, if you want one: the latest sessions, active projects, and what is used
+most. Its rows are a table's, so that none is an entry that a tool changes or dreaming moves out."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+
+from mcp_memory.index.base import Index
+from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.recall.note_list import MOST_NOTES, date_of
+from mcp_memory.topics.page import CONTENTS, ENTITIES, SESSIONS, link
+from mcp_memory.usage.note_use import HOT_DAYS, WARM_WITHIN, NoteUse
+from mcp_memory.vault.note_file import MEMORY, Layout, slug
+
+MOST_ROWS = 5
+"""Of each table: 23 lines in all, of the 200 that MEMORY.md may have."""
+
+_BEGIN = "<!-- mcp-memory index begins: written by `mcp-memory organize`; delete it to end that -->"
+_END = "<!-- mcp-memory index ends -->"
+
+
+def with_memory_index(text: str, lines: str, *, anew: bool) -> str:
+    """MEMORY.md with these lines where the marks are, or with `anew` at the end; as it was without marks. Raises
+    Refused for a lone mark."""
+    block = InstructionBlock(lines, begin=_BEGIN, end=_END)
+    return block.insert(text) if anew or block.is_in(text) else text
+
+
+def memory_index(
+    index: Index, uses: Mapping[NoteId, NoteUse], wanted: Filters, layout: Layout, today: date
+) -> str:  # fmt: skip
+    """The lines, the same for the same notes and day of use. Reads the index: call it in a worker thread."""
+    notes = [note for note in index.notes(wanted, MOST_NOTES) if not note.is_log]
+    pages = Filters(frozenset({NoteState.SUMMARY}), private=wanted.private, path_prefix=layout.in_home(SESSIONS))
+    sessions = sorted(index.notes(pages, MOST_NOTES), key=date_of, reverse=True)
+    latest = {note.project: date_of(note).date() for note in sorted([*notes, *sessions], key=date_of) if note.project}
+    active = {name: day for name, day in latest.items() if today - day < WARM_WITHIN}
+    count = Counter(note.project for note in notes)
+
+    def page_of(project: str) -> str:
+        page = NotePath(layout.in_home(f"{ENTITIES}/projects/{slug(project)}.md"))
+        return link(MEMORY, project, page) if index.note(page) else project
+
+    def days_of(note: NoteRecord) -> int:
+        used = uses[note.id].used_days if note.id in uses else []
+        return sum(today - day < timedelta(days=30) for day in used)
+
+    used = sorted(((days_of(note), note) for note in notes), key=lambda one: (-one[0], one[1].id))
+    projects = sorted(active.items(), key=lambda one: (-one[1].toordinal(), one[0]))
+    parts = [
+        _table("Recent activity", ("day", "project", "session"),
+               [(str(date_of(one).date()), one.project or "", link(MEMORY, one.title, one.path)) for one in sessions]),
+        _table("Active projects", ("project", "notes", "latest"),
+               [(page_of(name), str(count[name]), str(day)) for name, day in projects]),
+        _table("Key facts", ("used on", "note"),
+               [(f"{days} days", link(MEMORY, note.title, note.path)) for days, note in used if days >= HOT_DAYS]),
+    ]  # fmt: skip
+    return "\n\n".join(filter(None, parts)) or f"Nothing to list yet; all that is stored: [{CONTENTS}]({CONTENTS})"
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows[:MOST_ROWS]]
+    return "\n".join([f"## {title}", "", *(f"| {' | '.join(cells)} |" for cells in lines)]) if rows else ""
