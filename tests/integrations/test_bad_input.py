@@ -11,7 +11,7 @@ import pytest
 
 from mcp_memory.errors import Busy, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.integrations import config_files
-from mcp_memory.integrations.clients import OVER_STDIO
+from mcp_memory.integrations.clients import OVER_STDIO, PROGRAMS, ClientPaths, find_client
 from tests.integrations.machine import NOON, install, planned, tree, uninstall
 
 BROKEN = {
@@ -222,6 +222,22 @@ def test_what_is_made_for_a_client_is_private_from_the_start(tmp_path: Path) -> 
     assert len(made) >= 6
     assert {stat.S_IMODE(place.stat().st_mode) for place in made} == {0o600}
     assert {stat.S_IMODE(place.stat().st_mode) for place in tmp_path.iterdir() if place.is_dir()} == {0o700}
+
+
+@pytest.mark.parametrize("client", sorted({*PROGRAMS} - {"goose", "continue"}))
+def test_a_folder_that_you_may_not_enter_is_named(tmp_path: Path, client: str) -> None:
+    """Also where another client looks into it."""
+    (closed := tmp_path / "closed").mkdir(mode=0)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(65534)
+    try:
+        assert closed not in (place.parent for place in find_client(client, ClientPaths(closed, {})))
+        with pytest.raises(StorageFailed, match=str(closed)):
+            planned(closed, client)
+    finally:
+        if is_root:
+            os.seteuid(0)
 
 
 def test_a_token_is_taken_out_of_a_file_that_others_can_read(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 the three can show beforehand what it will do.
 """
 
+import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -87,7 +88,7 @@ def client_folder(client: str, where: ClientPaths) -> Path:
 def find_client(client: str, where: ClientPaths) -> list[Path]:
     """Returns the client's program on the PATH, and its folder, if they are there."""
     found, folder = shutil.which(PROGRAMS[client], path=where.environ.get("PATH")), client_folder(client, where)
-    return [*([Path(found)] if found else []), *([folder] if folder.is_dir() else [])]
+    return [*([Path(found)] if found else []), *([folder] if os.access(folder, os.F_OK) else [])]
 
 
 def memory_folder(client: str, where: ClientPaths) -> Path | None:

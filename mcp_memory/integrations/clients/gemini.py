@@ -1,5 +1,6 @@
 """Gemini CLI: `~/.gemini/settings.json` holds the server, trusted, and the hooks (as version 0.61.0 reads it)."""
 
+import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -49,7 +50,7 @@ class GeminiCli(StdioClient):
 
     def memory_folder(self, where: ClientPaths) -> Path | None:
         folder = self.folder(where)
-        return folder if (folder / "GEMINI.md").is_file() or any(folder.glob("tmp/*/memory/*.md")) else None
+        return folder if os.access(folder / "GEMINI.md", os.F_OK) or any(folder.glob("tmp/*/memory/*.md")) else None
 
     def more_entries(self, server: ServerEntry) -> tuple[ConfigEntry, ...]:  # noqa: ARG002 -- the same for each
         return (OwnMemory("json", ("experimental", "autoMemory"), default=False),)

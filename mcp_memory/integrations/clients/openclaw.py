@@ -1,6 +1,7 @@
 """OpenClaw: our plugin, which brings hooks, tools and instructions; or without it over HTTP, with a token in its
 environment file and instructions in the workspace's `AGENTS.md`."""
 
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -33,7 +34,7 @@ class OpenClaw(Client):
 
     def memory_folder(self, where: ClientPaths) -> Path | None:
         folder = self._workspace(where)
-        return folder if (folder / "MEMORY.md").exists() or (folder / "memory").is_dir() else None
+        return folder if any(os.access(folder / name, os.F_OK) for name in ("MEMORY.md", "memory")) else None
 
     def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
         config = self._config(scope, where)

@@ -1,5 +1,6 @@
 """opencode: `~/.config/opencode/opencode.json`, or `.jsonc` if you have that (as version 1.18.33 reads it)."""
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -62,13 +63,14 @@ class OpenCode(StdioClient):
     def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
         file = super().config_file(scope, where)
         other = file.with_suffix(".jsonc") if file else None
-        return other if other and other.exists() else file
+        return other if other and os.access(other, os.F_OK) else file
 
     def rules_file(self, scope: Scope, where: ClientPaths) -> Path | None:
         """Without an `AGENTS.md` of its own it reads Claude Code's file, which ours would replace."""
         file = super().rules_file(scope, where)
         claude = where.home / ".claude" / "CLAUDE.md"
-        return None if file and scope == "user" and claude.exists() and not file.exists() else file
+        is_shared = scope == "user" and os.access(claude, os.F_OK)
+        return None if file and is_shared and not os.access(file, os.F_OK) else file
 
     def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
         """A repository's file holds no plugin, because its path is this machine's alone."""
