@@ -1,4 +1,4 @@
-"""What agents are told as they act, for five invented people: the right note or none."""
+"""What agents are told as they act, for six invented people: the right note or none."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ def test_most_actions_and_failures_want_nothing() -> None:
     found = [case for person in PEOPLE for case in (*actions(person), *failures(person))]
     assert sum(not case.output for case in found) >= 120 and sum(bool(case.output) for case in found) >= 80
     assert sum(not case.gold for case in found) > len(found) / 2
-    assert HELD_OUT in PEOPLE
+    assert {*PEOPLE} > HELD_OUT

@@ -18,7 +18,7 @@ VAULTS = {"developer": EVAL / "developer" / "vault", "embedded": EVAL / "strange
 """People whose notes are another set's; those of others are in `notes.txt`."""
 
 PEOPLE = tuple(sorted(folder.name for folder in ACTIONS.iterdir() if folder.is_dir()))
-HELD_OUT = "platform"
+HELD_OUT = frozenset({"platform", "observatory"})
 
 _HEAD = re.compile(r"([\w-]+): ([@$]) (.+?)(?: -> ([\w./, -]+))?")
 
