@@ -15,7 +15,7 @@ from mcp_memory.cli.clients.daemon_address import address_of
 from mcp_memory.cli.clients.hook_trust import OFF, REMEDIES, TRUSTED, UNREAD, WIRED, hooks_of, hooks_of_plugin
 from mcp_memory.cli.clients.installing import find_client_paths, targets_of
 from mcp_memory.cli.clients.reachability import ANSWER_S, no_daemon, run_program, unreachable, unreachable_by_stdio
-from mcp_memory.cli.clients.unused_config import by_hand, missing_rule, unused_file, unused_server, why_hooks_are_off
+from mcp_memory.cli.clients.unused_config import missing_rule, unused_file, unused_server, why_hooks_are_off
 from mcp_memory.cli.console import Heading
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.daemon import launch
@@ -24,6 +24,7 @@ from mcp_memory.hooks import hook_log
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import CONNECTABLE, OVER_STDIO, PROGRAMS, TITLES, ClientPaths, Scope, ask_entry
+from mcp_memory.integrations.config_entries import rule_for
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.installed_plugin import InstalledPlugin, find_installed_plugin
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
@@ -194,7 +195,8 @@ class _Examination:
             return
         self._connect("user", "plugin", plugin.file, plugin.entry, ours, _plugin_remedy(plugin, self._settings))
         states = hooks_of_plugin(self._client, plugin.key, self._paths)
-        self._check_permission(plugin.server, by_hand(plugin.server), hook=states.get("PreToolUse"))
+        remedy = f"add {rule_for(plugin.server)!r} to permissions.allow in its settings.json"
+        self._check_permission(plugin.server, remedy, hook=states.get("PreToolUse"))
         self._status.hooks.update({f"{event} (plugin)": state for event, state in states.items()})
         self._check_hooks(states, "to add it: mcp-memory plugin")
 

@@ -116,15 +116,9 @@ def run_program(
 ) -> subprocess.CompletedProcess[str]:
     """Raises OSError, TimeoutExpired."""
     return subprocess.run(
-        command,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-        input=data,
-        env=environ,
-        timeout=timeout_s,
+        command, capture_output=True, encoding="utf-8", errors="replace", input=data, env=environ, timeout=timeout_s,
         check=False,
-    )
+    )  # fmt: skip
 
 
 def _foreign_helper(line: object, helper: object, file: Path, paths: ClientPaths) -> str | None:

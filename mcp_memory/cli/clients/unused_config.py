@@ -14,7 +14,6 @@ from mcp_memory.integrations.clients import (
     explain_unread,
     overriding_file,
 )
-from mcp_memory.integrations.config_entries import rule_for
 from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.text.parsed_values import table_at, value_at
 
@@ -66,8 +65,3 @@ def missing_rule(server: str, paths: ClientPaths, remedy: str) -> str | None:
     if permission == "denied":
         return f"a rule in permissions.deny blocks the memory tools: look for mcp__{server}"
     return None
-
-
-def by_hand(server: str) -> str:
-    """What to do if `install` can't add the rule."""
-    return f"add {rule_for(server)!r} to permissions.allow in its settings.json"
