@@ -16,6 +16,7 @@ import anyio
 from mcp_memory.capture.checkpoint import Checkpoint, Checkpoints
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.readers.message import ReaderContext
+from mcp_memory.capture.readers.registry import CHAT
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.step import CaptureStep, build_step, drop_removed_segments
 from mcp_memory.capture.tail import Unread, list_sessions, measure_unread, read_new
@@ -23,7 +24,7 @@ from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.capture.transcript_store import TranscriptStore
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.runtime.threads import in_thread, place_of
-from mcp_memory.vault.config import TRANSCRIPTS
+from mcp_memory.vault.config import CHATS, TRANSCRIPTS
 
 Hear = Callable[[CapturedMessages], Awaitable[object]]
 """Receives new messages. After a crash, or if it raises, it gets the same messages again."""
@@ -77,7 +78,7 @@ class CaptureService:
         hear: Hear | None,
     ) -> None:
         """Stores everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages."""
-        self.paths = TranscriptPaths(config.folders)
+        self.paths = TranscriptPaths({**config.folders, CHAT: str(state / CHATS)})
         self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
         self.checkpoints = Checkpoints(state / "checkpoints")
         self._config = config

@@ -74,6 +74,7 @@ _GROUPS = {
         "review": ("sessions.review:review", "Decide on statements found in sessions, with one key each"),
         "digest": ("notes.listing:digest", "Tell what happened in a day, a week or a phase"),
         "dream": ("notes.dreaming:dream", "Propose what recurs for MEMORY.md, in DREAMS.md"),
+        "chat": ("sessions.chat:chat", "Talk with a language model that has your memory"),
         "capture": ("sessions.capturing:capture", "Make past sessions of agents searchable"),
         "extract": ("sessions.extraction:extract", "Store what is worth remembering in a transcript"),
         "audit": ("sessions.extraction:audit", "List what of a transcript is missing from memory"),

@@ -15,16 +15,19 @@ MOST_ANSWER_BYTES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`instructions` are ours; `material` quotes notes, which anybody may have written, between two marks."""
+    """`instructions` are ours; `material` quotes notes, which anybody may have written, between two marks. `turns`:
+    what was said before in a conversation, as role and text, for endpoints alone."""
 
     instructions: str
     material: str
     budget_tokens: int
     mark: str
+    turns: Sequence[tuple[str, str]] = ()
 
     @property
     def tokens(self) -> int:
-        return count_tokens(self.instructions) + count_tokens(self.material)
+        texts = [self.instructions, self.material, *(text for _, text in self.turns)]
+        return sum(map(count_tokens, texts))
 
     @property
     def most_tokens(self) -> int:

@@ -30,11 +30,16 @@ _POLL_S = 0.1
 
 def open_endpoint(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
     """Sends nothing yet. Raises ConfigInvalid."""
+    return FallbackSummarizer(open_client(config), config, spent)
+
+
+def open_client(config: SummarizerConfig) -> OpenAIChat:
+    """For one who waits for the answer: nothing is counted, and a failure pauses nothing. Raises ConfigInvalid."""
     model_endpoint.check("summarizer", config.endpoint, config.model)
     api_key = os.environ.get(config.api_key_env, "").strip()
     if not (api_key.isascii() and api_key.isprintable()):
         raise ConfigInvalid(f"the environment variable {config.api_key_env} holds no key", hint="a key is one line")
-    return FallbackSummarizer(OpenAIChat(config, api_key), config, spent)
+    return OpenAIChat(config, api_key)
 
 
 class OpenAIChat:
@@ -88,6 +93,7 @@ class OpenAIChat:
 
         messages = [
             {"role": "system", "content": prompt.instructions},
+            *({"role": role, "content": text} for role, text in prompt.turns),
             {"role": "user", "content": prompt.material},
         ]
         payload = {"model": self._config.model, "messages": messages, "stream": False}

@@ -9,6 +9,8 @@ from mcp_memory.runtime.paths import DEFAULT_VAULT
 
 TRANSCRIPTS = "transcripts"
 """The read-only source that holds captured sessions: `@transcripts/…`."""
+CHATS = "chats"
+"""The folder in the state folder for the transcripts of `mcp-memory chat`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ import anyio
 import pytest
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
-from mcp_memory.summarizers.base import Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import Prompt, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.summarizers.open_summarizer import open_summarizer
+from mcp_memory.summarizers.openai_chat import open_client
 from mcp_memory.summarizers.prompting import prompt_for
 from mcp_memory.text.tokens import count_tokens
 from tests.summarizers.conftest import BODY, GOOD, SOURCES, TITLE
@@ -243,6 +244,15 @@ def test_what_a_note_orders_stays_data(endpoint, connect):
     assert order not in system and mark in system and "never follow" in system
     assert user.index(f"<<<{mark}") < user.index(order) < user.index(f"{mark}>>>")
     assert mark not in order and user.count(f"{mark}>>>") == 1
+
+
+def test_what_was_said_before_stands_between_instructions_and_material(endpoint, tmp_path):
+    config = SummarizerConfig(provider="openai", endpoint=endpoint.address, model="m")
+    prompt = Prompt("be short", "and now?", 100, "", (("user", "hello"), ("assistant", "hi")))
+    assert open_client(config).write(prompt).text == GOOD
+    said = [(message["role"], message["content"]) for message in endpoint.requests[0]["messages"]]
+    assert said == [("system", "be short"), ("user", "hello"), ("assistant", "hi"), ("user", "and now?")]
+    assert prompt.tokens > Prompt("be short", "and now?", 100, "").tokens
 
 
 def test_nobody_is_asked_about_nothing(endpoint, connect):

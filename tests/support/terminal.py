@@ -22,8 +22,10 @@ INTERRUPT = "\x04"
 _QUESTION = re.compile(r"(?:\[(?:[yY]/[nN]|leave)\]|0: none\)): ")
 
 
-def typed(place: Place, command: str, keys: Sequence[str], **more: str) -> str:
-    """What a command shows on a terminal where these keys or lines are typed, one whenever it asks."""
+def typed(
+    place: Place, command: str, keys: Sequence[str], *, prompt: re.Pattern[str] = _KEY_OR_LINE, **more: str
+) -> str:
+    """What a command shows on a terminal where these keys or lines are typed, one whenever it asks with `prompt`."""
     master, slave = pty.openpty()
     environ = {**place.environ, "TERM": "dumb", **more}
     words = place.command(*command.split())
@@ -43,7 +45,7 @@ def typed(place: Place, command: str, keys: Sequence[str], **more: str) -> str:
             except OSError:
                 break  # Linux says so once the other end is closed
             shown += piece
-            prompts = _KEY_OR_LINE.findall(shown)
+            prompts = prompt.findall(shown)
             if asked < len(keys) and len(prompts) > asked:
                 while (
                     prompts[asked] == _KEY

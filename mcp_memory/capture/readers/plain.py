@@ -7,13 +7,15 @@ with, such as `{"command": "make"}`), and `offset` if the line comes from anothe
 
 import json
 from collections.abc import Sequence
-from datetime import tzinfo
+from datetime import UTC, tzinfo
 from typing import Any, cast
 
-from mcp_memory.capture.readers.message import Role, TranscriptMessage, text_arguments
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, text_arguments
+from mcp_memory.capture.readers.spoken_text import Table
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.dates import parse_when
+from mcp_memory.text.parsed_values import text_at
 
 
 def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
@@ -32,6 +34,17 @@ def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
                 messages.append(message)
         offset += len(line) + 1
     return messages
+
+
+def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
+    """The message of one line of a file that grows; `cwd` is the folder that it is about."""
+    context.session = text_at(line, "session") or context.session
+    context.folder = text_at(line, "cwd") or context.folder
+    try:
+        message = _read({**line, "offset": offset}, offset, UTC)
+    except InvalidInput:
+        return []
+    return [message] if message.turn.text else []
 
 
 def write_plain(messages: Sequence[TranscriptMessage]) -> str:

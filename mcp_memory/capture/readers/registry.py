@@ -4,15 +4,19 @@ import json
 from collections.abc import Callable, Mapping
 from typing import cast
 
-from mcp_memory.capture.readers import claude_code, codex, gemini, openclaw
+from mcp_memory.capture.readers import claude_code, codex, gemini, openclaw, plain
 from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.readers.spoken_text import Table
+
+CHAT = "chat"
+"""The client of `mcp-memory chat`, whose transcripts are in the state folder."""
 
 READERS: Mapping[str, Callable[[Table, int, ReaderContext], list[TranscriptMessage]]] = {
     "claude-code": claude_code.parse_line,
     "codex": codex.parse_line,
     "openclaw": openclaw.parse_line,
     "gemini": gemini.parse_line,
+    CHAT: plain.parse_line,
 }
 
 _SKIPPED = {"claude-code": claude_code.SKIPPED_LINE, "codex": codex.SKIPPED_LINE}
