@@ -45,7 +45,7 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
             break
         sentence = kept[start:end]
         text, begin = sentence.strip(), len(sentence) - len(sentence.lstrip())
-        if len(text) <= MAX_SENTENCE_CHARS and any(c.isalpha() for c in masked):
+        if len(text) <= MAX_SENTENCE_CHARS and any(c.isalnum() for c in masked):
             is_question = masked.rstrip(" \"'”’)*_").endswith("?")
             text_view = masked[begin : begin + len(text)]  # by the text's bounds: a quotation may begin with spaces
             found.append(UserSentence(text, text_view, is_question, may_be_pasted=start >= pasted_from))
@@ -133,4 +133,8 @@ _QUOTED = re.compile(
     r"`[^`\n]+`|\"[^\"]{1,2000}\"|“[^”]{1,2000}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,400}'(?!\w)"
 )
 _MARKER = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,3}[.)]\s+)?")
-_END = re.compile(r"(?<![.!?…])[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)")
+_END = re.compile(
+    r"(?<!\b[^\W\d_])(?<!\b(?:dr|mr|ms|st|nr|vs|ca|sr))(?<!\b(?:mrs|mme|sra|ggf|bzw))(?<!\b(?:prof|incl|inkl|evtl))"
+    r"(?<![.!?…])[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
+)
+"""Not after an abbreviation or a single letter: Prof. Li, z. B."""

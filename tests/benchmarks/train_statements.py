@@ -88,10 +88,12 @@ def _label_of(sentence: UserSentence, labels: Sequence[Any]) -> int | None:
 
 def rows_of_lines() -> Iterator[Row]:
     marks = {"+": ONCE, "?": MAYBE, "-": NOTHING}
-    for line in (EVAL / "extraction" / "lines.txt").read_text(encoding="utf-8").splitlines():
-        if line[:1] in marks:
-            for sentence in _split(line[2:])[:1]:
-                yield Row("lines", sentence, False, marks[line[0]])
+    for name in ("lines", "talk"):
+        for line in (EVAL / "extraction" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+            if line[:1] in marks:
+                asked, _, answer = line[3:].partition("] ") if line[2:3] == "[" else ("", "", line[2:])
+                for sentence in _split(answer)[:1]:
+                    yield Row(name, sentence, bool(asked), marks[line[0]], TALK_LINE if name == "talk" else 1.0)
     for name in ("messages", "afterwards", "unseen", "commitments"):
         for line in (EVAL / "extraction" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
@@ -138,44 +140,66 @@ def fit(features: Matrix, wanted: Matrix, weights: Matrix, penalties: Matrix, st
     return found
 
 
+@dataclass(frozen=True)
+class Table:
+    """What the weights are fitted on, a row a sentence."""
+
+    cues: Matrix
+    vectors: Matrix
+    labels: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+    sources: npt.NDArray[np.str_]
+
+    def fit(self, chosen: npt.NDArray[np.bool_]) -> dict[str, Matrix]:
+        """The weights, with and without a model, that the chosen rows give."""
+        talk = np.where(np.isin(self.sources, LINES), self.weights, TALK * self.weights)
+        cue_ridge, vector_ridge = np.full(self.cues.shape[1], CUE_RIDGE), np.full(self.vectors.shape[1], VECTOR_RIDGE)
+        plain = self.weights * np.where(self.sources == "talk", 0.0, np.where(self.labels == NOTHING, CAUTION, 1.0))
+        ways = {
+            "cues": (self.cues, plain, cue_ridge),
+            "model": (np.hstack([self.cues, self.vectors]), talk, np.append(cue_ridge, vector_ridge)),
+        }
+        return {
+            name: np.array([
+                fit(table[chosen], wanted[chosen].astype(float), weights[chosen], ridge)
+                for wanted in (self.labels == ONCE, self.labels > NOTHING)
+            ])
+            for name, (table, weights, ridge) in ways.items()
+        }  # fmt: skip
+
+
+def training_table() -> Table:
+    every = [*rows_of_sessions(files_in([SESSIONS])), *rows_of_lines()]
+    rows = [row for row in every if not is_vetoed(row.sentence)]
+    return Table(
+        np.array([features(row.sentence, answers=row.answers, ruled=_ruled(row.sentence)) for row in rows]),
+        vectors_of([row.sentence.text for row in rows]),
+        np.array([row.label for row in rows]),
+        np.array([row.weight for row in rows]),
+        np.array([row.source for row in rows]),
+    )
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--across", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    rows = [row for row in [*rows_of_sessions(files_in([SESSIONS])), *rows_of_lines()] if not is_vetoed(row.sentence)]
-    cues = np.array([features(row.sentence, answers=row.answers, ruled=_ruled(row.sentence)) for row in rows])
-    vectors = vectors_of([row.sentence.text for row in rows])
-    labels = np.array([row.label for row in rows])
-    weights = np.array([row.weight for row in rows])
-    sources = np.array([row.source for row in rows])
-    print(len(rows), "rows", np.bincount(labels), cues.shape)
-    table: dict[str, list[list[float]]] = {}
-    talk = np.where(np.isin(sources, LINES), weights, TALK * weights)
-    for name, weight, table_of, penalty in (
-        ("cues", weights, cues, np.full(cues.shape[1], CUE_RIDGE)),
-        (
-            "model",
-            talk,
-            np.hstack([cues, vectors]),
-            np.array([CUE_RIDGE] * cues.shape[1] + [VECTOR_RIDGE] * vectors.shape[1]),
-        ),
-    ):
-        if options.across:
-            scores = np.zeros((len(rows), 2))
-            for held in {row.source for row in rows if row.source not in LINES}:
-                inside = sources == held
-                for number, wanted in enumerate((labels == ONCE, labels > NOTHING)):
-                    found = fit(table_of[~inside], wanted[~inside].astype(float), weight[~inside], penalty)
-                    scores[inside, number] = 1 / (1 + np.exp(-(table_of[inside] @ found[:-1] + found[-1])))
-            inside = ~np.isin(sources, LINES)
-            print_curve(name, labels[inside], scores[inside])
-        table[name] = [
-            fit(table_of, wanted.astype(float), weight, penalty).round(4).tolist()
-            for wanted in (labels == ONCE, labels > NOTHING)
-        ]
+    table = training_table()
+    talked = ~np.isin(table.sources, LINES)
+    print(len(table.labels), "rows", np.bincount(table.labels), table.cues.shape)
+    if options.across:
+        scores = {name: np.zeros((len(table.labels), 2)) for name in ("cues", "model")}
+        for held in set(table.sources[talked]):
+            inside = table.sources == held
+            for name, found in table.fit(~inside).items():
+                columns = np.hstack([table.cues, table.vectors])[inside, : found.shape[1] - 1]
+                scores[name][inside] = 1 / (1 + np.exp(-(columns @ found[:, :-1].T + found[:, -1])))
+        for name, likely in scores.items():
+            print_curve(name, table.labels[talked], likely[talked])
     if options.write:
-        WEIGHTS.write_text(json.dumps(table) + "\n", encoding="utf-8")
+        found = {name: rows.round(4).tolist() for name, rows in table.fit(table.labels >= NOTHING).items()}
+        WEIGHTS.write_text(json.dumps(found) + "\n", encoding="utf-8")
     return 0
 
 
@@ -184,8 +208,12 @@ HARD = 2.5
 TALK = 3.0
 """The weight of a sentence of a whole session with the model: the other sets aren't as people talk. Cues alone are
 too few to tell by them."""
-LINES = ["lines", "messages", "contradictions", "prompts"]
-CUE_RIDGE, VECTOR_RIDGE = 1.0, 2.0
+TALK_LINE = 2.0
+"""The weight of a line of `talk.txt`: pairs that look alike, which cues alone can't tell apart and don't learn from."""
+CAUTION = 1.5
+"""The weight of what deserves nothing, where cues decide alone: the sessions are denser than most."""
+LINES = ["lines", "talk", "messages", "contradictions", "prompts"]
+CUE_RIDGE, VECTOR_RIDGE = 1.0, 1.0
 
 
 def print_curve(name: str, labels: Any, scores: Matrix) -> None:

@@ -12,6 +12,8 @@ MOST_SENTENCES = 4
 MOST_WORDS = 12
 """A longer agreement is a statement of its own."""
 MOST_ANSWER_WORDS = 14
+MOST_ASKING_WORDS = 5
+"""A shorter question asks about the sentence before it: "Is that fine?"."""
 MOST_PICK_WORDS = 8
 ANTECEDENT = 2
 """What `it` or `the one` stands for is named in the last sentences."""
@@ -32,14 +34,17 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     if sentence.is_question or len(view.split()) > MOST_WORDS:
         return None
     manner = found["manner"].match(view)
-    if not manner and not found["yes"].match(view):
-        return None
     said = user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]
-    proposals = [one for one in said if found["proposes"].search(one.view) and not found["chore"].search(one.view)]
+    asks = len(said) > 1 and said[-1].is_question and len(said[-1].view.split()) <= MOST_ASKING_WORDS
+    proposals = [one for one in said if found["proposes"].search(one.view) or (asks and one is said[-2])]
+    proposals = [one for one in proposals if not found["chore"].search(one.view)]
     if not proposals:
         return None
     proposal = proposals[-1]
-    repeats = content_words(sentence.text) & content_words(proposal.text)
+    words = content_words(sentence.text)
+    repeats = words & content_words(proposal.text)
+    if not manner and not found["yes"].match(view) and not (words and repeats == words and len(view.split()) < 4):
+        return None
     is_plain = re.search(
         r"\b(?:suggest|propose|recommend|schlage|vorschlag|propongo|sugiero|recomiendo)", proposal.view
     )
@@ -87,7 +92,10 @@ def answered_question(sentence: UserSentence, assistant: str) -> str | None:
     if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
         return None
     said = user_sentences(assistant, lambda _: False)
-    return said[-1].text if said and said[-1].is_question else None
+    if not said or not said[-1].is_question:
+        return None
+    is_short = len(said[-1].view.split()) <= MOST_ASKING_WORDS // 2
+    return " ".join(one.text for one in said[-2 if is_short else -1 :])
 
 
 def is_retraction(sentence: UserSentence) -> bool:
