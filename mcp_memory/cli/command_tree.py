@@ -88,6 +88,8 @@ _GROUPS = {
         "compact": ("topics.topics:compact", "File fresh notes under topics now"),
         "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
         "refs": ("notes.code_references:refs", "List the code that notes name, and what became of it"),
+        "links": ("topics.note_links:links", "List what a note links to, and what links to it"),
+        "lint": ("topics.note_links:lint", "List broken links, and repair them after renames"),
         "over": ("notes.editing:over", "List what is over: long expired, superseded, or never used"),
         "unarchive": ("notes.editing:unarchive", "Bring an archived note back to where it was"),
         "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),

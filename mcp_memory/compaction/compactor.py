@@ -17,7 +17,7 @@ from mcp_memory.compaction.execute_job import SKIPPED_ERRORS, remove_vacant_topi
 from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
-from mcp_memory.compaction.journal import JobEntry, MoveStep, RunJournal, hash_job
+from mcp_memory.compaction.journal import JobEntry, MoveStep, RelinkStep, RunJournal, hash_job
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.page_refresh import FallbackPages, PageRefresh, StaleFlags
 from mcp_memory.compaction.planner_view import PendingWork, PlannerView, RunScope, WorkLeft
@@ -102,7 +102,11 @@ class Compactor:
         """After the last complete run."""
         self.planner_view = view = PlannerView(vault, index, builder, config, private, clock)
         self.root = view.root
-        self._links = links = LinkRewriter(vault, lambda: writer.indexed_etags, lambda: writer.problems)
+        self._links = links = LinkRewriter(
+            vault,
+            lambda path: index.note(path) is not None,
+            lambda path: {one.source for one in index.links_to(path)[0]},
+        )
         self._housekeeper = Housekeeper(vault, index, builder, journal, links, self.root, config.map_tokens, clock)
         self._stale_flags = StaleFlags(vault, writer, view, clock)
         self._job_runner = runner = JobRunner(vault, index, reconciler, journal, writer)
@@ -138,24 +142,34 @@ class Compactor:
             held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
             return None if held else await self._run(pace)
 
-    async def relocate(self, moves: Sequence[MoveStep], about: str) -> RunReport:
-        """Moves notes, links following, as a run that `undo` takes back. What can't be moved stays and is named in the
-        report. Raises as `run`."""
+    async def relocate(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport:
+        """Moves notes, links following, or rewrites links, as a run that `undo` takes back. What can't be changed stays
+        and is named in the report. Raises as `run`."""
         async with self._locked(self.run_lock.foreground()):
-            await self._check_ready()
-            await self._job_runner.finish_jobs()
-            report = RunReport(await self._new_run_name())
-            for step in moves:
-                entry = JobEntry(hash_job(about, [report.run, step.target]), about, [step])
-                try:
-                    entry, links = await in_thread(partial(self._links.follow_moves, entry), what="looking for links")
-                    await self._job_runner.run_job(report.run, entry)
-                except SKIPPED_ERRORS as error:
-                    report.left.append(error.message)
-                else:
-                    report.done.append(step.target)
-                    report.add_links(links)
-            return report
+            return await self._relocate(steps, about)
+
+    async def relocate_in_background(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport | None:
+        """The same; None if you undid a run and haven't asked for another since."""
+        async with self._locked(self.run_lock.background()):
+            held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
+            return None if held else await self._relocate(steps, about)
+
+    async def _relocate(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport:
+        await self._check_ready()
+        await self._job_runner.finish_jobs()
+        report = RunReport(await self._new_run_name())
+        for step in steps:
+            place = step.target if isinstance(step, MoveStep) else step.path
+            entry = JobEntry(hash_job(about, [report.run, place]), about, [step])
+            try:
+                entry, links = await in_thread(partial(self._links.follow_moves, entry), what="looking for links")
+                await self._job_runner.run_job(report.run, entry)
+            except SKIPPED_ERRORS as error:
+                report.left.append(error.message)
+            else:
+                report.done.append(place)
+                report.add_links(links)
+        return report
 
     async def undo(self, run: str) -> RunReport:
         """Undoes a run, the latest job first; files that have changed since stay and are named in the report.

@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from mcp_memory.compaction.journal import (
@@ -48,7 +48,7 @@ def apply_step(step: Step, vault: Vault) -> TouchedNotes:
         case MoveStep():
             return TouchedNotes((vault.filing.move(step.source, step.target, step.id),), (step.source,))
         case RelinkStep():
-            return TouchedNotes((vault.filing.relink(step.path, step.before, step.after, step.redirects),))
+            return TouchedNotes((_relink(step, vault),))
         case WriteStep():
             return TouchedNotes((_write(step.path, step.text, step.before, vault),))
         case RemoveStep():
@@ -66,7 +66,8 @@ def revert_step(step: Step, vault: Vault) -> TouchedNotes:
             for at, old, new in step.redirects:
                 back.append((at + shift, new, old))
                 shift += len(new) - len(old)
-            return TouchedNotes((vault.filing.relink(step.path, step.after, step.before, back),))
+            undone = replace(step, before=step.after, after=step.before, redirects=back)
+            return TouchedNotes((_relink(undone, vault),))
         case WriteStep():
             if step.before is None:
                 return _remove(step.path, step.text, vault)
@@ -89,6 +90,12 @@ def pages_restored(steps: Iterable[Step]) -> dict[str, str]:
     """The pages that come back when these steps are undone, by id."""
     texts = [step.text for step in steps if isinstance(step, RemoveStep)]
     return {str(frontmatter.parse(text).meta.get("id")): text for text in texts}
+
+
+def _relink(step: RelinkStep, vault: Vault) -> NoteFile:
+    return vault.filing.relink(
+        step.path, step.before, step.after, step.redirects, is_whole=step.is_whole, is_personal=step.is_personal
+    )
 
 
 def _move_back(step: MoveStep, vault: Vault) -> NoteFile:

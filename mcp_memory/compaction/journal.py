@@ -34,12 +34,16 @@ class MoveStep:
 @dataclass(frozen=True, slots=True)
 class RelinkStep:
     """Rewrites link targets in a body, in their order. `before` and `after` are hashes of the body alone, because the
-    frontmatter may change meanwhile."""
+    frontmatter may change meanwhile; if the text `is_whole`, of all of it. `is_personal`: you said that it may be a
+    note that we don't own. `notes`: the ids of this one and of those that the links lead to."""
 
     path: NotePath
     before: str
     after: str
     redirects: Sequence[Redirect]
+    is_whole: bool = False
+    is_personal: bool = False
+    notes: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +251,7 @@ def _text_of(step: Step) -> str:
         case RemoveStep():
             return step.text
         case RelinkStep():
-            return ""  # the same job moves the targets of its links
+            return "\n".join(step.notes)  # without any, the same job moves the targets of its links
 
 
 def _contains(text: str, ids: Collection[str]) -> bool:

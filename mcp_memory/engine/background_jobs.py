@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -18,6 +19,7 @@ from mcp_memory.summaries.digest import Digests
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import SUMMARIES
+from mcp_memory.vault.journals.change_journal import DISK, ChangeKind
 from mcp_memory.vault.note_file import DREAMS, MEMORY, slug
 
 if TYPE_CHECKING:
@@ -78,6 +80,12 @@ def list_jobs(parts: EngineParts) -> list[Job]:
     summarizer = parts.config.summarizer
     after_a_log = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=lambda paths: any(map(is_log_path, paths)))
 
+    def has_moved(paths: Collection[NotePath]) -> bool:
+        recent = parts.vault.changes.recent
+        return any(one.kind is ChangeKind.MOVED and one.client == DISK and one.other in paths for one in recent)
+
+    after_a_move = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=has_moved)
+
     async def read_logs(_: JobTurn) -> JobReport | None:
         stored = await parts.candidate_ingest.ingest_logs()
         return (
@@ -112,6 +120,8 @@ def list_jobs(parts: EngineParts) -> list[Job]:
             off=None if parts.config.extraction.automatic else "extraction.automatic is false"),
         parts.auto_compactor.job(longest_s=3600 + summarizer.day_s),
         Job("pages", "Brings the pages of projects, people and services up to date", Every(PAGES_S), write_pages),
+        Job("links", "Repairs links in the agents' notes after files were renamed or moved", after_a_move,
+            parts.linter.follow_moves),
         Job("sessions", "Summarizes sessions that are over", Every(SESSIONS_S), parts.session_summaries.run),
         Job("digests", "Writes a page for each day of several sessions, and for each week over a month ago",
             Every(PAGES_S), write_digests),

@@ -147,7 +147,7 @@ class Engine:
         if plan.targets:
             await self._check_visible(request.project, plan.targets)
             return await parts.note_lookup.reach(
-                plan.targets, lambda wanted: answerer.notes(wanted, request.lines, plan.budget_tokens)
+                plan.targets, lambda wanted: answerer.notes(wanted, request.lines, plan.budget_tokens, request.project)
             )
         filters = parts.filters(kinds=plan.kinds, project=request.project, until=request.until)
         if plan.question is None:

@@ -32,6 +32,8 @@ from mcp_memory.engine.serializers import (
 )
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
+from mcp_memory.links.linter import LINT_S
+from mcp_memory.links.note_graph import NoteGraph
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
@@ -365,6 +367,18 @@ async def _unarchive(engine: Engine, request: requests.TargetRequest) -> Payload
     return await engine.parts.note_lookup.reach([request.target], move)
 
 
+async def _links(engine: Engine, request: requests.LinksRequest) -> Payload:
+    async def describe(places: Sequence[Place]) -> Payload:
+        work = partial(NoteGraph(engine.parts.index).describe, places[0][0], request.depth)
+        return visible_in(await in_thread(work, deadline_s=LINT_S, what="following links"))
+
+    return await engine.parts.note_lookup.reach([request.target], describe)
+
+
+async def _lint(engine: Engine, request: requests.LintRequest) -> Payload:
+    return visible_in(await engine.parts.linter.lint(**asdict(request)))
+
+
 OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payload]]]] = {
     "search": (requests.SearchRequest, _search),
     "recall": (requests.RecallRequest, _recall),
@@ -421,6 +435,8 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "review": (requests.ReviewRequest, session_handlers.review),
     "conflicts": (requests.NoArguments, _conflicts),
     "decide": (requests.DecideRequest, _decide),
+    "links": (requests.LinksRequest, _links),
+    "lint": (requests.LintRequest, _lint),
     "log": (requests.LogRequest, _log),
     "import": (requests.ImportRequest, _import),
     "export": (requests.ExportRequest, _export),

@@ -39,6 +39,7 @@ from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.scheduler import Scheduler
+from mcp_memory.links.linter import Linter
 from mcp_memory.models import Filters, NotePath, NoteRecord
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
@@ -183,6 +184,10 @@ class EngineParts:
             self.vault, self.index, self.uses, self.compactor, partial(append_note, self), partial(forget_note, self),
             self.config.decay, self.clock,
         )  # fmt: skip
+
+    @cached_property
+    def linter(self) -> Linter:
+        return Linter(self.vault, self.index, self.compactor)
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""

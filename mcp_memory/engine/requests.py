@@ -456,3 +456,19 @@ class ExportRequest:
     """A page of what there is to export: what comes `after` the last page's `next`."""
 
     after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinksRequest(TargetRequest):
+    """What a note links to and what links to it, over so many hops."""
+
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LintRequest:
+    """Links that lead nowhere or to what no longer counts. `fix`: repair them, with `personal` also in your notes."""
+
+    fix: bool = False
+    personal: bool = False
+    orphans: bool = False

@@ -265,7 +265,7 @@ class Index(ABC):
         """A note's links in their order; without a path those of all notes, by path."""
 
     @abstractmethod
-    def links_to(self, path: NotePath, limit: int) -> tuple[list[ResolvedLink], int]:
+    def links_to(self, path: NotePath, limit: int = 100_000) -> tuple[list[ResolvedLink], int]:
         """Up to `limit` links of other notes that lead to this one alone, by path and place, and how many there are."""
 
     # -- contradictions, of all generations --------------------------------------------------------------------

@@ -1,16 +1,25 @@
 """Records what someone changed on disk: in an editor, with a sync client or git. A sweep finds it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.index_rows import IndexedFile
-from mcp_memory.models import NotePath
+from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChange
 from mcp_memory.vault.vault import Vault
 
 MOST_A_SWEEP = 200
 """More files than this, as of a checkout, are recorded as one change, so that they don't displace all others."""
+MOST_MOVES = 2_000
+"""Of a sweep: each is recorded, since links follow them."""
+MOST_COMPARED = 10_000
+"""Pairs of a file that has gone and one that has come."""
+LEAST_ALIKE, LEAST_OF_ONE_FILE = 0.8, 0.5
+"""The share of words, in their order, that a note without an id keeps where it was moved and edited at once; less is
+enough for the same file."""
 
 Files = Mapping[NotePath, IndexedFile]
 
@@ -25,7 +34,9 @@ def record_disk_changes(
         return
     found = list(_changes(vault, index, known, now, read, gone, since))
     if len(found) > MOST_A_SWEEP:
-        found = [replace(found[0], path=NotePath(""), entry=None, before=None, after=None, count=len(found))]
+        moves = list(islice((change for change in found if change.kind is ChangeKind.MOVED), MOST_MOVES))
+        others = [change for change in found if change not in moves]
+        found = [replace(others[0], path=NotePath(""), entry=None, before=None, after=None, count=len(others)), *moves]
     for change in found:
         vault.changes.record(change)
 
@@ -35,17 +46,82 @@ def _changes(
     since: float,
 ) -> Iterator[NoteChange]:  # fmt: skip
     at = vault.clock().timestamp()
-    left = {known[path].etag: path for path in gone}
-    for path in read:
-        was, file = known.get(path), now.get(path)
-        if file is None or (was and was.etag == file.etag) or vault.is_own_change(path, file.etag, since):
-            continue
+    read = [path for path in read if path in now and (path not in known or known[path].etag != now[path].etag)]
+    changed = [path for path in read if not vault.is_own_change(path, now[path].etag, since)]
+    left = [note for path in gone if (note := index.note(path)) and not vault.is_own_change(path, None, since)]
+    came = [note for path in changed if path not in known and (note := index.note(path))]
+    moved = _same_bytes(known, now, {note.path for note in left}, changed)
+    moved |= _same_note(index, left, came, moved)
+    for path in changed:
         if note := index.note(path):
-            kind, other = ChangeKind.EDITED if was else ChangeKind.STORED, None
-            if not was and (other := left.pop(file.etag, None)):
-                kind = ChangeKind.MOVED
-            before = was and was.etag
+            was, file, other = known.get(path), now[path], moved.get(path)
+            kind = ChangeKind.MOVED if other else ChangeKind.EDITED if was else ChangeKind.STORED
+            before = known[other].etag if other else was and was.etag
             yield NoteChange(at, kind, path, note.id, None, before, file.etag, DISK, project=note.project, other=other)
-    for etag, path in left.items():
-        if (note := index.note(path)) and not vault.is_own_change(path, None, since):
-            yield NoteChange(at, ChangeKind.REMOVED, path, note.id, None, etag, None, DISK, project=note.project)
+    for note in left:
+        if note.path not in moved.values():
+            kind, before = ChangeKind.REMOVED, known[note.path].etag
+            yield NoteChange(at, kind, note.path, note.id, None, before, None, DISK, project=note.project)
+
+
+def _same_bytes(
+    known: Files, now: Files, gone: Collection[NotePath], changed: Sequence[NotePath]
+) -> dict[NotePath, NotePath]:
+    """Where each of those that changed was before, by its bytes: at a place that has gone, or that another file took. A
+    copy of what was edited then is another file. Of several with the same bytes it is unknown."""
+    left = {*gone, *(path for path in changed if path in known)}
+    was, became = Counter(known[path].etag for path in left), Counter(now[path].etag for path in changed)
+    places = {known[path].etag: path for path in left}
+    found = {path: places[etag] for path in changed if was[etag := now[path].etag] == became[etag] == 1}
+
+    def stays(path: NotePath, other: NotePath) -> bool:
+        is_free = other in gone or other in found
+        return not is_free and _inode(now[path].signature) != _inode(known[other].signature)
+
+    while copies := [path for path, other in found.items() if stays(path, other)]:
+        for path in copies:
+            del found[path]
+    return found
+
+
+def _same_note(
+    index: Index, left: Sequence[NoteRecord], came: Sequence[NoteRecord], known: Mapping[NotePath, NotePath]
+) -> dict[NotePath, NotePath]:
+    """The same for those of which nothing is known: by the note's id, or without one by its words."""
+    left = [note for note in left if note.path not in known.values()]
+    came = [note for note in came if note.path not in known]
+    ids = Counter(note.id for note in left), Counter(note.id for note in came)
+    places = {note.id: note.path for note in left}
+    found = {note.path: places[note.id] for note in came if ids[0][note.id] == ids[1][note.id] == 1}
+    was = [note for note in left if note.path not in found.values() and _has_no_id(note)]
+    now = [note for note in came if note.path not in found and _has_no_id(note)]
+    if not was or len(was) * len(now) > MOST_COMPARED:
+        return found
+    texts = {note.path: _triples(index, note.path) for note in (*was, *now)}
+    alike = [
+        (one.path, other.path)
+        for one in now
+        for other in was
+        if _share(texts[one.path], texts[other.path])
+        >= (LEAST_OF_ONE_FILE if _inode(one.signature) == _inode(other.signature) else LEAST_ALIKE)
+    ]
+    claims = Counter(path for pair in alike for path in pair)
+    found |= {path: other for path, other in alike if claims[path] == claims[other] == 1}
+    return found
+
+
+def _has_no_id(note: NoteRecord) -> bool:
+    return note.id.startswith("path:")
+
+
+def _inode(signature: str) -> str:
+    return signature.partition("-")[0]
+
+
+def _triples(index: Index, path: NotePath) -> Counter[tuple[str, ...]]:
+    words = [word for passage in index.passages(path) for word in passage.chunk.text.split()]
+    return Counter(zip(words, words[1:], words[2:], strict=False))
+
+
+def _share(one: Counter[tuple[str, ...]], other: Counter[tuple[str, ...]]) -> float:
+    return (one & other).total() / max(one.total(), other.total(), 1)

@@ -9,12 +9,13 @@ from functools import partial
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
-from mcp_memory.recall.chain_remarks import remarks_on, successor_of
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, choose, fit, render, size, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question, told_once
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
+from mcp_memory.recall.remarks.chain_remarks import remarks_on, successor_of
+from mcp_memory.recall.remarks.nearest_links import describe_links
 from mcp_memory.recall.session_start import SessionStart, memory_over_budget
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
 from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
@@ -24,7 +25,6 @@ from mcp_memory.search.searcher import Searcher
 from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.terms import topic_asked_about
 from mcp_memory.text.markdown import sections
-from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.note_file import MEMORY, NoteFile
@@ -32,7 +32,6 @@ from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
 
-MOST_LINKS = 20
 BEGINNING_CHARS = 30  # of an entry beside its id
 
 MOST_PASSAGES = 100
@@ -154,16 +153,21 @@ class RecallAnswerer:
         return ranked, told_once(told)
 
     async def notes(
-        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, budget_tokens: int
+        self,
+        paths: Sequence[tuple[NotePath, str | None]],
+        lines: str | None,
+        budget_tokens: int,
+        project: str | None = None,
     ) -> RecalledText:
-        """Notes verbatim, or the lines `"10-20"` of them; a path with an entry hash means that log entry."""
-        excerpts, children, remarks = await in_thread(
-            lambda: self._verbatim(paths, lines), deadline_s=READ_DEADLINE_S, what="reading notes"
+        """Notes verbatim, or the lines `"10-20"` of them, and the nearest notes that are linked with them; a path with
+        an entry hash means that log entry. `project`: of the one who asks."""
+        excerpts, links, remarks = await in_thread(
+            lambda: self._verbatim(paths, lines, project), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         frame = self._frame("notes", budget_tokens, remarks)
         assembly = fit(excerpts, frame.room(budget_tokens))
-        if children:
-            assembly = with_notice(assembly, f"Links: {', '.join(children)}", frame.room(budget_tokens))
+        for line in links:
+            assembly = with_notice(assembly, line, frame.room(budget_tokens))
         return RecalledText(frame, assembly)
 
     async def verbatim(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
@@ -231,10 +235,10 @@ class RecallAnswerer:
             return None
 
     def _verbatim(
-        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None
-    ) -> tuple[list[Excerpt], list[NotePath], list[str]]:
-        """The excerpts, the notes they link to, and a line for each superseded one, about the entries of `MEMORY.md`,
-        and where a session wrote one."""
+        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, project: str | None
+    ) -> tuple[list[Excerpt], list[str], list[str]]:
+        """The excerpts, lines with the notes of pages and the nearest links, and a line for each superseded one, about
+        the entries of `MEMORY.md`, and where a session wrote one."""
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
         excerpts, replaced = list[Excerpt](), list[str]()
         for file, entry in files:
@@ -246,14 +250,14 @@ class RecallAnswerer:
                     excerpts, mark = [*excerpts, *note_excerpts(head)], "superseded"
             found = note_excerpts(file, entry, lines)
             excerpts += [replace(one, remark=mark or self.current.code_remark(one.shown_id)) for one in found]
-        linked = list(dict.fromkeys(path for file, _ in files for path in _children(file)))[: 10 * MOST_LINKS]
-        children = [path for path in linked if (note := self.index.note(path)) and note.state is not NoteState.DELETED]
+        wanted = Filters(project=project, private=self.config.private_marks, now=self.clock())
+        links = describe_links(self.index, [file for file, entry in files if not entry], wanted)
         if (MEMORY, None) in paths:
             known = sections.entries((memory := self.vault.read(MEMORY)).text, memory.body_start)
             ids = ", ".join(f"#{entry.hash} {in_quotes(entry.title[:BEGINNING_CHARS])}" for entry in known)
             replaced += [f"Entries, for supersedes and memory_forget: {ids}"] if ids else []
         replaced += [SAID_IN_SESSIONS] if not lines and any(file.record.session for file, _ in files) else []
-        return without_repeats(excerpts), children[:MOST_LINKS], replaced
+        return without_repeats(excerpts), links, replaced
 
     def _visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
         """Raises NotFound for a forgotten note, for a file that isn't a note (ignored, or something else in the vault),
@@ -293,8 +297,3 @@ def _chosen(
         passages = [each for each in passages if not topic.tells(each.note.path, each.chunk.text)]
     found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False), asking)
     return BudgetedText((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
-
-
-def _children(file: NoteFile) -> list[NotePath]:
-    targets = (resolve(link.target, file.record.path) for link in find_links(file.body) if link.kind == "markdown")
-    return [NotePath(target) for target in targets if target and target.lower().endswith(".md")]

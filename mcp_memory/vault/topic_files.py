@@ -9,7 +9,7 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
-from mcp_memory.vault.note_file import NoteFile, content_hash
+from mcp_memory.vault.note_file import MEMORY, NoteFile, content_hash
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, tier_of
 
@@ -53,23 +53,43 @@ class TopicFiles:
         vouched = self._provenance.vouches(record.path, record.id)
         return tier_of(record.path, layout=self._notes.layout, vouched=vouched) is OwnershipTier.AGENT
 
-    def relink(self, path: NotePath, before: str, after: str, redirects: Iterable[Redirect]) -> NoteFile:
+    def may_relink(self, file: NoteFile) -> bool:
+        """Whether a person may have links rewritten in it. The id of an entry is a hash of its text, so no logs."""
+        record = file.record
+        is_read_only = record.path.startswith("@") or record.state in {NoteState.DELETED, NoteState.SUMMARY}
+        return not (is_read_only or record.problem or record.is_log or record.path == MEMORY)
+
+    def relink(
+        self,
+        path: NotePath,
+        before: str,
+        after: str,
+        redirects: Iterable[Redirect],
+        *,
+        is_whole: bool = False,
+        is_personal: bool = False,
+    ) -> NoteFile:
         """Rewrites these link targets in a body and changes no other byte, unless that was done before. `before` and
-        `after` are sha256 of the body.
+        `after` are sha256 of the body; if the text `is_whole`, of all of it, as places count then. `is_personal`: a
+        person says that it may be a file that we do not own.
 
         Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed.
         """
         self._notes.require_vault()
         file = self._notes.read(path)
-        if etag_of(file.body.encode()) == after:
+        start = 0 if is_whole else file.body_start
+        if etag_of(file.text[start:].encode()) == after:
             return file
-        if etag_of(file.body.encode()) != before:
+        if etag_of(file.text[start:].encode()) != before:
             raise PreconditionFailed(f"{path} is not what it was", hint="its links stay as they are")
-        if not self.owns(file):
+        is_ours = self.owns(file)
+        if not is_ours and not (is_personal and self.may_relink(file)):
             raise Refused(f"{path} is not this installation's own: links in it stay as they are")
-        body = redirected(file.body, redirects)
-        data = (file.text[: file.body_start] + body).encode()
+        data = (file.text[:start] + redirected(file.text[start:], redirects)).encode()
         record = file.record
+        if not is_ours:
+            return self._notes.write(path, data, record.etag)
+        body = self._notes.note(path, data, record.etag, self._notes.stat(path)).body
         if record.state is NoteState.SUMMARY:
             return self.write_page(path, data, record.etag)
         self.record(record.id, path, content_hash(body), record.kind, record.project, was=record.content_hash)

@@ -135,8 +135,7 @@ def compact(vault: Vault) -> None:
     entry = JobBuilder(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON).build_new_topic(
         "topics", [], PlannedMove(leaves)
     )
-    standing = {path: file.record.etag for path, file in files.items()}
-    entry, _ = LinkRewriter(vault, lambda: standing).follow_moves(entry)
+    entry, _ = LinkRewriter(vault, files.__contains__, lambda _: files).follow_moves(entry)
     run_job(vault, journal_of(vault), "run", entry, lambda _: None)
 
 

@@ -66,7 +66,6 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     ),
     "links": links.find_links,
     "links between notes": lambda text: note_links.note_links(f"---\na: x\n{text}\n---\n", 0, "a.md"),
-    "links' destinations": lambda text: link_targets.destinations(text, 0, "a.md"),
     "links taken out": link_targets.unlinked,
     "links that move": lambda text: link_targets.redirects(text, 0, "a.md", {"a.md": "b/c.md"}, lambda _: False),
     "log": logs.entries,

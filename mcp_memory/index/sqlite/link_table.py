@@ -57,7 +57,7 @@ class LinkTable(ConflictTable):
             find = cache(partial(_named, connection, tables))
             return [ResolvedLink(NotePath(row[0]), NoteLink(*row[1:]), find(row[-1])) for row in rows.fetchall()]
 
-    def links_to(self, path: NotePath, limit: int) -> tuple[list[ResolvedLink], int]:
+    def links_to(self, path: NotePath, limit: int = 100_000) -> tuple[list[ResolvedLink], int]:
         with self._active() as (connection, tables):
             if tables is None:
                 return [], 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import unquote
 
-from mcp_memory.text.markdown.links import find_links, relative_link, resolve
+from mcp_memory.text.markdown.links import divided, find_links, relative_link, resolve
 
 Redirect = tuple[int, str, str]
 """A target: where it begins in characters, what it is, and what it is to be."""
@@ -36,24 +36,6 @@ def redirects(
     return found
 
 
-def destinations(text: str, start: int, path: str) -> set[str]:
-    """The paths that links in the note at `path` may lead to; for a wikilink, perhaps only the end of one."""
-    found: set[str] = set()
-    for link in find_links(text, start):
-        if link.kind == "markdown":
-            found.add(resolve(link.target, path) or "")
-        elif "/" in (place := _divided(link.target)[0]):
-            named = _with_ending(place)
-            found.add((resolve(named, path) if place.startswith(".") else named.lstrip("/")) or "")
-    return found - {"", path}
-
-
-def endings(path: str) -> list[str]:
-    """The path, and the parts of it that a wikilink may use: its ends with at least one folder."""
-    parts = path.split("/")
-    return ["/".join(parts[at:]) for at in range(max(1, len(parts) - 1))]
-
-
 def unlinked(text: str, path: str | None = None) -> str:
     """`text` with the labels of its links instead of the links; those that lead out of the vault from `path` stay."""
     pieces: list[str] = []
@@ -63,29 +45,57 @@ def unlinked(text: str, path: str | None = None) -> str:
             continue
         if link.start < done:  # an image within a link
             continue
-        pieces += [text[done : link.start], link.label or _divided(link.target)[0].rpartition("/")[2]]
+        pieces += [text[done : link.start], link.label or divided(link.kind, link.target)[0].rpartition("/")[2]]
         done = link.end
     return "".join([*pieces, text[done:]])
+
+
+def retargeted(kind: str, target: str, path: str, to: str, leads: Callable[[str], bool]) -> str | None:
+    """What to write in the note at `path` in place of a link's target, so that it leads to the note at `to`: in the
+    form that it had, with its heading or block; with as few folders as `leads` allows. None if that is impossible."""
+    bare, tail = divided(kind, target)
+    name, unfit = to.removesuffix(".md"), "[]|#^\n"
+    if kind == "markdown":
+        found, unfit = [_in_form_of(bare, path, to)], ""
+    elif kind == "id":
+        found, unfit = [to], " ,[]\"'\n"
+    elif bare.startswith(("./", "../")):
+        found = [unquote(relative_link(path, name))]
+    elif bare.startswith("/"):
+        found = [f"/{name}"]
+    else:
+        parts = name.split("/")
+        found = ["/".join(parts[at:]) for at in range(max(0, len(parts) - 1 - ("/" in bare)), -1, -1)]
+    ending = ".md" if kind == "wiki" and bare.lower().endswith(".md") else ""
+    fit = (one + ending for one in found if not set(one) & set(unfit) and leads(one + ending))
+    return next((one + tail for one in fit), None)
+
+
+def _in_form_of(bare: str, path: str, to: str) -> str:
+    """A Markdown target in the note at `path` that leads to another, from the root or with `./` as this one."""
+    if bare.startswith("/"):
+        return relative_link("root", to).removeprefix(".")
+    link = relative_link(path, to)
+    is_plain = link.startswith("./") and not bare.startswith(".") and ":" not in link
+    return link[2:] if is_plain else link
 
 
 def _markdown_target(target: str, path: str, moved: Mapping[str, str], exists: Callable[[str], bool]) -> str | None:
     """None for a target that stays."""
     place, now = resolve(target, path), moved.get(path, path)
-    bare, tail = _divided(target)
+    bare, tail = divided("markdown", target)
     if place is None or not bare:
         return None
     goes = moved.get(place, place)
-    if bare.startswith("/"):
-        return None if goes == place else relative_link("root", goes).removeprefix(".") + tail
+    if goes == place and bare.startswith("/"):
+        return None
     if resolve(target, now) == goes or (goes == place and not exists(place)):
         return None
-    link = relative_link(now, goes)
-    is_plain = link.startswith("./") and not bare.startswith(".") and ":" not in link
-    return (link[2:] if is_plain else link) + tail
+    return _in_form_of(bare, now, goes) + tail
 
 
 def _wiki_target(target: str, path: str, moved: Mapping[str, str], exists: Callable[[str], bool]) -> str | None:
-    bare, tail = _divided(target)
+    bare, tail = divided("wiki", target)
     named = _with_ending(bare)
     if "/" not in bare:
         return None
@@ -103,12 +113,6 @@ def _wiki_target(target: str, path: str, moved: Mapping[str, str], exists: Calla
         new = moved[ends[0]].removeprefix(ends[0].removesuffix(named.lstrip("/")))
         new = f"/{new}" if bare.startswith("/") else new
     return (new if bare == named else new.removesuffix(".md")) + tail
-
-
-def _divided(target: str) -> tuple[str, str]:
-    """A target's path and the rest: `#heading`, `?query`."""
-    at = min((place for mark in "#?" if (place := target.find(mark)) >= 0), default=len(target))
-    return target[:at], target[at:]
 
 
 def _with_ending(name: str) -> str:

@@ -73,6 +73,13 @@ def resolve(target: str, from_path: str) -> str | None:
     return None if "\0" in path or len(parts) <= root else path
 
 
+def divided(kind: str, target: str) -> tuple[str, str]:
+    """A target's path and the rest: `#heading`, `^block`, `?query`."""
+    marks = "#?" if kind == "markdown" else "#^"
+    at = min((place for mark in marks if (place := target.find(mark)) >= 0), default=len(target))
+    return target[:at], target[at:]
+
+
 def relative_link(from_path: str, to_path: str) -> str:
     """The target to write in the note `from_path` so that `resolve` gives `to_path`: `./fix.md`, `../a/b.md`."""
     path = posixpath.relpath("/" + to_path, posixpath.dirname("/" + from_path))

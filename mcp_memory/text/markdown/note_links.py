@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from mcp_memory.models import NotePath
 from mcp_memory.text.markdown.frontmatter import split_head
-from mcp_memory.text.markdown.links import find_links, resolve
+from mcp_memory.text.markdown.links import divided, find_links, resolve
 
 MOST_LINKS = 10_000
 """Of one note."""
@@ -21,6 +21,9 @@ SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM = "supersedes", "superseded_by", "derive
 
 BY_ID, BY_PATH, BY_NAME, BY_ALIAS, BY_TITLE = range(5)
 """How a name leads to a note: the lowest that any note has counts."""
+
+OUTSIDE = "../"
+"""After the `/`, begins the name of what a link leads to outside the vault, of which the folder doesn't matter."""
 
 _MOST_NAME_CHARS = 300
 _MOST_TYPE_CHARS = 80
@@ -75,20 +78,16 @@ def note_links(text: str, body_start: int, path: str) -> list[NoteLink]:
 
 def key_of(kind: str, target: str, path: str) -> str | None:
     """The name of the note that a link in the note at `path` leads to; None if it leads to no other note."""
-    bare = divided(kind, target)[0]
-    if kind == "markdown":
-        place = resolve(f"/{bare}", "-") if bare.startswith("@") else resolve(bare, path)
-    else:
-        bare = bare.strip()
-        if not bare or _ATTACHMENT.search(bare):
-            return None
-        named = bare if bare.lower().endswith(".md") else f"{bare}.md"
-        if bare.startswith(("./", "../", "/")):
-            place = resolve(named, path)
-        else:
-            return _scope(path, bare) + fold(named.removesuffix(named[-3:]))
-    is_note = place and place != path and place.lower().endswith(".md")
-    return f"/{unicodedata.normalize('NFC', place)}" if place and is_note else None
+    bare = divided(kind, target)[0].strip()
+    if not bare or (kind != "markdown" and _ATTACHMENT.search(bare)):
+        return None
+    named = bare if kind == "markdown" or bare.lower().endswith(".md") else f"{bare}.md"
+    if kind != "markdown" and not bare.startswith(("./", "../", "/")):
+        return _scope(path, bare) + fold(named[:-3])
+    place = resolve(f"/{named}", "-") if bare.startswith("@") else resolve(named, path)
+    if not place and named.startswith("../"):
+        place = f"{OUTSIDE}{named.rpartition('/')[2]}"
+    return f"/{unicodedata.normalize('NFC', place)}" if place and place.lower().endswith(".md") else None
 
 
 def names_of(path: str, note_id: str, title: str, aliases: Collection[str]) -> dict[str, int]:
@@ -109,13 +108,6 @@ def names_of(path: str, note_id: str, title: str, aliases: Collection[str]) -> d
 
 def fold(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).casefold().split())
-
-
-def divided(kind: str, target: str) -> tuple[str, str]:
-    """A target's path and the rest: `#heading`, `^block`, `?query`."""
-    marks = "#?" if kind == "markdown" else "#^"
-    at = min((place for mark in marks if (place := target.find(mark)) >= 0), default=len(target))
-    return target[:at], target[at:]
 
 
 def _scope(path: str, target: str = "") -> str:

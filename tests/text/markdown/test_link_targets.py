@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.text.markdown.link_targets import destinations, endings, redirected, redirects, unlinked
+from mcp_memory.text.markdown.link_targets import redirected, redirects, retargeted, unlinked
 from mcp_memory.text.markdown.links import find_links, resolve
 
 OLD, NEW = "topics/_fresh/001-tea.md", "topics/01-green tea/001-tea.md"
@@ -72,10 +72,28 @@ def test_every_link_leads_on_to_the_same_file(targets: list[str], moved: dict[st
     assert shown == ["x"] * len(targets)
 
 
-def test_where_links_lead_and_what_is_left_without_them() -> None:
+@pytest.mark.parametrize(
+    ("kind", "target", "after"),
+    [
+        ("markdown", "../b.md#h", "../x/y%20z.md#h"), ("markdown", "/b.md", "/x/y%20z.md"),
+        ("markdown", "c.md", "../x/y%20z.md"),
+        ("wiki", "b#h", "y z#h"), ("wiki", "n/b^block", "x/y z^block"), ("wiki", "b.md", "y z.md"),
+        ("wiki", "../b", "../x/y z"), ("wiki", "/b", "/x/y z"), ("id", "b.md", None),
+    ],
+)  # fmt: skip
+def test_a_link_is_given_another_target_in_the_form_that_it_had(kind: str, target: str, after: str | None) -> None:
+    assert retargeted(kind, target, "n/a.md", "x/y z.md", lambda _: True) == after
+    assert retargeted(kind, target, "n/a.md", "x/y z.md", lambda _: False) is None
+
+
+def test_as_few_folders_are_written_as_lead_there() -> None:
+    assert retargeted("wiki", "b", "a.md", "x/y/z.md", lambda target: "/" in target) == "y/z"
+    assert retargeted("wiki", "b/c", "a.md", "z.md", lambda _: True) == "z"
+    assert retargeted("wiki", "b", "a.md", "x/a|b.md", lambda _: True) is None
+
+
+def test_what_is_left_without_links() -> None:
     text = "[a](b.md) [[c/d|e]] [[f]] ![g](./h.png) [i](https://x.org)"
-    assert destinations(text, 0, "n/a.md") == {"n/b.md", "c/d.md", "n/h.png"}
-    assert endings("x/c/d.md") == ["x/c/d.md", "c/d.md"] and endings("d.md") == ["d.md"]
     assert unlinked(text, "n/a.md") == "a e f g [i](https://x.org)"
     assert unlinked(text) == "a e f g i"
 

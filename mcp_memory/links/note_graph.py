@@ -1,0 +1,79 @@
+"""Walks the links between notes: what a note links to, what links to it, and what is reached over several hops."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_memory.index.base import Index
+from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.text.markdown.note_links import ResolvedLink
+
+MOST_SHOWN = 50
+"""Of a note's backlinks."""
+MOST_NEIGHBOURS = 500
+MOST_HOPS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """From one note to the next, along the link or against it."""
+
+    type: str
+    is_back: bool
+    to: NotePath
+
+
+class NoteGraph:
+    """Reads the index: for worker threads."""
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+
+    def describe(self, path: NotePath, depth: int) -> dict[str, Any]:
+        """A note's links both ways; with a `depth` of two or more also what is reached by so many hops, and how."""
+        links = self._index.links_from(path)
+        back, count = self._index.links_to(path, MOST_SHOWN)
+        types = Counter(one.link.type for one in back)
+        found = list(self._neighbours(path, min(depth, MOST_HOPS))) if depth > 1 else []
+        return {
+            "note": self._facts(path),
+            "links": [_facts(one) | {"to": [self._facts(target) for target in one.targets]} for one in links],
+            "backlinks": [_facts(one) | {"from": self._facts(one.source)} for one in back],
+            "count": count,
+            "types": dict(types),
+            "neighbours": [
+                self._facts(hops[-1].to)
+                | {"by": [{"type": hop.type, "back": hop.is_back, "path": hop.to} for hop in hops]}
+                for hops in found
+            ],
+        }
+
+    def _neighbours(self, start: NotePath, depth: int) -> Iterator[tuple[Hop, ...]]:
+        """The shortest way to each note but the start and those that it links with, the nearest first."""
+        seen, ways, found = {start}, list[tuple[Hop, ...]]([()]), 0
+        for at in range(depth):
+            further = list[tuple[Hop, ...]]()
+            for way in ways:
+                for hop in self._hops(way[-1].to if way else start):
+                    if hop.to not in seen and found < MOST_NEIGHBOURS:
+                        seen.add(hop.to)
+                        further.append((*way, hop))
+                        found += at > 0
+            ways = further
+            yield from ways if at else ()
+
+    def _hops(self, path: NotePath) -> Iterator[Hop]:
+        for one in self._index.links_from(path):
+            if len(one.targets) == 1:
+                yield Hop(one.link.type, is_back=False, to=one.targets[0])
+        for one in self._index.links_to(path, MOST_SHOWN)[0]:
+            yield Hop(one.link.type, is_back=True, to=one.source)
+
+    def _facts(self, path: NotePath) -> dict[str, Any]:
+        note: NoteRecord | None = self._index.note(path)
+        return {"id": note.id, "path": path, "title": note.title, "state": note.state} if note else {"path": path}
+
+
+def _facts(one: ResolvedLink) -> dict[str, Any]:
+    return {"line": one.link.line, "type": one.link.type, "target": one.link.target}

@@ -1,0 +1,84 @@
+"""Tells from the journal of changes where notes were before. Pure."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from mcp_memory.models import NoteId, NotePath
+from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChange
+
+Stay = tuple[int, NotePath]
+"""When a note left a place, and a place. Moments count the changes, so that a wrong clock does no harm; what one sweep
+found is one moment."""
+
+
+@dataclass(slots=True)
+class Whereabouts:
+    """Of the notes that there are now."""
+
+    went: dict[NotePath, list[Stay]] = field(default_factory=lambda: defaultdict(list))
+    """A place → where those are now that left it, oldest first."""
+    came: dict[NotePath, list[Stay]] = field(default_factory=dict[NotePath, list[Stay]])
+    """A note's path → the places where it was, oldest first."""
+    arrived: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
+    """When it came to its path."""
+    written: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
+    """When its text was last changed."""
+    made: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
+    unknown: int = -1
+    """When so much changed at once that edits weren't recorded: any text may be from then."""
+    removed: set[NotePath] = field(default_factory=set[NotePath])
+    """Places whose note has gone."""
+
+
+@dataclass(slots=True)
+class _Traced:
+    places: list[Stay] = field(default_factory=list[Stay])
+    arrived: int = -1
+    written: int = -1
+    made: int = -1
+
+
+def trace(changes: Iterable[NoteChange], paths: Collection[NotePath], ids: Mapping[NoteId, NotePath]) -> Whereabouts:
+    """`changes`: the oldest first; `paths`: of all notes; `ids`: the places of those with an id of their own."""
+    at, lost = dict[NotePath, _Traced](), dict[NoteId, _Traced]()
+    sweeps = (list(group) for _, group in groupby(enumerate(changes), _moment))
+    known = Whereabouts()
+    for now, sweep in enumerate(sweeps):
+        left = dict[NotePath, _Traced]()
+        for _, change in sweep:  # first all that left, since one may have taken another's place
+            place = change.other if change.kind is ChangeKind.MOVED else change.path
+            if place and change.kind in {ChangeKind.MOVED, ChangeKind.REMOVED}:
+                left[NotePath(place)] = note = at.pop(NotePath(place), _Traced())
+                note.places.append((now, NotePath(place)))
+                if change.kind is ChangeKind.REMOVED:
+                    lost[change.note] = note
+        for _, change in sweep:
+            if change.kind is ChangeKind.MOVED and change.other in left:
+                at[change.path] = note = left[NotePath(change.other or "")]
+                note.arrived = now
+                note.written = now if change.before and change.before != change.after else note.written
+            elif change.kind in {ChangeKind.STORED, ChangeKind.IMPORTED} and not change.entry:
+                at[change.path] = note = lost.pop(change.note, _Traced())
+                note.arrived = note.written = note.made = now
+            elif change.kind is ChangeKind.EDITED:
+                note = at.setdefault(change.path, _Traced(arrived=now if change.path in left else -1))
+                note.written = now
+            known.unknown = now if change.count else known.unknown
+    known.removed = {place for note in lost.values() for _, place in note.places[-1:]} - set(paths)
+    for path, note in (*at.items(), *((ids[lost_id], note) for lost_id, note in lost.items() if lost_id in ids)):
+        if path in paths:
+            known.came[path], known.arrived[path] = note.places, note.arrived
+            known.written[path], known.made[path] = note.written, note.made
+            known.removed -= {place for _, place in note.places}
+            for left_at, place in note.places:
+                known.went[place].append((left_at, path))
+    for stays in known.went.values():
+        stays.sort()
+    return known
+
+
+def _moment(numbered: tuple[int, NoteChange]) -> tuple[float, bool, int]:
+    number, change = numbered
+    return (change.at, True, 0) if change.client == DISK else (change.at, False, number)

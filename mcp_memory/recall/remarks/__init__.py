@@ -1,0 +1,1 @@
+"""Lines beside recalled notes: what replaced them, and what they are linked with."""

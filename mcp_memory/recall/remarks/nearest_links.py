@@ -1,0 +1,71 @@
+"""Names the notes that recalled notes are linked with: the notes of a page, and of others the nearest."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.recall.excerpts import named, shortened
+from mcp_memory.text.escape_invisible import in_line, in_quotes
+from mcp_memory.text.markdown.links import find_links, resolve
+from mcp_memory.text.markdown.note_links import PLAIN, NoteLink
+from mcp_memory.vault.note_file import NoteFile
+
+MOST_OF_A_PAGE, MOST_NEAREST = 20, 3
+MOST_READ, MOST_TITLE_CHARS = 100, 60
+
+
+def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) -> list[str]:
+    """A line for what pages are made of, and one for what other notes are linked with; none without links."""
+    pages = [file for file in files if file.record.state is NoteState.SUMMARY]
+    linked = dict.fromkeys(path for page in pages for path in _children(page))
+    children = [
+        path
+        for path in list(linked)[: 10 * MOST_OF_A_PAGE]
+        if (note := index.note(path)) and note.state is not NoteState.DELETED
+    ]
+    nearest = _nearest(index, [file.record for file in files if file not in pages], filters)
+    lines = {"Links": children[:MOST_OF_A_PAGE], "Linked": nearest}
+    return [f"{name}: {', '.join(some)}" for name, some in lines.items() if some]
+
+
+def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> list[str]:
+    """`because "Title" (id)`, `from caused_by "Other" (id)`: those with a type first, then those that the notes link
+    to. Only notes that the filters admit, and without a project in these only notes of the same project as the one that
+    links them, or of none."""
+    shown = {note.path for note in notes}
+    found = sorted(
+        (link.type == PLAIN, is_back, link.line, path, link.type)
+        for note in notes
+        for link, path, is_back in _links(index, note.path)
+        if path not in shown and _is_told(index.note(path), note, filters)
+    )
+    best = {path: (link_type, is_back) for _, is_back, _, path, link_type in reversed(found)}
+    nearest = list(dict.fromkeys(path for _, _, _, path, _ in found))[:MOST_NEAREST]
+    return [_phrase(index, path, *best[path]) for path in nearest]
+
+
+def _links(index: Index, path: NotePath) -> Iterator[tuple[NoteLink, NotePath, bool]]:
+    for one in index.links_from(path)[:MOST_READ]:
+        if len(one.targets) == 1:
+            yield one.link, one.targets[0], False
+    for one in index.links_to(path, MOST_READ)[0]:
+        yield one.link, one.source, True
+
+
+def _is_told(other: NoteRecord | None, note: NoteRecord, filters: Filters) -> bool:
+    if other is None or not replace(filters, project=filters.project or note.project).admits(other):
+        return False
+    return other.project is None or other.project in {filters.project, note.project}
+
+
+def _phrase(index: Index, path: NotePath, link_type: str, is_back: bool) -> str:
+    note = index.note(path)
+    words = ["from" if is_back else "", "" if link_type == PLAIN else in_line(link_type)]
+    words.append(in_quotes(note.title[:MOST_TITLE_CHARS]) if note else "")
+    return f"{' '.join(filter(None, words))} ({(note and shortened(note.id)) or named(path)})"
+
+
+def _children(file: NoteFile) -> list[NotePath]:
+    targets = (resolve(link.target, file.record.path) for link in find_links(file.body) if link.kind == "markdown")
+    return [NotePath(target) for target in targets if target and target.lower().endswith(".md")]
