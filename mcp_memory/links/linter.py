@@ -30,7 +30,7 @@ _HISTORY = frozenset({SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM})
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LinkFinding:
     """What is wrong with a link: `broken`, `ambiguous`, `moved` (it leads to another note than it did), `forgotten`,
     `archived` or `superseded`."""
 
@@ -78,7 +78,7 @@ class Linter:
         count = sum(len(step.redirects) for step in steps if step.path in report.done)
         return JobReport(f"{counted(count, 'link')} repaired", report.done, {"repaired": count})
 
-    def _look(self) -> tuple[dict[NotePath, NoteRecord], list[Finding]]:
+    def _look(self) -> tuple[dict[NotePath, NoteRecord], list[LinkFinding]]:
         notes = {note.path: note for note in self.index.notes(Filters(states=frozenset(NoteState)), EVERY)}
         ids = {note.id: note.path for note in notes.values() if not note.id.startswith("path:")}
         places = trace(reversed(self.vault.changes.changes()), notes.keys(), ids)
@@ -86,9 +86,11 @@ class Linter:
         links = [one for one in self.index.links_from() if notes[one.source].state in READ and one.source[0] != "@"]
         return notes, [finding for one in links if (finding := _judge(one, notes, repairer.find(one)))]
 
-    def _steps(self, findings: Iterable[Finding], *, personal: bool) -> tuple[list[RelinkStep], dict[NotePath, str]]:
+    def _steps(
+        self, findings: Iterable[LinkFinding], *, personal: bool
+    ) -> tuple[list[RelinkStep], dict[NotePath, str]]:
         """What to write, and why nothing is written in other files."""
-        steps, left, files = list[RelinkStep](), dict[NotePath, str](), dict[NotePath, list[Finding]]()
+        steps, left, files = list[RelinkStep](), dict[NotePath, str](), dict[NotePath, list[LinkFinding]]()
         for one in findings:
             files.setdefault(one.at.source, []).append(one)
         for path, found in files.items():
@@ -132,23 +134,23 @@ class Linter:
         ]
 
 
-def _judge(one: ResolvedLink, notes: dict[NotePath, NoteRecord], repair: Repair | str | None) -> Finding | None:
+def _judge(one: ResolvedLink, notes: dict[NotePath, NoteRecord], repair: Repair | str | None) -> LinkFinding | None:
     found, why = (repair, "") if isinstance(repair, Repair) else (None, repair or "")
     if not one.targets:  # what leads out of the vault may lead to a file beside it
         is_outside = found is None and one.link.key.startswith(f"/{OUTSIDE}")
-        return None if is_outside else Finding("broken", one, found, why)
+        return None if is_outside else LinkFinding("broken", one, found, why)
     if len(one.targets) > 1:
-        return Finding("ambiguous", one, None, f"{len(one.targets)} notes have this name")
+        return LinkFinding("ambiguous", one, None, f"{len(one.targets)} notes have this name")
     if repair is not None:
-        return Finding("moved", one, found, why)
+        return LinkFinding("moved", one, found, why)
     note = notes.get(next(iter(one.targets)))
     if note is None or one.link.type in _HISTORY:
         return None
     kind = "superseded" if note.superseded_at else {"deleted": "forgotten", "archived": "archived"}.get(note.state)
-    return Finding(kind, one) if kind and notes[one.source].state is NoteState.ACTIVE else None
+    return LinkFinding(kind, one) if kind and notes[one.source].state is NoteState.ACTIVE else None
 
 
-def _payload(one: Finding, left: str) -> dict[str, Any]:
+def _payload(one: LinkFinding, left: str) -> dict[str, Any]:
     link, repair = one.at.link, one.repair
     facts = {"kind": one.kind, "path": one.at.source, "line": link.line, "type": link.type, "target": link.target}
     return facts | {

@@ -97,7 +97,7 @@ async def test_links_are_named_where_they_lead_to_a_note_and_stay_inside_the_mar
     world.write("c.md", "c")
     async with world.engine() as engine:
         answer = await engine.recall(path="a/top.md")
-        assert "\nLinked: \"b\" (a/b.md), \"c\" (c.md)\n" in answer
+        assert '\nLinked: "b" (a/b.md), "c" (c.md)\n' in answer
         closing = re.search(r"^[0-9a-f]{8}>>>$", answer, re.MULTILINE)
         assert answer[closing.end() :] == ""
 

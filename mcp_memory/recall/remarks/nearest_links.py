@@ -35,7 +35,7 @@ def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> l
     links them, or of none."""
     shown = {note.path for note in notes}
     found = sorted(
-        (link.type == PLAIN, is_back, link.line, path, link.type)
+        (link.type == PLAIN, is_back, link.at, path, link.type)
         for note in notes
         for link, path, is_back in _links(index, note.path)
         if path not in shown and _is_told(index.note(path), note, filters)
