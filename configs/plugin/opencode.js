@@ -3,7 +3,9 @@
 import { watchActions } from "./actions.js";
 import { hookAnswer } from "./command.js";
 
-export default async function memory({ directory, client }, { command }) {
+const COMMAND = "mcp-memory hook EVENT --client opencode";
+
+export default async function memory({ directory, client }, { command = COMMAND } = {}) {
   const hook = (event, said) => hookAnswer(command.replace("EVENT", event), said);
   const actions = watchActions(hook);
   const parents = new Map(); // session → the one that started it, if it is a sub-agent's
