@@ -18,7 +18,7 @@ from mcp_memory.curation.dreams.dream_page import PageLine, link_to, with_propos
 from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
 from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
+from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.extraction.review import ReviewItem
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteState, PrivateMarks, Receipt, is_channel
@@ -168,11 +168,11 @@ class Dreamer:
         return report
 
     async def _move_out(self, text: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
-        """Makes a note of an entry of MEMORY.md, whole unless you have changed its words on the page."""
-        found = content_and_kind(self.files.text_of(MEMORY) or "", facts["entry"])
+        """Makes a note of an entry of MEMORY.md, whole unless you have changed its words on the page. One that is no
+        longer there, perhaps because a run was killed, is done."""
+        if (found := content_and_kind(self.files.text_of(MEMORY) or "", facts["entry"])) is None:
+            return True
         try:
-            if found is None:
-                raise NotFound("MEMORY.md doesn't have it any more", hint="mark the line [-]")
             content, kind = text if text != facts["text"] else found[0], self.vault.kinds.get(found[1])
             more = {"derived_from": [f"{MEMORY}#{facts['entry']}"]}
             stored = await self.append(Draft(content, kind, source="dream", more=more))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -236,6 +238,51 @@ async def test_taking_back_a_promotion_takes_back_the_note_that_was_made_of_it(w
         assert (await dream(engine, rollback=promoted["run"]))["refused"] == ["DREAMS.md was changed since and stays"]
         assert not (world.root / "MEMORY.md").exists()
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
+
+
+class Killed(BaseException):
+    """Ends a run as a kill does: nothing after it happens."""
+
+
+@pytest.mark.parametrize("at", range(4))
+async def test_a_run_that_is_killed_at_any_write_is_done_by_the_next(world: World, tmp_path: Any, at: int) -> None:
+    """It stores one entry and moves another out: four writes, the last of which is the journal's."""
+    logs(world).write("MEMORY.md", "# Memory\n\n## Decisions\n\n- Lena owns billing.\n- Tom owns design.\n")
+    calls = 0
+
+    def dying(call: Any) -> Any:
+        def killed(*given: Any, **named: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls > at:
+                raise Killed
+            return call(*given, **named)
+
+        return killed
+
+    whole = World(tmp_path / "whole", tmp_path / "state", world.models)
+    settings = {"recall": RecallConfig(memory_lines=5)}
+    async with world.engine(**settings) as engine:
+        await dream(engine)
+        page = world.read("DREAMS.md").decode().replace(f"[ ] {PNPM}", f"[x] {PNPM}").replace("[ ] Lena", "[x] Lena")
+        world.write("DREAMS.md", page)
+        shutil.copytree(world.root, whole.root)
+        dreamer = engine.parts.dreamer
+        dreamer.append, dreamer.forget = dying(dreamer.append), dying(dreamer.forget)
+        if at == 3:
+            dreamer.files = replace(dreamer.files, runs=world.root / "MEMORY.md")  # no folder, so that it refuses
+        with pytest.raises(BaseException):  # noqa: B017 -- in a group, or the journal's refusal
+            await dream(engine)
+    for each in (world, whole):
+        async with each.engine(**settings) as engine:
+            await dream(engine)
+            assert b"[x]" not in each.read("DREAMS.md")
+    for path in ("MEMORY.md", "Agent/notes/decision/lena-owns-billing.md"):
+        assert body_of(world.read(path)) == body_of(whole.read(path))
+
+
+def body_of(data: bytes) -> str:
+    return data.decode().rpartition("\n---\n")[2]
 
 
 async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_does_it(world: World) -> None:
