@@ -376,7 +376,11 @@ async def _links(engine: Engine, request: requests.LinksRequest) -> Payload:
 
 
 async def _lint(engine: Engine, request: requests.LintRequest) -> Payload:
-    return visible_in(await engine.parts.linter.lint(**asdict(request)))
+    """With the notes whose code has moved, changed or gone, looked at now."""
+    parts = engine.parts
+    await parts.grounder.check()
+    code = [note for note in parts.grounder.answer(None, None)["notes"] if note["remark"]]
+    return visible_in({**await parts.linter.lint(**asdict(request)), "code": code})
 
 
 OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payload]]]] = {

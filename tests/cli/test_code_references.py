@@ -32,6 +32,11 @@ def test_what_notes_name_is_listed_checked_and_confirmed(place: Place, tmp_path:
         commit = shop.commit()
         shown = place.run("refs", "--check").ok().out
         assert "changed  src/sync.py:Sync.retry" in shown and commit in shown and "guide.md  " not in shown
+        linted = place.run("lint").ok().out
+        assert (
+            "1 note about code that changed" in linted
+            and f"src/sync.py:Sync.retry: code changed since, in {commit}" in linted
+        )
         assert "ok       docs/guide.md" in place.run("refs", stored["path"]).ok().out
         unnamed = place.run("refs", "--confirm")
         assert unnamed.code == 2 and "name one: mcp-memory refs NOTE --confirm" in unnamed.err

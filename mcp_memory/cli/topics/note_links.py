@@ -78,7 +78,8 @@ def _named(note: dict[str, Any]) -> str:
 @click.option("--yes", "-y", is_flag=True, help="With --personal: don't ask.")
 @command_options
 def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: bool) -> None:
-    """List links that lead nowhere, to several notes, or to what no longer counts; and count notes without links.
+    """List links that lead nowhere, to several notes, or to what no longer counts, and notes about code that has
+    changed since; and count notes without links.
 
     A link that broke because a file was renamed or moved is repaired where one note alone can be meant: by its id, its
     content, or at last its name. Only the link's target is changed, and compact --undo RUN takes it back.
@@ -109,6 +110,9 @@ def _report(answer: dict[str, Any]) -> Iterator[Any]:
             yield from (line for one in some[:MOST_SHOWN] for line in _lines(one))
             if len(some) > MOST_SHOWN:
                 yield f"  … {len(some) - MOST_SHOWN:,} more: mcp-memory lint --json"
+    if code := answer["code"]:
+        yield Heading(f"{counted(len(code), 'note')} about code that changed, moved or is gone: mcp-memory refs")
+        yield from (fit(f"  {note['path']}", note["remark"]) for note in code[:MOST_SHOWN])
     yield from (fit("  no links", one["title"], one["path"]) for one in answer["orphans"] or ())
     yield f"{counted(answer['notes'], 'note')}, {answer['orphan_count']:,} without any link"
     if "run" in answer:
