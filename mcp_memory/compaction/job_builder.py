@@ -39,7 +39,7 @@ from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
-SHARE = 0.25
+SHARE = 0.22
 """A summary has at most this share of its sources' length …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
@@ -157,7 +157,7 @@ class JobBuilder:
             file = self._vault.read(record.path)
             if file.record.etag != record.etag:
                 raise NotFound(f"{record.path} has changed meanwhile")
-            sources.append(SummarySource(record.title, file.body, record.tags, record.id in overtaken))
+            sources.append(SummarySource(record.title, file.body, record.kind, record.tags, record.id in overtaken))
         return sources
 
     def _summarize(

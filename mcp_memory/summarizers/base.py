@@ -23,6 +23,8 @@ class Prompt:
     budget_tokens: int
     mark: str
     turns: Sequence[tuple[str, str]] = ()
+    is_page: bool = False
+    """Whether a name, a gist, a list and a line for each source are asked for, not only a list."""
 
     @property
     def tokens(self) -> int:
@@ -67,6 +69,7 @@ class SummarySource:
 
     title: str
     text: str
+    kind: str = ""
     tags: Sequence[str] = ()
     is_overtaken: bool = False
     """Whether a newer note contradicts it: what it says isn't told as what holds."""

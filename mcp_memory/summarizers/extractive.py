@@ -40,8 +40,10 @@ FIRST = 0.2
 FACT_BITS = 8.0
 """The worth of a fact, in bits. With 4, 4 points fewer of the facts that questions ask for are kept; with 12, 2 more on
 conversations and as many fewer on notes."""
-GIST_FIRST = 2.0
-"""The same for a gist: a note says at its start what holds, and then why."""
+KIND_WEIGHTS = {
+    "decision": 1.5, "fact": 1.3, "preference": 1.2, "workflow": 1.2, "lesson": 0.8, "fix": 0.7, "idea": 0.6,
+}  # fmt: skip
+"""In a gist: what was decided and what is so comes before what went wrong."""
 LEAST_GIST = 2
 """So many sentences a gist has, whatever the budget."""
 MOST_QUESTIONS = 5
@@ -102,21 +104,41 @@ def _with_gist(title: str, candidates: Sequence[_Candidate], idf: Idf, request: 
     questions = [candidates[at].text for at in asked if not _is_settled(candidates[at], candidates)]
     told = [replace(candidate, text=main_clause(candidate.text, title)) for at, candidate in enumerate(candidates)
             if at not in asked and not request.sources[candidate.source].is_overtaken]  # fmt: skip
-    told = _by_weight(told)
-    chosen = _choose(told, idf, request) if told else []
-    gist = sorted(chosen[: request.gist_sentences])
-    rest = [f"- {told[at].text}" for at in sorted(set(chosen) - set(gist))]
+    chosen = _choose_by_rank(_by_rank(told), idf, request)
+    gist = sorted(chosen[: request.gist_sentences], key=_in_order)
+    rest = [f"- {candidate.text}" for candidate in sorted(chosen[request.gist_sentences :], key=_in_order)]
     return Summary(
-        title, "\n".join(rest), NAME, "\n".join(told[at].text for at in gist),
+        title, "\n".join(rest), NAME, "\n".join(candidate.text for candidate in gist),
         [main_clause(question, title, whole=True) for question in questions[:MOST_QUESTIONS]],
     )  # fmt: skip
 
 
-def _by_weight(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Those that say something by themselves; of each source first what it states, then reasons and what it rejects:
-    `place` is that order."""
+def _in_order(candidate: _Candidate) -> tuple[int, int]:
+    return candidate.source, candidate.place
+
+
+def _choose_by_rank(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest) -> list[_Candidate]:
+    """In the order of their worth: of each source its first sentence, then its second, while they fit."""
+    chosen: list[_Candidate] = []
+    left = request.budget_tokens * CHARS_PER_TOKEN
+    for rank in sorted({candidate.place for candidate in candidates}):
+        some = [candidate for candidate in candidates if candidate.place == rank]
+        count = len(chosen)
+        for at in _choose(some, idf, replace(request, budget_tokens=max(1, left // CHARS_PER_TOKEN))):
+            if len(chosen) < LEAST_GIST or len(some[at].text) + 3 <= left:
+                chosen.append(some[at])
+                left -= len(some[at].text) + 3
+        if len(chosen) - count < len(some) and len(chosen) >= LEAST_GIST:
+            break  # what a source says first is worth more than what another says next
+    return chosen
+
+
+def _by_rank(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+    """Those that state something by themselves, if there are any; `place` is their number in the source."""
     found = [candidate for candidate in candidates if not candidate.text.endswith((":", ":."))]
-    order = sorted(found, key=lambda candidate: (candidate.source, is_secondary(candidate.text), candidate.place))
+    stating = [candidate for candidate in found if not is_secondary(candidate.text)]
+    found = stating if len({candidate.source for candidate in stating}) >= LEAST_GIST else found
+    order = sorted(found, key=lambda each: (each.source, is_secondary(each.text), each.place))
     places = Counter[int]()
     for at, candidate in enumerate(order):
         order[at] = replace(candidate, place=places[candidate.source])
@@ -125,12 +147,12 @@ def _by_weight(candidates: Sequence[_Candidate]) -> list[_Candidate]:
 
 
 def _is_settled(question: _Candidate, candidates: Sequence[_Candidate]) -> bool:
-    """Whether a later source has half of its words, but for those that most sources have."""
+    """Whether a later source has a third of its words, but for those that most sources have."""
     sources: dict[str, set[int]] = {word: {c.source for c in candidates if word in c.words} for word in question.words}
     count = len({candidate.source for candidate in candidates})
     rare = {word for word, having in sources.items() if 2 * len(having) <= count}
     later = (candidate.words & rare for candidate in candidates if candidate.source > question.source)
-    return any(2 * len(shared) >= len(rare) > 1 for shared in later)
+    return any(3 * len(shared) >= len(rare) and len(shared) > 1 for shared in later)
 
 
 def _candidates(sources: Sequence[SummarySource]) -> Iterator[_Candidate]:
@@ -164,7 +186,10 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
         for candidate in candidates
         for word in candidate.words
     }
-    weights = _weights(candidates, bits, GIST_FIRST if request.gist_sentences else FIRST)
+    weights = _weights(candidates, bits)
+    if request.gist_sentences:
+        kinds = (request.sources[candidate.source].kind for candidate in candidates)
+        weights = [weight * KIND_WEIGHTS.get(kind, 1.0) for weight, kind in zip(weights, kinds, strict=True)]
     facts_in = [facts(candidate.text) for candidate in candidates]
     costs = [len(candidate.text) + 3 for candidate in candidates]  # in characters, as a line of a list
     known_words, known_facts = set[str](), set[Fact]()
@@ -177,9 +202,7 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
     left = request.budget_tokens * CHARS_PER_TOKEN
     chosen: list[int] = []
     represented: set[int] = set()
-    least = min(request.gist_sentences, LEAST_GIST)
-    while fitting := [at for at in range(len(candidates)) if at not in chosen
-                      and (costs[at] <= left or len(chosen) < least)]:  # fmt: skip
+    while fitting := [at for at in range(len(candidates)) if at not in chosen and costs[at] <= left]:
         unrepresented = [at for at in fitting if candidates[at].source not in represented]
         if not unrepresented:
             represented.clear()
@@ -192,8 +215,8 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
     return chosen or [max(range(len(candidates)), key=gain)]
 
 
-def _weights(candidates: Sequence[_Candidate], bits: Mapping[str, float], first: float) -> list[float]:
-    """More for a sentence near the centroid of the sources, and more at the start of a note, by `first`."""
+def _weights(candidates: Sequence[_Candidate], bits: Mapping[str, float]) -> list[float]:
+    """More for a sentence near the centroid of the sources, and more at the start of a note."""
     columns = {word: at for at, word in enumerate(sorted(bits))}
     vectors = np.zeros((len(candidates), len(columns)), dtype=np.float32)
     for row, candidate in enumerate(candidates):
@@ -205,7 +228,7 @@ def _weights(candidates: Sequence[_Candidate], bits: Mapping[str, float], first:
     centroid = np.sum([vectors[sources == source].mean(axis=0) for source in np.unique(sources)], axis=0)
     centroid /= max(float(np.linalg.norm(centroid)), 1e-9)
     return [
-        (1 + CENTRAL * float(near)) * (1 + first / (1 + candidate.place))
+        (1 + CENTRAL * float(near)) * (1 + FIRST / (1 + candidate.place))
         for near, candidate in zip(vectors @ centroid, candidates, strict=True)
     ]
 

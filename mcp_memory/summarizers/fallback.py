@@ -41,7 +41,9 @@ class FallbackSummarizer:
             problem = str(error)
         else:
             if isinstance(answer, JudgedAnswer):
-                return Summary(answer.title or title_of(request.sources, request.common), answer.text, self.name)
+                title = answer.title or title_of(request.sources, request.common, request.hint)
+                labels, questions = answer.labels, answer.questions
+                return Summary(title, answer.text, self.name, answer.gist, questions=questions, labels=labels)
             problem = f"{self.name} {answer.value}"
         return replace(self._extractive.summarize(request), provisional=True, problem=problem)
 

@@ -5,8 +5,10 @@ A model may answer with nothing, an error page, a refusal, far too much, or what
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import takewhile
 
 from mcp_memory.summarizers.base import LEAST_TITLE_WORDS, MOST_TITLE_CHARS, MOST_TITLE_WORDS, LlmReply, Prompt
 from mcp_memory.text.escape_invisible import visible
@@ -19,6 +21,8 @@ LEAST_SHARED = 0.2
 of all their words from the text (Narayan et al. 2018, "Don't Give Me the Details, Just the Summary!", table 2); a
 refusal, an error page or an answer to something else shares almost none, in any language."""
 LEAST_CHARS = 3
+MOST_NAME_WORDS = 6
+"""Of a topic; five are asked for."""
 
 
 class AnswerFlaw(StrEnum):
@@ -35,17 +39,26 @@ class AnswerFlaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """`title` is empty if the answer has no suitable one; `text` is Markdown without headings."""
+    """`title` is empty if the answer has no suitable one; `text` is Markdown without headings. `gist`, `questions` and
+    `labels` as in a `Summary`."""
 
     title: str
     text: str
+    gist: str = ""
+    questions: tuple[str, ...] = ()
+    labels: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 def judge(reply: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
     title, body = _split(_without_wrapping(reply.text))
+    labels: dict[int, str] = {}
+    if prompt.is_page:
+        labels = {int(found["number"]) - 1: found["label"] for found in _SOURCE.finditer(body)}
+        body = _SOURCE.sub("", body)
     text = _without_headings(body).strip()
     has_text = sum(c.isalnum() for c in text) >= LEAST_CHARS
-    flaw = _flaw(f"{title}\n{text}", prompt) if has_text else AnswerFlaw.EMPTY
+    whole = "\n".join([title, text, *labels.values()])
+    flaw = _flaw(whole, prompt) if has_text else AnswerFlaw.EMPTY
     if reply.cut and flaw in {None, AnswerFlaw.EMPTY}:
         return AnswerFlaw.TOO_LONG
     if flaw:
@@ -56,7 +69,16 @@ def judge(reply: LlmReply, prompt: Prompt) -> JudgedAnswer | AnswerFlaw:
         return AnswerFlaw.UNRELATED
     if count_tokens(text) > prompt.budget_tokens:
         return AnswerFlaw.TOO_LONG
-    return JudgedAnswer(title if _is_title(title) and _shared(title, prompt) >= LEAST_SHARED else "", text)
+    title = title if _is_title(title, prompt) and _shared(title, prompt) >= LEAST_SHARED else ""
+    if not prompt.is_page:
+        return JudgedAnswer(title, text)
+    lines = [line.strip() for line in text.split("\n")]
+    gist = list(takewhile(lambda line: not _ITEM.match(line), lines))
+    questions = [found[1] for line in lines if (found := _OPEN.match(line))]
+    rest = [line for line in lines[len(gist) :] if not _OPEN.match(line)]
+    fitting = {source: label for source, label in labels.items()
+               if len(label.split()) <= MOST_TITLE_WORDS and _shared(label, prompt) >= LEAST_SHARED}  # fmt: skip
+    return JudgedAnswer(title, "\n".join(rest).strip(), "\n".join(filter(None, gist)), tuple(questions), fitting)
 
 
 def _flaw(answer: str, prompt: Prompt) -> AnswerFlaw | None:
@@ -107,13 +129,17 @@ def _shared(text: str, prompt: Prompt) -> float:
     return len(meaningful & content_words(prompt.material)) / len(meaningful) if meaningful else 0.0
 
 
-def _is_title(title: str) -> bool:
+def _is_title(title: str, prompt: Prompt) -> bool:
     """`words` counts pairs of characters in scripts without spaces, such as Chinese."""
-    fits = len(words(title)) >= LEAST_TITLE_WORDS and len(title.split()) <= MOST_TITLE_WORDS
+    least, most = (1, MOST_NAME_WORDS) if prompt.is_page else (LEAST_TITLE_WORDS, MOST_TITLE_WORDS)
+    fits = len(words(title)) >= least and len(title.split()) <= most
     return fits and len(title) <= MOST_TITLE_CHARS
 
 
 _MOST_LINES_TO_TITLE = 3
+_SOURCE = re.compile(r"^[ \t]*(?:[-*][ \t]+)?\[(?P<number>[0-9]{1,4})\][ \t]*(?P<label>\S[^\n]*?)[ \t]*$", re.MULTILINE)
+_ITEM = re.compile(r"[-*+] ")
+_OPEN = re.compile(r"[-*+] Open: (.+)")
 _TITLE = re.compile(r"[\s#*_>-]*title[*_]*\s*[:：](?P<title>.*)", re.IGNORECASE)
 _TITLE_MARKS = " \t*_#`\"'“”‘’."
 _TERMINAL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

@@ -11,6 +11,8 @@ from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 MOST_SOURCE_TITLE_CHARS = 200
+LEAST_PAGE_TOKENS, LABEL_TOKENS = 150, 25
+"""For the text of a topic's page, and for what it says of each source."""
 _MARK_DIGITS = 12
 _CHARS_PER_WORD = 7
 """English has about six with the space; the seventh leaves some room."""
@@ -27,11 +29,17 @@ def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = Fal
     words = request.budget_tokens * CHARS_PER_TOKEN // _CHARS_PER_WORD
     instructions = Template(_text("rules")).substitute(
         about=_text({1: "notes", 2: "topics"}.get(request.depth, "broader")),
+        form=_text("page_form" if request.gist_sentences else "list_form"),
         mode="\n\n".join([_text("update" if is_update else "fresh"), *([_text("terse")] if terse else [])]),
         words=words // 2 if terse else words,
         mark=mark,
     )
-    return Prompt(instructions, f"<<<{mark}\n{quoted}\n{mark}>>>", request.budget_tokens, mark)
+    budget_tokens = request.budget_tokens
+    if request.gist_sentences:
+        budget_tokens = max(LEAST_PAGE_TOKENS, budget_tokens) + LABEL_TOKENS * len(request.sources)
+    return Prompt(
+        instructions, f"<<<{mark}\n{quoted}\n{mark}>>>", budget_tokens, mark, is_page=bool(request.gist_sentences)
+    )
 
 
 def _parts(request: SummaryRequest, *, is_update: bool) -> Iterator[tuple[str, str]]:

@@ -41,7 +41,7 @@ LABEL_WORDS = 6
 """Of a note's title in a link, where the page tells the note already."""
 
 _KINDS = {
-    "": "Topics", "decision": "Decisions", "preference": "Preferences", "fact": "Facts", "workflow": "Workflows",
+    "": "", "decision": "Decisions", "preference": "Preferences", "fact": "Facts", "workflow": "Workflows",
     "fix": "Fixes", "lesson": "Lessons", "reference": "References", "idea": "Ideas", "note": "Notes",
 }  # fmt: skip
 
@@ -183,18 +183,20 @@ def _children(page: TopicPageText) -> Iterable[str]:
     groups = {kind: [child for child in page.children if child.kind == kind] for kind in kinds}
     shown = {kind: children for kind, children in groups.items() if children}
     for kind, children in shown.items():
-        lines = _list(_child(page.path, replace(child, label=child.label or _label(child, page.title, told)))
+        lines = _list(_child(page.path, replace(child, label=_label(child, page.title, told)))
                       for child in children)  # fmt: skip
         yield f"### {_KINDS.get(kind) or f'{kind.capitalize()}s'}\n\n{lines}" if kind and len(shown) > 1 else lines
 
 
 def _label(child: PageChild, title: str, told: str) -> str:
     """The title of a note without the topic's; of one that the page tells already only the beginning."""
-    if child.depth:
-        return child.title
+    if child.depth or child.label:
+        return child.title if child.depth else child.label
     text = main_clause(child.title, title, whole=True).rstrip(".")
-    least = " ".join(text.rstrip("…").split()[:LABEL_WORDS])
-    return f"{least} …" if len(least) < len(text) and _words(text) in told else text
+    if _words(text) not in told:
+        return text
+    parts = text.rstrip("…").split()
+    return f"{' '.join(parts[: min(LABEL_WORDS, max(2, len(parts) // 2))])} …"
 
 
 def _words(text: str) -> str:

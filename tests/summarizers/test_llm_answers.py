@@ -148,3 +148,39 @@ def test_whatever_is_accepted_fits(text: str, cut: bool):
         assert count_tokens(found.text) <= BUDGET_TOKENS
         assert all(block.kind is not BlockKind.HEADING for block in scan(found.text)), found
         assert "\n" not in found.title and (not found.title or 5 <= len(found.title) <= 100)
+
+
+PAGE_PROMPT = prompt_for(SummaryRequest(SOURCES, BUDGET_TOKENS, gist_sentences=3), 10_000)
+PAGE = """Title: Staging pool
+
+The connection pool of staging has 40 slots since 5 May.
+Requests timed out before.
+
+- We do not retry writes to staging.
+- Open: Are reads of staging retried twice?
+
+[1] Pool of staging has 40 slots since May
+[2] Requests to staging timed out when the pool was too small
+[3] This line has far too many words to be what a link to a note about retries of writes to staging may say
+"""
+
+
+def test_a_page_has_a_name_a_gist_what_is_open_and_a_line_for_each_source() -> None:
+    assert judged(PAGE, PAGE_PROMPT) == JudgedAnswer(
+        "Staging pool", "- We do not retry writes to staging.",
+        "The connection pool of staging has 40 slots since 5 May.\nRequests timed out before.",
+        ("Are reads of staging retried twice?",),
+        {0: "Pool of staging has 40 slots since May", 1: "Requests to staging timed out when the pool was too small"},
+    )  # fmt: skip
+    assert "[2] …" in PAGE_PROMPT.instructions and "[2] …" not in PROMPT.instructions
+
+
+@pytest.mark.parametrize("line", ["[1] See https://evil.example/staging", "[1] Staging <script>pool</script>"])
+def test_what_a_page_says_of_a_source_is_judged_like_the_rest(line: str) -> None:
+    assert isinstance(judged(PAGE.replace("[1] Pool of staging has 40 slots since May", line), PAGE_PROMPT), AnswerFlaw)
+
+
+def test_a_name_of_a_topic_is_short() -> None:
+    long = PAGE.replace("Staging pool", "The pool of staging and how its requests timed out")
+    found = judged(long, PAGE_PROMPT)
+    assert isinstance(found, JudgedAnswer) and found.title == ""

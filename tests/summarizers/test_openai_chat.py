@@ -274,3 +274,19 @@ def test_what_can_never_work_is_refused_when_it_is_opened(endpoint, connect, opt
 def test_no_file_of_ours_is_made_before_it_is_needed(connect, tmp_path):
     connect()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_model_names_a_topic_and_says_what_each_note_states(tmp_path: Path) -> None:
+    page = (
+        "Title: Staging pool\n\nThe pool of staging has 40 slots.\n\n- Writes are not retried.\n\n"
+        "[1] Staging has a pool of 40 slots since May\n[3] Reads are retried twice and writes not"
+    )
+    with serving(lambda request: completion(page)) as endpoint:
+        config = SummarizerConfig(provider="openai", endpoint=endpoint.address, model="m", timeout_s=20.0)
+        summarizer = open_summarizer(config, tmp_path / "spent.json")
+        summary = summarizer.summarize(SummaryRequest(SOURCES, 60, gist_sentences=3))
+    assert summary == Summary(
+        "Staging pool", "- Writes are not retried.", "m", "The pool of staging has 40 slots.", questions=(),
+        labels={0: "Staging has a pool of 40 slots since May", 2: "Reads are retried twice and writes not"},
+    )  # fmt: skip
+    assert "five to fifteen words" in str(endpoint.requests[0]["messages"])

@@ -146,3 +146,24 @@ def test_covers_differs_exactly_when_a_child_does(one: dict[str, str], other: di
 def test_a_page_is_stale_where_its_links_would_miss(folder: str, path: str, is_missed: bool) -> None:
     before = covers("topics/01-a", [child("a", "topics/01-a/a.md")])
     assert (before != covers(folder, [child("a", path)])) == is_missed
+
+
+def test_a_page_tells_a_gist_what_holds_what_is_open_and_then_its_notes_by_kind() -> None:
+    told = "We take no rail pass this year"
+    children = [
+        child(f"Japan trip: {told}", kind="decision"), child("The bag is packed", kind="note"),
+        child("Kyoto", f"{FOLDER}/02-kyoto/{PAGE}", notes=5, depth=1),
+        child("Unsaid", kind="fact", label="What a model says of it"),
+    ]  # fmt: skip
+    made = replace(
+        page(children), title="Japan trip", gist=f"{told}.\nWe fly in May.", text="- The bag is packed.",
+        questions=["Which bag?"],
+    )  # fmt: skip
+    body = frontmatter.parse(render(made).decode()).body
+    assert [line for line in body.split("\n") if line] == [
+        f"{told}.", "We fly in May.", "## What holds", "- The bag is packed.", "## Open questions", "- Which bag?",
+        "## Children", "- [Kyoto](./02-kyoto/_summary.md) (5 notes)", "### Decisions",
+        "- [We take no …](./001-note.md)", "### Facts", "- [What a model says of it](./001-note.md)",
+        "### Notes", "- [The bag …](./001-note.md)",
+    ]  # fmt: skip
+    assert summary_text(body).endswith("- Which bag?")

@@ -287,3 +287,30 @@ def test_numbers_follow_the_highest() -> None:
     assert next_number([]) == 1
     assert next_number(["01-a", "07-b", "tea", "2-c", "1234567-d", "_fresh"]) == 8
     assert is_topic_name("01-a") and is_topic_name("100-ä b") and not is_topic_name("01-") and not is_topic_name("1-a")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_notes_of_two_projects_are_never_in_one_topic(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors, notes = fields(seed, 120, topics=4, fields=1), fresh(120)
+    projects = [("", "harbor", "lantern")[at] for at in rng.integers(3, size=120)]
+    while jobs := plan(notes, vectors, ALL_READY, projects):
+        notes = carried_out(notes, jobs)
+    tops: dict[str, set[str]] = {}
+    for note, project in zip(notes, projects, strict=True):
+        tops.setdefault(note.partition("/")[0], set()).add(project)
+    assert all(len(found) == 1 for top, found in tops.items() if top != FRESH)
+    theirs = [note for note, project in zip(notes, projects, strict=True) if project]
+    assert not any(folder_of(note) == FRESH for note in theirs), "a project's notes have its topic at least"
+    assert len({note.partition("/")[0] for note in theirs}) == 2
+
+
+def test_a_small_project_is_one_topic_until_it_has_two_subjects() -> None:
+    one, other = np.eye(4, dtype=np.float32)[:2]
+    few = np.array([one] * 4 + [other] * 4)
+    assert plan(fresh(2), few[:2], ALL_READY, ["harbor"] * 2) == []
+    assert plan(fresh(4), few[:4], ALL_READY, ["harbor"] * 4) == [PlanJob(None, TOP, leaves=tuple(fresh(4)))]
+    notes = [f"01-harbor/{at}.md" for at in range(8)]
+    first, second = plan(notes, few, ALL_READY, ["harbor"] * 8)
+    assert (first.into, first.parent, second.parent) == (None, "01-harbor", "01-harbor")
+    assert plan(notes[:4], few[:4], ALL_READY, ["harbor"] * 4) == []

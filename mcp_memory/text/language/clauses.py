@@ -15,12 +15,14 @@ _REASON = re.compile(
 """What begins a clause that says why or what follows."""
 
 _MARKED = re.compile(
-    r"(?:fix|decision|decided|rule|answer|l(?:ö|oe)sung|entscheidung)\b[^:.]{0,40}: +(?=\S)", re.IGNORECASE
+    r"(?:fix|decision|decided|rule|answer|solution|l(?:ö|oe)sung|entscheidung)(?: \([^()]{1,80}\))?: +(?=\S)",
+    re.IGNORECASE,
 )
+"""A lead that says no more than what sort of sentence follows."""
 _SECONDARY = re.compile(
     r"(?:symptoms?|errors?|causes?|reasons?|why|problem|rejected|alternatives?|grund|ursache|fehler)\b[^:.]{0,40}:"
     r"|.*\b(?:rejected|turned down|given up|considered|verworfen|abgelehnt)\b"
-    r"|(?:not|it|this|that|these|they|das|dies|es)\b",
+    r"|(?:not|it|this|that|these|they|das|dies|es)\b|`",
     re.IGNORECASE,
 )
 """What only explains, or refers to what stands before it."""
@@ -62,7 +64,7 @@ def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
 def _is_code(text: str) -> bool:
     """Whether it begins with a word whose small letters matter: `harbor.jobs`, `iPhone`."""
     first = text.split(maxsplit=1)[0].rstrip(".,:;")
-    return any(not c.isalpha() for c in first) or any(c.isupper() for c in first[1:])
+    return any(not c.isalpha() and c != "-" for c in first) or any(c.isupper() for c in first[1:])
 
 
 def _plain(text: str) -> tuple[str, ...]:

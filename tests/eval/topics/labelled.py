@@ -16,7 +16,7 @@ DEVELOPER = HERE.parent / "developer" / "vault" / "notes"
 NAMES = ("developer", "household", "researcher", "held_out")
 
 _NOTE = re.compile(r"(?P<day>\d{4}-\d\d-\d\d) (?P<kind>\w+)(?: @(?P<project>\w+))?: (?P<text>.+)")
-_ARTICLES = frozenset({"the", "our", "my", "a", "der", "die", "das"})
+_ARTICLES = frozenset({"the", "our", "my", "a", "der", "die", "das", "in", "of", "to", "for", "on", "im", "zum", "zur"})
 
 
 @dataclass(frozen=True)
@@ -79,12 +79,13 @@ def group_of(groups: Sequence[str], *, is_top: bool) -> set[str]:
 
 
 def is_acceptable(title: str, names: Sequence[str]) -> bool:
-    """Whether the first phrase of a title is one of these names, but for articles, case and a plural's s."""
+    """Whether the first phrase of a title is one of these names, but for case, a plural's s, articles, prepositions and
+    the order of words."""
     return _plain(title.split(",", maxsplit=1)[0]) in {_plain(name) for name in names}
 
 
-def _plain(name: str) -> tuple[str, ...]:
-    return tuple(fold(word).removesuffix("s") for word in words(name) if word.lower() not in _ARTICLES)
+def _plain(name: str) -> frozenset[str]:
+    return frozenset(fold(word).removesuffix("s") for word in words(name) if word.lower() not in _ARTICLES)
 
 
 def is_answered(answers: Sequence[str], text: str) -> bool:

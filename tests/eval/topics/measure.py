@@ -124,7 +124,8 @@ def _look_at(
     text = summary_text((root / topic.folder / PAGE).read_text(encoding="utf-8").split("---\n", 2)[2])
     if pages:
         figures.lines += [f"{'  ' * level}    | {line}" for line in text.splitlines()]
-    figures.lengths.append((len(text), sum(len(bodies[note.id]) for note in below)))
+    if not topic.topics:
+        figures.lengths.append((len(text), sum(len(bodies[note.id]) for note in below)))
     for group in sorted(set(theirs)):
         if theirs.count(group) * 2 > sum(each == group for each in groups.values()) and not topic.topics:
             for question, answers in vault.questions.get(group, []):

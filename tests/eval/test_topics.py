@@ -1,0 +1,37 @@
+"""Topics of labelled vaults: groups, names and pages are what a person would accept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import anyio
+import pytest
+
+from mcp_memory.topics.config import TopicsConfig
+from tests.eval.topics.labelled import NAMES, is_acceptable, read_vault
+from tests.eval.topics.measure import file_vault
+
+LEAST_NAMED, LEAST_V, LEAST_ANSWERED = 0.8, 0.9, 0.5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_note_has_a_group_and_every_answer_stands_in_one_of_its_notes(name: str) -> None:
+    vault = read_vault(name)
+    assert len(vault.notes) >= 35
+    for group, questions in vault.questions.items():
+        whole = " ".join(note.text for note in vault.notes if note.group == group).casefold()
+        assert all(answer.casefold() in whole for _, answers in questions for answer in answers), group
+
+
+def test_a_name_is_acceptable_whatever_its_order_case_and_number() -> None:
+    assert is_acceptable("Fieldwork in Norway, van", ["Norway fieldwork"]) and is_acceptable("kiosk", ["Kiosks"])
+    assert not is_acceptable("EUR, flat hunt", ["flat hunt"])
+
+
+@pytest.mark.parametrize("name", ["household", "researcher"])
+def test_topics_are_those_of_their_author(name: str, tmp_path: Path, model_cache: Path) -> None:
+    config = TopicsConfig(automatic=False)
+    figures = anyio.run(lambda: file_vault(read_vault(name), tmp_path, config, model_cache, pages=False))
+    print(figures)
+    assert figures.named_share >= LEAST_NAMED and figures.v >= LEAST_V and 4 * figures.filed >= 3 * figures.notes
+    assert figures.answered_share >= LEAST_ANSWERED and figures.length_share <= 0.5

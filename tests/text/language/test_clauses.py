@@ -1,0 +1,52 @@
+"""Main clauses: what a sentence states, without its lead and its reason; questions, and what only explains."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.text.language.clauses import is_question, is_secondary, main_clause
+
+
+@pytest.mark.parametrize(
+    ("sentence", "stated"),
+    [
+        ("Japan trip: no rail pass this year, because single tickets are cheaper.", "No rail pass this year."),
+        ("Flat: we take Plagwitz from 1 June; the notice goes out in May.", "Flat: we take Plagwitz from 1 June."),
+        ("Wir nehmen R statt SPSS, weil die Lizenz ausläuft.", "Wir nehmen R statt SPSS."),
+        ("Fix (commit a03d5c2, v3.9): set `max_size=6, since x` for all.", "Set `max_size=6, since x` for all."),
+        ("harbor.jobs was 14 GB with 60,000 live rows", "harbor.jobs was 14 GB with 60,000 live rows."),
+        ("No, because of Ada.", "No, because of Ada."),
+        ("It ends (so, since May, they say) at noon.", "It ends (so, since May, they say) at noon."),
+    ],
+)  # fmt: skip
+def test_what_a_sentence_states(sentence: str, stated: str) -> None:
+    assert main_clause(sentence, "Japan trip") == stated
+
+
+@given(st.text(), st.text(max_size=20))
+def test_a_main_clause_is_part_of_its_sentence(sentence: str, title: str) -> None:
+    found = main_clause(sentence, title).removesuffix(".")
+    assert found[1:] in sentence
+
+
+@pytest.mark.parametrize(
+    ("sentence", "asks"),
+    [
+        ("Do we need an eSIM?", True), ("Open question whether we need an eSIM.", True), ("TODO: buy tickets.", True),
+        ("Offen ist noch, wer die Nachklausur beaufsichtigt.", True), ("The shop is open until 18:00.", False),
+        ("Polling was turned down.", False),
+    ],
+)  # fmt: skip
+def test_what_is_left_open(sentence: str, asks: bool) -> None:
+    assert is_question(sentence) is asks
+
+
+@pytest.mark.parametrize(
+    ("sentence", "secondary"),
+    [("Cause: the cache was full.", True), ("WebSockets were turned down.", True), ("It was moved.", True),
+     ("Live occupancy is pushed over server-sent events.", False), ("Items are sorted by age.", False)],
+)  # fmt: skip
+def test_what_only_explains(sentence: str, secondary: bool) -> None:
+    assert is_secondary(sentence) is secondary
