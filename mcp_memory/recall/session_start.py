@@ -106,9 +106,8 @@ class SessionStart:
     def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
         """Notes of the managed folder, the newest first: a file from elsewhere must not speak to every session,
         whatever kind it claims to be."""
-        wanted = replace(
-            self.wanted, kinds=kinds, foreign=False, kinds_out=frozenset() if kinds else frozenset({COMMITMENT})
-        )
+        wanted = replace(self.wanted, kinds=kinds, foreign=False, path_prefix=self.vault.layout.in_home("") or None)
+        wanted = wanted if kinds else replace(wanted, kinds_out=frozenset({COMMITMENT}))
         found = self.index.notes(wanted, limit=MOST_STANDING if kinds else MOST_READ)
         below_home = self.vault.layout.below_home
         dated = [note for note in found if not note.is_log and (note.updated or note.created or kinds)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.recall.config import RecallConfig
+from mcp_memory.recall.session_start import MOST_STANDING
 from mcp_memory.text.tokens import count_tokens
 from tests.support.briefings import begun
 from tests.support.world import World
@@ -95,3 +96,18 @@ async def test_many_preferences_fill_their_room_with_the_newest(world: World) ->
     shown = [number for number in range(60) if f"paddle {number} for" in told]
     assert len(shown) > 5 and shown == list(range(60 - len(shown), 60))
     assert told.count("… and more left out") == 1
+
+
+async def test_many_newer_notes_of_your_own_hide_none_that_agents_stored(world: World) -> None:
+    """In a vault that you had before, where files of yours may claim any kind."""
+    for number in range(MOST_STANDING + 1):
+        world.write(
+            f"Daily/{number}.md", f"---\nkind: preference\ncreated: 2026-12-24\n---\nHeron {number} was seen.\n"
+        )
+    async with world.with_home("Agent").engine() as engine:
+        await engine.append("Ada wants short answers.", kind="preference")
+        for number in range(5):  # the last five stored
+            world.later(days=1)
+            await engine.append(f"Fact {number} is about weir {number}.", kind="fact")
+        told = await engine.recall()
+    assert "Ada wants short answers." in told and "Heron" not in told
