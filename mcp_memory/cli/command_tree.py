@@ -83,7 +83,7 @@ _GROUPS = {
         "hooks": ("clients.hooks:hooks", "Report what the hooks gave to agents, and what failed"),
     },
     "Topics": {
-        "tree": ("topics.topics:tree", "Draw the topics, and the notes that wait to be filed"),
+        "tree": ("topics.reorganizing:tree", "Draw, rename, move, merge and split topics (also: topics)"),
         "organize": ("topics.topics:organize", "Write a page for each project, person and service"),
         "compact": ("topics.topics:compact", "File fresh notes under topics now"),
         "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
@@ -130,7 +130,7 @@ _GROUPS = {
 
 COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
-ALIASES = {"add": "append"}
+ALIASES = {"add": "append", "topics": "tree"}
 """The only second names."""
 
 _OTHER_WORDS = {
@@ -141,7 +141,7 @@ _OTHER_WORDS = {
     "log": "history blame", "stats": "count size usage info", "status": "ps running ping",
     "doctor": "check health diagnose fix repair", "review": "inbox candidates accept",
     "refs": "references code grounding stale",
-    "due": "reminders remind todo tasks promises commitments agenda", "tree": "topics",
+    "due": "reminders remind todo tasks promises commitments agenda", "tree": "rename move merge split",
     "stop": "kill quit", "compact": "organize tidy", "export": "backup dump", "import": "load ingest",
     "install": "connect", "setup": "init", "uninstall": "disconnect", "serve": "run daemon server", "restart": "reload",
     "config": "settings configure options", "reindex": "rebuild sync index", "help": "man docs guide manual",

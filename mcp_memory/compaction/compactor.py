@@ -6,7 +6,7 @@ index of topics are updated. Summaries are made outside any lock. A job whose so
 next run plans it again.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
@@ -20,10 +20,11 @@ from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.compaction.journal import JobEntry, MoveStep, RelinkStep, RunJournal, hash_job
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.page_refresh import FallbackPages, PageRefresh, StaleFlags
-from mcp_memory.compaction.planner_view import PendingWork, PlannerView, RunScope, WorkLeft
+from mcp_memory.compaction.planner_view import PendingWork, PlannerView, RunScope, VersionMark, WorkLeft
 from mcp_memory.compaction.preview import Preview
 from mcp_memory.compaction.rounds import CompactionRounds
 from mcp_memory.compaction.run_report import RunProgress, RunReport
+from mcp_memory.compaction.topic_edits import TopicEdit, TopicEditor
 from mcp_memory.errors import Busy, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
@@ -89,7 +90,7 @@ class Compactor:
         answer_s: float,
     ) -> None:
         """`private`: notes that no page links to; `answer_s`: how long the summarizer may take for a page."""
-        build_s = JOB_S + answer_s
+        self._build_s = build_s = JOB_S + answer_s
         self._vault = vault
         self._reconciler = reconciler
         self._journal = journal
@@ -108,14 +109,13 @@ class Compactor:
             lambda path: {one.source for one in index.links_to(path)[0]},
         )
         self._housekeeper = Housekeeper(vault, index, builder, journal, links, self.root, config.map_tokens, clock)
+        self._editor = TopicEditor(vault, builder, links, self.root)
         self._stale_flags = StaleFlags(vault, writer, view, clock)
         self._job_runner = runner = JobRunner(vault, index, reconciler, journal, writer)
         self._rounds = CompactionRounds(
             vault, view, builder, links, runner, self.fallback_pages, self.progress, build_s
         )
-        self._page_refresh = PageRefresh(
-            view, builder, self._housekeeper, runner, self.fallback_pages, self.progress, build_s
-        )
+        self._page_refresh = PageRefresh(view, builder, runner, self.fallback_pages, self.progress, build_s)
 
     async def run(self, topic: str | None = None) -> RunReport:
         """A run that you asked for. `topic`: only jobs for this one.
@@ -171,6 +171,20 @@ class Compactor:
                 report.add_links(links)
         return report
 
+    async def edit_topic(self, edit: TopicEdit) -> RunReport:
+        """Renames, moves, merges or splits a topic, links following, and brings the pages up to date, as a run that
+        `undo` takes back. Raises InvalidInput, NotFound, Refused for what is yours, and as `run`."""
+        async with self._locked(self.run_lock.foreground()):
+            report = await self._begin()
+            tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
+            build = partial(self._editor.build, edit, tree)
+            entry, links = await in_thread(build, deadline_s=self._build_s, what="planning")
+            await self._job_runner.run_job(report.run, entry)
+            report.done.append(entry.about)
+            report.add_links(links)
+            await self._tidy_pages(report, RunScope(), _at_once)
+            return await self._end(report)
+
     async def undo(self, run: str) -> RunReport:
         """Undoes a run, the latest job first; files that have changed since stay and are named in the report.
 
@@ -214,7 +228,7 @@ class Compactor:
             self.planner_view.find_pending,
             self.work_left,
             self.fallback_pages.may_retry,
-            self._housekeeper.is_due,
+            lambda tree: self._housekeeper.is_due(tree) or self._editor.follow_rename(tree) is not None,
             whole=whole,
         )
         return await in_thread(find, what="looking at the topics")
@@ -235,14 +249,30 @@ class Compactor:
             finally:
                 self.progress.set_idle()
 
-    async def _run(self, pace: Pace, topic: str | None = None) -> RunReport:
+    async def _begin(self) -> RunReport:
         await self._check_ready()
         await self._job_runner.finish_jobs()
         self._health.faults.pop("compaction", None)
         report = RunReport(await self._new_run_name())
+        while await self._page_refresh.run_if_due(report, self._editor.follow_rename):
+            pass
+        return report
+
+    async def _run(self, pace: Pace, topic: str | None = None) -> RunReport:
+        report = await self._begin()
         tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
         scope = RunScope.from_name(topic, tree, self.root)
         seen = await self._rounds.run_rounds(report, scope, pace)
+        tried = await self._tidy_pages(report, scope, pace)
+        _, fresh = await in_thread(self.planner_view.read_tree, what="looking at the topics")
+        report.waiting = len(fresh)
+        if scope == RunScope() and not report.cut and not report.given_up:
+            work_left = partial(self.planner_view.work_left, seen, tried)
+            self.work_left = await in_thread(work_left, what="looking at the topics")
+        return await self._end(report)
+
+    async def _tidy_pages(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[VersionMark]:
+        """Returns the topics whose pages were tried."""
         housekeeper, run_if_due = self._housekeeper, partial(self._page_refresh.run_if_due, report)
         await run_if_due(housekeeper.remove_empty_pages)
         tried = await self._page_refresh.refresh_pages(report, scope, pace)
@@ -251,11 +281,9 @@ class Compactor:
                 pass
             await run_if_due(partial(housekeeper.relate_topics, report.run))
             await run_if_due(housekeeper.update_topic_index)
-        _, fresh = await in_thread(self.planner_view.read_tree, what="looking at the topics")
-        report.waiting = len(fresh)
-        if scope == RunScope() and not report.cut and not report.given_up:
-            work_left = partial(self.planner_view.work_left, seen, tried)
-            self.work_left = await in_thread(work_left, what="looking at the topics")
+        return tried
+
+    async def _end(self, report: RunReport) -> RunReport:
         await in_thread(self._journal.prune, what="tidying the journal")
         await in_thread(partial(remove_vacant_topics, self._vault, self.root), what="removing folders")
         if report.done or report.kept:

@@ -22,10 +22,11 @@ from mcp_memory.compaction.journal import (
 )
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.index.base import Index
-from mcp_memory.models import Etag, NotePath
+from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect
-from mcp_memory.topics.page import PAGE, PROPOSAL, with_related_section, without_stale_flag
+from mcp_memory.topics.page import PAGE, with_related_section, without_stale_flag
+from mcp_memory.topics.page_parts import Parts
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
@@ -50,7 +51,7 @@ def apply_step(step: Step, vault: Vault) -> TouchedNotes:
         case RelinkStep():
             return TouchedNotes((_relink(step, vault),))
         case WriteStep():
-            return TouchedNotes((_write(step.path, step.text, step.before, vault),))
+            return TouchedNotes((_write(step.path, step.text, step.before, vault, step.parts),))
         case RemoveStep():
             return _remove(step.path, step.text, vault)
 
@@ -71,7 +72,7 @@ def revert_step(step: Step, vault: Vault) -> TouchedNotes:
         case WriteStep():
             if step.before is None:
                 return _remove(step.path, step.text, vault)
-            return TouchedNotes((_write(step.path, step.before, step.text, vault),))
+            return TouchedNotes((_write(step.path, step.before, step.text, vault, _parts_before(step, vault)),))
         case RemoveStep():
             return TouchedNotes((_write(step.path, step.text, None, vault),))
 
@@ -101,19 +102,27 @@ def _relink(step: RelinkStep, vault: Vault) -> NoteFile:
 def _move_back(step: MoveStep, vault: Vault) -> NoteFile:
     """Under another name if a later note has the old one."""
     stem, dot, ending = step.source.rpartition(".")
-    is_page = step.source.endswith((f"/{PAGE}", f"/{PROPOSAL}"))  # under any other name it would be a note
+    is_page = step.source.endswith(f"/{PAGE}")  # under any other name it would be a note
     for tail in ("",) if is_page else ("", "-2", "-3", f"-{step.id.lower()}"):
         with suppress(AlreadyExists):
             return vault.filing.move(step.target, NotePath(f"{stem}{tail}{dot}{ending}"), step.id)
     raise AlreadyExists(f"{step.source} is taken", hint=f"{step.target} stays where it is")
 
 
-def _write(path: NotePath, text: str, before: str | None, vault: Vault) -> NoteFile:
+def _write(path: NotePath, text: str, before: str | None, vault: Vault, parts: Parts | None = None) -> NoteFile:
     file = _read(path, vault)
     if file and file.text == text:
         return file
     expected = None if before is None else _expected_etag(path, file, before, vault)
-    return vault.filing.write_page(path, text.encode(), expected)
+    return vault.filing.write_page(path, text.encode(), expected, parts)
+
+
+def _parts_before(step: WriteStep, vault: Vault) -> Parts | None:
+    """What we had made of the page before the step."""
+    made = vault.filing.parts_made(NoteId(str(frontmatter.parse(step.text).meta.get("id"))))
+    while made and step.parts in made:
+        del made[-1 - made[::-1].index(step.parts) :]
+    return made[-1] if made else None
 
 
 def _remove(path: NotePath, text: str, vault: Vault) -> TouchedNotes:

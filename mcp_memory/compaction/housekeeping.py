@@ -6,14 +6,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from mcp_memory.compaction.job_builder import JobBuilder, proposal_key
+from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, RunJournal, hash_job
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.topic_index import build_related, build_topic_index
 from mcp_memory.index.base import Index
-from mcp_memory.models import NoteId, NotePath, NoteRecord
-from mcp_memory.topics.topic_tree import Topic
-from mcp_memory.vault.note_file import short_slug
+from mcp_memory.models import NoteId, NotePath
+from mcp_memory.topics.page_parts import own_text
+from mcp_memory.topics.topic_tree import PageState, Topic
+from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 
 
@@ -32,32 +33,18 @@ class Housekeeper:
     map_tokens: int
     clock: Callable[[], datetime]
 
-    def propose_page(self, topic: Topic) -> JobEntry | None:
-        """Beside a page of your own; None if the proposal is up to date, or you deleted or edited it."""
-        if topic.proposal is None:
-            is_unwanted = self.journal.has_done(proposal_key(topic))
-            return None if is_unwanted else self.builder.build_proposal(topic)
-        is_ours = self.vault.filing.is_as_written(topic.proposal)
-        is_due = is_ours and topic.proposal.meta.get("covers") != topic.covers
-        return self.builder.build_proposal(topic) if is_due else None
-
     def remove_empty_pages(self, tree: Sequence[Topic]) -> JobEntry | None:
-        """Pages of empty topics, and proposals that are no longer needed, but nothing of yours. Raises NotFound for a
-        page that has just gone."""
-        filing = self.vault.filing
-        topics = [topic for top in tree for topic in top.walk() if topic.ours]
-        pages: list[NoteRecord] = []
-        for topic in topics:
-            pages += [topic.page] if topic.page and _is_empty(topic) else []
-            if topic.proposal and not (topic.edited and topic.stale) and filing.is_as_written(topic.proposal):
-                pages.append(topic.proposal)
-        files = [self.vault.read(page.path) for page in pages]
-        steps = [RemoveStep(file.record.path, file.text) for file in files if filing.is_as_we_wrote(file)]
+        """Pages of empty topics, unless you wrote more of one than its title. Raises NotFound for a page that has just
+        gone."""
+        topics = [topic for top in tree for topic in top.walk() if topic.ours and topic.page and not topic.notes]
+        files = [self.vault.read(topic.page_path) for topic in topics]
+        gone = [file for file in files if is_removable(file, self.vault)]
+        steps = [RemoveStep(file.record.path, file.text) for file in gone]
         if not steps:
             return None
-        empty = [topic.name for topic in topics if _is_empty(topic) and topic.page in pages]
-        what = f"no note is left in {', '.join(empty)}" if empty else "proposals that are no longer needed"
-        return JobEntry(hash_job("clear", (f"{page.path} {page.etag}" for page in pages)), f"removed: {what}", steps)
+        empty = ", ".join(file.record.path.split("/")[-2] for file in gone)
+        key = hash_job("clear", (f"{file.record.path} {file.record.etag}" for file in gone))
+        return JobEntry(key, f"removed: no note is left in {empty}", steps)
 
     def rename_folder(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
         """One folder."""
@@ -75,8 +62,10 @@ class Housekeeper:
         return bool(build_related(tree, (), self.vault, self.index) or self.update_topic_index(tree))
 
 
-def _is_empty(topic: Topic) -> bool:
-    return not topic.notes and not topic.edited and all(map(_is_empty, topic.topics))
+def is_removable(page: NoteFile, vault: Vault) -> bool:
+    """Whether we made a page, and no more than its title is yours."""
+    made = vault.filing.parts_made(page.record.id)
+    return bool(made) and not own_text(page.text, made)
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -89,7 +78,7 @@ def build_rename(tree: Sequence[Topic], written: Collection[NoteId], vault: Vaul
     Reads files: for a worker thread. Raises NotFound for a note that has just gone.
     """
     for topic in (topic for top in tree for topic in top.walk()):
-        if not topic.ours or topic.edited or topic.page is None or topic.page.id not in written:
+        if not topic.ours or topic.state != PageState() or topic.page is None or topic.page.id not in written:
             continue
         if not vault.filing.is_named_by_us(topic.page):
             continue

@@ -1,6 +1,6 @@
 """Turns planned jobs into steps. Reads notes and asks the summarizer; writes nothing."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from ulid import ULID
 
 from mcp_memory.compaction.journal import JobEntry, MoveStep, Step, WriteStep, hash_job
-from mcp_memory.errors import NotFound
+from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.path_rules import fold
@@ -22,7 +22,6 @@ from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import (
     PAGE,
-    PROPOSAL,
     TOPICS,
     PageChild,
     TopicPageText,
@@ -33,6 +32,7 @@ from mcp_memory.topics.page import (
     summary_text,
     with_related_section,
 )
+from mcp_memory.topics.page_parts import RELATED_PART, TITLE, merged, parts_of, sealed
 from mcp_memory.topics.plan import next_number
 from mcp_memory.topics.topic_tree import Topic, common_project, note_child, topic_child
 from mcp_memory.vault.note_file import NoteFile, short_slug
@@ -69,17 +69,21 @@ class JobBuilder:
         self._clock = clock
         self.asked_in_s = summarizer.asked_in_s
 
-    def build_new_topic(self, parent: NotePath, siblings: Iterable[str], moving: PlannedMove) -> JobEntry:
-        """A new topic in the folder `parent`, beside these names. Notes of a project at the top are called by it."""
+    def build_new_topic(
+        self, parent: NotePath, siblings: Iterable[str], moving: PlannedMove, title: str = ""
+    ) -> JobEntry:
+        """A topic in the folder `parent`, beside these names. At the top a project names its own. `title`: yours."""
         sources = self._sources(moving.topics, moving.leaves)
         project = _project_of(moving)
         is_root = bool(project) and parent == self._vault.layout.in_home(TOPICS)
         depth = 1 + max((topic.depth for topic in moving.topics), default=0)
-        summary = self._summarize(sources, depth, hint=project, title=project if is_root else "")
+        summary = self._summarize(sources, depth, hint=project, title=title or (project if is_root else ""))
         name = _folder_name(siblings, summary.title)
         folder = NotePath(f"{parent}/{name}")
         steps, children = self._moves(folder, moving, taken=())
         page = self._write_page(folder, summary, children, before=None)
+        if title and page.parts:
+            page = replace(page, parts={**page.parts, TITLE: []})
         about = f"{name}: {_counted(moving)} under {summary.title!r}"
         facts = audit_page(page, sources)
         return JobEntry(_move_key("found", moving, parent), about, [*steps, page], facts, problem=summary.problem)
@@ -98,23 +102,15 @@ class JobBuilder:
         return JobEntry(key, about, [*steps, page], audit_page(page, sources), problem=summary.problem)
 
     def build_refresh(self, topic: Topic) -> JobEntry | None:
-        """The page of a topic that changed; None if the page is your own."""
+        """The page of a topic that changed; None if we never wrote it. What of it is yours stays."""
         before = self._vault.read(topic.page_path) if topic.page else None
-        if before and not self._vault.filing.is_as_we_wrote(before):
+        if before and not self._vault.filing.parts_made(before.record.id):
             return None
         sources = self._sources(*topic.sources)
         step, summary = self._rewrite_page(topic, sources, topic.children)
         about = f"{topic.name}: page {'rewritten' if before else 'written'}"
         key = hash_job(f"renew {topic.folder}", [topic.covers])
         return JobEntry(key, about, [step], audit_page(step, sources), problem=summary.problem)
-
-    def build_proposal(self, topic: Topic) -> JobEntry:
-        """Our version of a page of your own, in a file beside it."""
-        before = self._vault.read(topic.proposal.path) if topic.proposal else None
-        sources = self._sources(*topic.sources)
-        step = self._write_page(topic.folder, self._summarize(sources, topic.depth), topic.children, before, PROPOSAL)
-        about = f"{topic.page_path} is your own and out of date: {topic.proposal_path} has our version"
-        return JobEntry(proposal_key(topic), about, [step], audit_page(step, sources))
 
     def name_topic(
         self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]
@@ -124,6 +120,12 @@ class JobBuilder:
         sources = [*(SummarySource(title, "") for title in topics), *self._sources((), notes)]
         title = title_of(sources, self._common(sources))
         return _folder_name(siblings, title), title
+
+    def build_rest(self, topic: Topic, gone: Collection[NoteId]) -> WriteStep:
+        """The topic's page without these of its notes."""
+        topics, leaves = topic.sources
+        sources = self._sources(topics, [note for note in leaves if note.id not in gone])
+        return self._rewrite_page(topic, sources, [child for child in topic.children if child.id not in gone])[0]
 
     # -- below -------------------------------------------------------------------------------------------------
 
@@ -140,7 +142,7 @@ class JobBuilder:
         # A title stays while all its notes do, and a project's; the words of a note that is gone mustn't.
         is_root = bool(topic.project) and topic.folder.rpartition("/")[0] == self._vault.layout.in_home(TOPICS)
         title = topic.project if is_root else ""
-        if before and (is_root or not sources or _keeps_all(topic, before)):
+        if before and not topic.state.titled and (is_root or not sources or _keeps_all(topic, before)):
             title = before.record.title
         summary = self._summarize(sources, topic.depth, previous, changed, hint=topic.project, title=title)
         return self._write_page(topic.folder, summary, children, before), summary
@@ -189,7 +191,7 @@ class JobBuilder:
         steps: list[Step] = []
         children: list[PageChild] = []
         for topic in moving.topics:
-            target = NotePath(f"{folder}/{_free_name(topic.name, names)}")
+            target = NotePath(f"{folder}/{free_name(topic.name, names)}")
             for record in topic.files:
                 path = NotePath(f"{target}{record.path[len(topic.folder) :]}")
                 steps.append(MoveStep(record.id, record.path, path))
@@ -198,7 +200,7 @@ class JobBuilder:
         for record in moving.leaves:
             path = record.path
             if self._is_inside(record):
-                path = NotePath(f"{folder}/{_free_name(record.path.rpartition('/')[2], names)}")
+                path = NotePath(f"{folder}/{free_name(record.path.rpartition('/')[2], names)}")
                 steps.append(MoveStep(record.id, record.path, path))
             children.append(replace(note_child(record), path=path))
         return steps, children
@@ -209,10 +211,9 @@ class JobBuilder:
         summary: Summary,
         children: Sequence[PageChild],
         before: NoteFile | None,
-        name: str = PAGE,
     ) -> WriteStep:
         now = self._clock().replace(microsecond=0)
-        path = NotePath(f"{folder}/{name}")
+        path = NotePath(f"{folder}/{PAGE}")
         page_id = before.record.id if before else NoteId(str(ULID.from_datetime(self._clock())))
         created = (before.record.created if before else None) or now
         labelled = [replace(child, label=summary.labels.get(at, "")) for at, child in enumerate(children)]
@@ -221,15 +222,16 @@ class JobBuilder:
             gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
             provisional=summary.provisional,
         )  # fmt: skip
-        written = render(page).decode()
+        written = sealed(render(page).decode())
         if before is None:
-            return WriteStep(path, written)
-        return WriteStep(path, with_related_section(written, related_section(before.text)), before.text)
-
-
-def proposal_key(topic: Topic) -> str:
-    """The key of the job that proposes a page for the topic as it is now."""
-    return hash_job(f"propose {topic.folder}", [topic.covers])
+            return WriteStep(path, written, parts=parts_of(written))
+        if not (made := self._vault.filing.parts_made(page_id)):
+            raise Refused(f"{path} is your own: remove it to have one made")
+        related = related_section(before.text)
+        parts = {**parts_of(written), RELATED_PART: made[-1].get(RELATED_PART, [])}
+        if not self._vault.filing.is_as_we_wrote(before):
+            written = merged(with_related_section(before.text, ""), written, made)
+        return WriteStep(path, with_related_section(written, related), before.text, parts)
 
 
 def _project_of(moving: PlannedMove) -> str:
@@ -273,7 +275,7 @@ def _move_key(verb: str, moving: PlannedMove, place: str) -> str:
     return hash_job(f"{verb} {place}", items)
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
     """The name, or a variant that isn't taken; adds it to `taken`."""
     stem, dot, ending = name.partition(".")
     number = 2

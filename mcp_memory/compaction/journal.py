@@ -20,6 +20,7 @@ from mcp_memory.models import NoteId, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line
 from mcp_memory.text.markdown.link_targets import Redirect
+from mcp_memory.topics.page_parts import Parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,13 @@ class RelinkStep:
 
 @dataclass(frozen=True, slots=True)
 class WriteStep:
-    """Writes a page. `before` is its old text, None for a new page."""
+    """Writes a page. `before` is its old text, None for a new page; `parts` are those of a topic's page as we made it,
+    without what of yours is in it."""
 
     path: NotePath
     text: str
     before: str | None = None
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +171,6 @@ class RunJournal:
         """Jobs that were begun and not ended, with their runs."""
         runs = self.read_all_runs()
         return [(run, entry) for run, entries in runs for entry in entries if entry.outcome is JobOutcome.ANNOUNCED]
-
-    def has_done(self, key: str) -> bool:
-        """Whether a job with this key is done and wasn't undone."""
-        entries = [entry for _, entries in self.read_all_runs() for entry in entries]
-        return any(entry.key == key and entry.outcome is JobOutcome.DONE for entry in entries)
 
     def begin_job(self, run: str, entry: JobEntry) -> None:
         """Call it before the first step. Raises StorageFailed; then the job must not run."""

@@ -22,15 +22,20 @@ class LinkRewriter:
     is_known: Callable[[NotePath], bool]
     linking_to: Callable[[NotePath], Iterable[NotePath]]
 
-    def follow_moves(self, entry: JobEntry) -> tuple[JobEntry, dict[NotePath, int]]:
+    def follow_moves(
+        self, entry: JobEntry, replaced: Mapping[NotePath, NotePath] | None = None
+    ) -> tuple[JobEntry, dict[NotePath, int]]:
         """The job with steps that update links to the files it moves, in files that we own; and the number of such
-        links in files that we don't. Pages that the job writes are left out.
+        links in files that we don't. Pages that the job writes are left out. `replaced`: pages that the job removes,
+        and to which ones their links lead then.
 
         Raises StorageFailed for a file that can't be read now.
         """
         moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, MoveStep)}
         if not moved:
             return entry, {}
+        gone = dict(replaced or {})
+        led: dict[str, NotePath] = {**moved, **gone}
         written = {step.path for step in entry.steps if isinstance(step, WriteStep)}
         relinks: list[RelinkStep] = []
         foreign: dict[NotePath, int] = {}
@@ -39,12 +44,12 @@ class LinkRewriter:
             return self.is_known(NotePath(path)) or os.path.exists(f"{self.vault.absolute('')}/{path}")  # noqa: PTH110 -- raises nothing
 
         paths = {NotePath(path) for path in moved}
-        for path in sorted(paths.union(*map(self.linking_to, paths))):
+        for path in sorted(paths.union(*map(self.linking_to, paths | gone.keys())) - gone.keys()):
             target = moved.get(path, path)
             file = self._read(path)
             if file is None or target in written or file.record.state is NoteState.DELETED:
                 continue
-            found = redirects(file.text, file.body_start, path, moved, exists)
+            found = redirects(file.text, file.body_start, path, led, exists)
             if not found:
                 continue
             if self.vault.filing.owns(file):

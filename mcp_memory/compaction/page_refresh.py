@@ -9,13 +9,11 @@ from functools import partial
 from math import inf
 from time import monotonic
 
-from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.compaction.journal import JobEntry
 from mcp_memory.compaction.planner_view import PlannerView, RunScope, VersionMark
 from mcp_memory.compaction.run_report import RunProgress, RunReport
-from mcp_memory.compaction.topic_payloads import describe_proposal
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
@@ -33,7 +31,6 @@ class PageRefresh:
 
     view: PlannerView
     builder: JobBuilder
-    housekeeper: Housekeeper
     runner: JobRunner
     fallback_pages: FallbackPages
     progress: RunProgress
@@ -78,17 +75,14 @@ class PageRefresh:
         return False
 
     async def _refresh_page(self, report: RunReport, topic: Topic) -> None:
-        refresh, propose = partial(self.builder.build_refresh, topic), partial(self.housekeeper.propose_page, topic)
+        refresh = partial(self.builder.build_refresh, topic)
         if entry := await in_thread(refresh, deadline_s=self.build_s, what="summarising"):
             if not entry.problem or topic.stale:  # else the page would stay the same
                 await self.runner.run_job(report.run, entry)
                 report.done.append(entry.about)
             self.fallback_pages.record_job(entry, report)
-            return
-        if entry := await in_thread(propose, deadline_s=self.build_s, what="summarising"):
-            await self.runner.run_job(report.run, entry)
-        if entry or topic.proposal:
-            report.left.append(describe_proposal(topic))
+        else:
+            report.left.append(f"{topic.page_path} is your own: remove it to have one made")
 
 
 AGAIN_S = 6 * 3600.0
@@ -163,7 +157,7 @@ class StaleFlags:
         self._linked = frozenset(note.path for topic in topics for note in topic.leaves)
         for topic in topics:
             page = topic.page
-            if page is None or topic.edited or topic.outdated == page.meta.get("stale", False):
+            if page is None or topic.is_yours or topic.outdated == page.meta.get("stale", False):
                 continue
             try:
                 file = self._vault.read(page.path)

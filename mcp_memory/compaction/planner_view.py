@@ -121,7 +121,7 @@ class PlannerView:
         """The tree, and the notes that are in no topic and may be filed, oldest first."""
         records, linkable = self._records(), self._linkable()
         filing = self._vault.filing
-        tree = build_tree([*records, *linkable], self.root, filing.made_by_us, filing.is_as_written)
+        tree = build_tree([*records, *linkable], self.root, filing.made_by_us, filing.page_state)
         filed = {note.path for top in tree for topic in top.walk() for note in topic.leaves}
         fresh = [note for note in records if note.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
         fresh = [note for note in fresh if filing.may_move(note.path, note.id)]
@@ -148,7 +148,7 @@ class PlannerView:
         sketch.run_rounds(
             self._plan_notes(places), vectors, self._config, self._builder.name_topic, MAX_ROUNDS, scope.includes_job
         )
-        preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.is_as_written)
+        preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.page_state)
         if not scope.folder:
             return preview
         below = [topic for top in preview.tree for topic in top.walk()]

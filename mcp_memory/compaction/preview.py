@@ -11,7 +11,7 @@ from mcp_memory.models import Etag, Meta, NoteId, NotePath, NoteRecord, NoteStat
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.plan import FRESH, PlanJob, PlanNote, paths_after, plan
-from mcp_memory.topics.topic_tree import Ours, Topic, build_tree, place_notes
+from mcp_memory.topics.topic_tree import Ours, PageState, Topic, build_tree, place_notes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ class Sketch:
 
     def __init__(self, root: str, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> None:
         below = [topic for top in tree for topic in top.walk()]
-        pages = [page for topic in below for page in (topic.page, topic.proposal) if page]
+        pages = [topic.page for topic in below if topic.page]
         self._root = root
         self._records = [*fresh, *(note for topic in below for note in topic.leaves), *pages]
         places = place_notes(tree, fresh, root)
@@ -66,8 +66,8 @@ class Sketch:
                 return
             self._apply(jobs, named)
 
-    def to_preview(self, made: Ours, as_written: Callable[[NoteRecord], bool]) -> Preview:
-        """`made` and `as_written` are those of `build_tree`, for pages as they are now."""
+    def to_preview(self, made: Ours, state_of: Callable[[NoteRecord], PageState]) -> Preview:
+        """`made` and `state_of` are those of `build_tree`, for pages as they are now."""
         linked: dict[str, list[NoteId]] = defaultdict(list)
         for record, place in zip(self._records, self._places, strict=True):
             if not self._is_inside(record):
@@ -84,7 +84,7 @@ class Sketch:
             records,
             self._root,
             lambda page, now: page in new or made(came_from.get(page, page), now),
-            lambda page: not page.etag or as_written(page),
+            lambda page: state_of(page) if page.etag else PageState(),
         )
         return Preview(
             tree,

@@ -72,7 +72,7 @@ class CompactionRounds:
                 continue
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
             target = None if job.into is None else topics[job.into]
-            if target and target.edited and (linked := [note for note in moving.leaves if not self._is_inside(note)]):
+            if target and target.is_yours and (linked := [note for note in moving.leaves if not self._is_inside(note)]):
                 # Its page, which is yours, would have to say so.
                 report.left.append(
                     f"{target.page_path} is your own: {counted(len(linked), 'note')} can't be added to it"

@@ -15,7 +15,9 @@ from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.map import MapEntry, render_map
 from mcp_memory.topics.page import MAP, etag_of, related_section, render_related, summary_text, with_related_section
+from mcp_memory.topics.page_parts import RELATED_PART, own_text, parts_of
 from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
@@ -81,14 +83,14 @@ def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vau
     titles = {topic.page_path: topic.title for topic in topics}
     texts: dict[NotePath, str] = {}
     for topic in topics:
-        if not topic.ours or topic.edited:
+        if not topic.ours or topic.is_yours:
             continue
         file = vault.read(topic.page_path)
         section = related_section(file.text)
         is_due = not section or file.record.id in written or not _is_valid(topic.page_path, section, titles)
-        if is_due and vault.filing.is_as_we_wrote(file):
+        if is_due and _is_list_ours(file, section, vault):
             texts[topic.page_path] = file.text
-    steps = [step for step in _with_new_lists(topics, texts, index) if step.text != step.before]
+    steps = [step for step in _with_new_lists(topics, texts, vault, index) if step.text != step.before]
     if not steps:
         return None
     key = hash_job("relate", (f"{step.path} {related_section(step.text)}" for step in steps))
@@ -108,7 +110,15 @@ def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float
     return chosen
 
 
-def _with_new_lists(topics: Sequence[Topic], texts: dict[NotePath, str], index: Index) -> Iterator[WriteStep]:
+def _is_list_ours(page: NoteFile, section: str, vault: Vault) -> bool:
+    """Whether you changed nothing in a page's list of related topics, and didn't remove it."""
+    made = vault.filing.parts_made(page.record.id)
+    return bool(made) and (not own_text(section, made) if section else not made[-1].get(RELATED_PART))
+
+
+def _with_new_lists(
+    topics: Sequence[Topic], texts: dict[NotePath, str], vault: Vault, index: Index
+) -> Iterator[WriteStep]:
     if not texts:
         return
     directions = np.stack([_direction(topic, index) for topic in topics])
@@ -116,7 +126,13 @@ def _with_new_lists(topics: Sequence[Topic], texts: dict[NotePath, str], index: 
     for at, topic in enumerate(topics):
         if (text := texts.get(topic.page_path)) is not None:
             near = [(topics[n].title, topics[n].page_path) for n in nearest_topics(at, folders, directions)]
-            yield WriteStep(topic.page_path, with_related_section(text, render_related(topic.page_path, near)), text)
+            related = render_related(topic.page_path, near)
+            assert topic.page
+            parts = {
+                **vault.filing.parts_made(topic.page.id)[-1],
+                RELATED_PART: parts_of(related).get(RELATED_PART, []),
+            }
+            yield WriteStep(topic.page_path, with_related_section(text, related), text, parts)
 
 
 def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:

@@ -7,7 +7,6 @@ from typing import Any
 from mcp_memory.compaction.journal import JobEntry, JobOutcome
 from mcp_memory.compaction.preview import Preview
 from mcp_memory.models import NoteRecord
-from mcp_memory.topics.page import PROPOSAL
 from mcp_memory.topics.topic_tree import Topic
 
 Payload = dict[str, Any]
@@ -51,20 +50,11 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
         "earliest": _day(earliest),
         "latest": _day(latest),
         "stale": topic.stale or topic.outdated,
-        "edited": topic.edited,
-        "proposal": topic.proposal.path if topic.proposal else None,
+        "edited": topic.state.edited,
         "ours": topic.ours,
         "topics": [topic_payload(below, depth and depth - 1) for below in topic.topics] if _goes_on(depth) else [],
         "leaves": [note_payload(note) for note in topic.leaves] if _goes_on(depth) else [],
     }
-
-
-def describe_proposal(topic: Topic) -> str:
-    """Says that a page of your own is out of date, and what to do."""
-    return (
-        f"{topic.page_path} is your own and out of date: {PROPOSAL} beside it summarizes the notes as they are now; "
-        f"rename that over yours, or delete yours"
-    )
 
 
 def note_payload(note: NoteRecord) -> Payload:

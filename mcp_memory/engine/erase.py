@@ -17,7 +17,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.temp_files import SUFFIX, TempName
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import MAP, PAGE, PROPOSAL, TOPICS, related_section, with_related_section
+from mcp_memory.topics.page import MAP, PAGE, TOPICS, related_section, with_related_section
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.vault.note_file import NoteFile, original_of
 from mcp_memory.vault.withheld_pages import sources_of
@@ -143,7 +143,7 @@ class Eraser:
         return found
 
     def _pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
-        """Pages, proposals and the map of the topics above, and all pages made from the note or from such a page."""
+        """Pages and the map of the topics above, and all pages made from the note or from such a page."""
         found = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES)
         pages = [page for page in found if not page.path.startswith("@")]
         sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
@@ -155,7 +155,7 @@ class Eraser:
             tainted |= {sources[page][0] for page in more}
         above: list[NotePath] = []
         if _topic_folders(path):
-            names = (PAGE, PROPOSAL, MAP)
+            names = (PAGE, MAP)
             above = [NotePath(f"{folder}/{name}") for folder in PurePosixPath(path).parents for name in names]
         return [page for page in dict.fromkeys([*above, *made]) if page != path and (self._root / page).is_file()]
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.compaction.topic_edits import TopicEdit
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.background_jobs import digest, organize
@@ -41,9 +42,9 @@ from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.search.filters import ANY_PROJECT, checked_limit, moment_of
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
-from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
-from mcp_memory.transfer.share.share_bundle import build_bundle, find_topic
+from mcp_memory.transfer.share.share_bundle import build_bundle
 from mcp_memory.usage.note_use import Heat, NoteUse, heat
 from mcp_memory.vault.journals.change_journal import IMPORT, acting
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone
@@ -226,6 +227,10 @@ async def _compact(engine: Engine, request: requests.CompactRequest) -> Payload:
     if request.dry_run:
         return {**preview_payload(await parts.compactor.preview(topic)), "note": note}
     return {**asdict(await parts.compactor.run(topic)), "note": note}
+
+
+async def _edit_topic(engine: Engine, request: requests.EditTopicRequest) -> Payload:
+    return asdict(await engine.parts.compactor.edit_topic(TopicEdit(**asdict(request))))
 
 
 async def _dream(engine: Engine, request: requests.DreamRequest) -> Payload:
@@ -417,6 +422,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "erase": (requests.EraseRequest, _erase),
     "status": (requests.NoArguments, _status),
     "compact": (requests.CompactRequest, _compact),
+    "edit_topic": (requests.EditTopicRequest, _edit_topic),
     "archive_proposed": (
         requests.ArchiveProposedRequest,
         lambda engine, wanted: engine.parts.archivist.answer(wanted.ids),

@@ -388,6 +388,19 @@ class CompactRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class EditTopicRequest:
+    """A topic (`topic`: its folder, id or title). `verb`: rename it to `name`, move or merge it `into` another one, or
+    split it: these `notes`, or those with the words of `name`, get a topic of that name."""
+
+    verb: str
+    topic: str
+    _: KW_ONLY
+    name: str = ""
+    into: str = ""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class DreamRequest:
     """A run of dreaming, or one to take back (`rollback`). `backfill`: a folder of old daily logs; with `stage`, what
     recurs there is only kept as evidence."""

@@ -142,14 +142,14 @@ class TopicPages:
         if page.path.startswith("@") or not page.path.endswith(f"/{PAGE}"):
             return False
         topic = self._topic(page)
-        return bool(topic.topics) and topic.stale and not topic.edited
+        return bool(topic.topics) and topic.stale
 
     def _topic(self, page: NoteRecord, now: datetime | None = None) -> Topic:
         folder = page.path.rpartition("/")[0]
         records = self._records(folder, {NoteState.ACTIVE, NoteState.SUMMARY}, now)
         records += linked_notes(records, self.index, now)
         (topic,) = build_tree(
-            records, folder.rpartition("/")[0], self.vault.filing.made_by_us, self.vault.filing.is_as_written
+            records, folder.rpartition("/")[0], self.vault.filing.made_by_us, self.vault.filing.page_state
         )
         return topic
 

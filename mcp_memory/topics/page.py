@@ -20,12 +20,10 @@ TOPICS = "topics"
 """The folder of all topics, in the managed folder."""
 
 PAGE = "_summary.md"
-PROPOSAL = "_summary.proposed.md"
-"""Our version of a page that you edited."""
 MAP = "_index.md"
 """In the folder of all topics."""
 
-_GENERATED = frozenset({PAGE, PROPOSAL, MAP})
+_GENERATED = frozenset({PAGE, MAP})
 
 SUMMARIES, ENTITIES, CONTENTS = "summaries", "entities", "INDEX.md"
 SESSIONS = f"{SUMMARIES}/sessions"

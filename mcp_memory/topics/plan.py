@@ -66,8 +66,8 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     """The next round, of independent jobs; empty if nothing has a place to go.
 
     `notes` are all notes in the tree, in any order. `vectors` (len(notes), dimension) have length 1, or 0
-    for a note that has none yet and waits. A folder whose name isn't like `NN-slug` is yours: what is in it and below
-    stays there, and nothing joins it.
+    for a note that has none yet and waits. What is in a folder whose name begins with `_`, and below, stays there, and
+    nothing joins it.
     """
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     fresh = [row for row in rows if notes[row].folder == FRESH]
@@ -150,7 +150,7 @@ class _Tree:
             folder, known = notes[row].folder, bool(vectors[row].any())
             if folder == FRESH and known:
                 fresh.append(row)
-            if not all(map(is_topic_name, folder.split("/"))):
+            if not folder or f"/{folder}".find("/_") >= 0:
                 continue
             leaves[folder].append(row)
             for height, topic in enumerate(_upwards(folder), 1):

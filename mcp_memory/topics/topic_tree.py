@@ -7,9 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from mcp_memory.errors import NotFound
 from mcp_memory.models import NotePath, NoteRecord, NoteState
-from mcp_memory.topics.page import PAGE, PROPOSAL, PageChild, covers
+from mcp_memory.topics.page import PAGE, PageChild, covers
 from mcp_memory.topics.plan import FRESH
+
+
+@dataclass(frozen=True, slots=True)
+class PageState:
+    """What of a topic's page is yours."""
+
+    edited: bool = False
+    """Something of its text; it stays while the rest is rewritten."""
+    titled: bool = False
+    """Its title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +34,12 @@ class Topic:
     page: NoteRecord | None
     ours: bool
     """Whether we made it; nothing is written in a folder of yours."""
-    edited: bool = False
-    """Whether you wrote or edited its page, which is then never overwritten."""
-    proposal: NoteRecord | None = None
-    """Our version of such a page, in a file beside it."""
+    state: PageState = PageState()
 
     @property
-    def proposal_path(self) -> NotePath:
-        return NotePath(f"{self.folder}/{PROPOSAL}")
+    def is_yours(self) -> bool:
+        """Whether its page is all yours, since you wrote it or removed the properties; nothing in it is rewritten."""
+        return self.page is not None and "covers" not in self.page.meta
 
     @property
     def page_path(self) -> NotePath:
@@ -48,7 +57,7 @@ class Topic:
     @property
     def _has_lost(self) -> bool:
         """Whether a source of its page has been forgotten or moved."""
-        sources = self.page.meta.get("derived_from", ()) if self.page and not self.edited else ()
+        sources = self.page.meta.get("derived_from", ()) if self.page and not self.state.titled else ()
         return not {child.id for child in self.children}.issuperset(sources)
 
     @property
@@ -71,7 +80,7 @@ class Topic:
     def files(self) -> list[NoteRecord]:
         """What moves along with it: the notes in its folder and below, and the pages."""
         inside = f"{self.folder}/"
-        notes = [note for topic in self.walk() for note in (*topic.leaves, topic.page, topic.proposal)]
+        notes = [note for topic in self.walk() for note in (*topic.leaves, topic.page)]
         return [note for note in notes if note and note.path.startswith(inside)]
 
     @property
@@ -105,17 +114,17 @@ class Topic:
         """Whether its page is missing or not up to date."""
         if self.page is None:
             return self.ours and self.notes > 0
-        return self.ours and self.page.meta.get("covers") != self.covers
+        return self.ours and not self.is_yours and self.page.meta.get("covers") != self.covers
 
     @property
     def provisional(self) -> bool:
         """Whether a language model is still to write its page."""
-        return self.ours and not self.edited and self.page is not None and self.page.meta.get("provisional") is True
+        return self.ours and self.page is not None and self.page.meta.get("provisional") is True
 
     @property
     def outdated(self) -> bool:
         """Whether its page, or one below that is a source of it, must be rewritten."""
-        return not self.edited and (self.stale or any(topic.outdated for topic in self.topics))
+        return not self.is_yours and (self.stale or any(topic.outdated for topic in self.topics))
 
     def walk(self) -> Iterator[Topic]:
         """The topics below and itself, deepest first."""
@@ -129,13 +138,12 @@ Ours = Callable[[NotePath, NoteRecord | None], bool]
 
 
 def build_tree(
-    records: Iterable[NoteRecord], root: str, ours: Ours, as_written: Callable[[NoteRecord], bool]
+    records: Iterable[NoteRecord], root: str, ours: Ours, state_of: Callable[[NoteRecord], PageState]
 ) -> list[Topic]:
-    """The topics in `root` (`topics` in the managed folder), without `_fresh/`. `as_written`: we wrote this page. A
-    note elsewhere belongs to the topic whose page was made from it, of several the deepest."""
+    """The topics in `root` (`topics` in the managed folder), without `_fresh/`. `state_of`: of a page. A note elsewhere
+    belongs to the topic whose page was made from it, of several the deepest."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
     pages: dict[str, NoteRecord] = {}
-    proposals: dict[str, NoteRecord] = {}
     folders: set[str] = set()
     elsewhere: dict[str, NoteRecord] = {}
     for record in sorted(records, key=lambda record: record.path):
@@ -148,8 +156,6 @@ def build_tree(
             continue
         if name == PAGE:
             pages[folder] = record
-        elif name == PROPOSAL:
-            proposals[folder] = record
         elif record.state is NoteState.ACTIVE:
             leaves[folder].append(record)
         else:
@@ -172,8 +178,7 @@ def build_tree(
             [topic(name) for name in below[folder]],
             page,
             ours(NotePath(f"{folder}/{PAGE}"), page),
-            edited=page is not None and not as_written(page),
-            proposal=proposals.get(folder),
+            state_of(page) if page else PageState(),
         )
 
     return [topic(folder) for folder in below[root]]
@@ -204,6 +209,19 @@ def common_project(notes: Sequence[NoteRecord]) -> str:
     return (projects.pop() or "") if len(projects) == 1 else ""
 
 
+def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
+    """By its folder, with or without `topics/`, by its page, or by a title that no other has. Raises NotFound."""
+    plain, titled = target.strip().removeprefix("./").rstrip("/"), list[Topic]()
+    for topic in (below for top in tree for below in top.walk()):
+        names = {topic.folder, topic.folder.removeprefix(f"{root}/"), topic.page_path}
+        if plain in names or (topic.page and plain == topic.page.id):
+            return topic
+        titled += [topic] if topic.title.casefold() == plain.casefold() else []
+    if len(titled) == 1:
+        return titled[0]
+    raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree shows them; name one by its folder")
+
+
 def note_child(note: NoteRecord) -> PageChild:
     when = note.created or note.updated
     return PageChild(
@@ -213,5 +231,5 @@ def note_child(note: NoteRecord) -> PageChild:
 
 def topic_child(topic: Topic) -> PageChild:
     assert topic.page
-    covered = str(topic.page.meta.get("covers", ""))
+    covered = f"{topic.page.meta.get('covers', '')} {topic.title}"
     return PageChild(topic.page.id, topic.page_path, topic.title, covered, topic.notes, *topic.span, topic.depth)

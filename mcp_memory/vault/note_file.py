@@ -184,8 +184,9 @@ def derive_title(content: str) -> str:
 
 def slug(title: str) -> str:
     """A file name's stem: lower case, words joined by `-`, letters of any script, at most 60 characters."""
-    folded = unicodedata.normalize("NFKC", title).lower()
-    words = re.sub(r"[^\w]+", "-", folded, flags=re.UNICODE).replace("_", "-").strip("-")
+    folded = re.sub("[\ufe00-\ufe0f]", "", unicodedata.normalize("NFKC", title).lower())
+    marked = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in folded)  # vowel signs
+    words = "-".join("".join(marked).split())
     short = words[:60].rsplit("-", 1)[0] if len(words) > 60 and "-" in words[:60] else words[:60]
     while len(short.encode()) > 150:
         short = short[:-1]

@@ -8,11 +8,16 @@ from enum import StrEnum
 
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath, NoteRecord
-from mcp_memory.topics.page import is_page
+from mcp_memory.topics.page import PAGE, is_page
+from mcp_memory.topics.page_parts import TITLE, is_sealed, parts_of
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
 from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, Layout, NoteFile
 from mcp_memory.vault.note_store import NoteStore
+
+PAGE_KIND = "summary"  # of a page in the ledger
+SHARED, TITLED = "shared", "titled"
+"""Before the hash of a page that we wrote with your words in it, or with your title alone."""
 
 
 class OwnershipTier(StrEnum):
@@ -73,18 +78,27 @@ class Provenance:
         self._ledger.record(LedgerEntry(note_id, path, content, kind, draft.project, draft.session, at))
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
-        """Vouches from now on for a note in the managed folder that this installation did not write; None if it needs
-        no adoption. Raises Refused for a note elsewhere, StorageFailed."""
+        """Vouches from now on for a note in the managed folder that this installation did not write, or a topic's page
+        as another one made it; None if it needs no adoption. Raises Refused for a note elsewhere, StorageFailed."""
         record, path = file.record, file.record.path
         layout = self._notes.layout
-        if path.startswith("@") or layout.below_home(path) is None:
+        inner = layout.below_home(path)
+        if path.startswith("@") or inner is None:
             raise Refused(
                 f"{path} is outside the managed folder", hint=f"move it below {layout.home or 'the vault'} first"
             )
         if record.is_log or self.vouches(path, record.id):
             return None  # every agent may add to a log, wherever it is
+        entry = replace(LedgerEntry.of(record, self._notes.clock()), standing="adopted")
+        if is_page(inner):
+            entry = replace(entry, content=record.etag, kind=PAGE_KIND)
+            if path.endswith(f"/{PAGE}"):
+                if not is_sealed(file.text):
+                    return None  # edited elsewhere: which words are whose is known there alone
+                parts = {**parts_of(file.text), TITLE: ()}
+                entry = replace(entry, content=f"{TITLED} {record.etag}", parts=parts)
         if not dry_run:
-            self._ledger.record(replace(LedgerEntry.of(record, self._notes.clock()), standing="adopted"))
+            self._ledger.record(entry)
         return record.id
 
     def adopted_places(self, file: NoteFile) -> list[tuple[NotePath, NoteId]]:

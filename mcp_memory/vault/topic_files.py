@@ -8,12 +8,12 @@ from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of
+from mcp_memory.topics.page_parts import TITLE, Parts, hash_title, known_lines, own_text
+from mcp_memory.topics.topic_tree import PageState
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.note_file import MEMORY, NoteFile, content_hash
 from mcp_memory.vault.note_store import NoteStore
-from mcp_memory.vault.ownership import OwnershipTier, Provenance, tier_of
-
-PAGE_KIND = "summary"  # of a page in the ledger
+from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
 
 
 class TopicFiles:
@@ -47,7 +47,7 @@ class TopicFiles:
         """Whether it is the agents' own, so that we may rewrite its links, and could write it back as it is."""
         record = file.record
         if record.state is NoteState.SUMMARY:
-            return self.is_as_we_wrote(file)
+            return self.is_as_we_wrote(file) or bool(self._ledger.parts(record.id))
         if record.problem or record.is_log or record.state is NoteState.DELETED:
             return False
         vouched = self._provenance.vouches(record.path, record.id)
@@ -111,12 +111,30 @@ class TopicFiles:
         self.record(record.id, path, record.content_hash, record.kind, record.project)
         return self._notes.write(path, data, expected)
 
-    def write_page(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
-        """Writes a page; `expected` and errors as for `StorageBackend.write`."""
+    def write_page(self, path: NotePath, data: bytes, expected: Etag | None, parts: Parts | None = None) -> NoteFile:
+        """Writes a page; `parts`: those of a topic's page as we made it, without what of yours is in it. `expected` and
+        errors as for `StorageBackend.write`."""
         self._notes.require_vault()
-        page_id = NoteId(str(frontmatter.parse(data.decode()).meta["id"]))
-        self.record(page_id, path, etag_of(data), PAGE_KIND, None)
-        return self._notes.write(path, data, expected)
+        text = data.decode()
+        meta = frontmatter.parse(text).meta
+        page_id = NoteId(str(meta["id"]))
+        made = [*self._ledger.parts(page_id), *([parts] if parts is not None else [])]
+        content = etag_of(data)
+        if made and own_text(text, made):
+            content = f"{SHARED} {content}"
+        elif made and hash_title(meta.get("title")) not in known_lines(made):
+            content = f"{TITLED} {content}"
+        self.record(page_id, path, content, PAGE_KIND, None, parts=parts)
+        try:
+            return self._notes.write(path, data, expected)
+        except PreconditionFailed:
+            if parts is not None and made[:-1]:
+                self.record(page_id, path, content, PAGE_KIND, None, parts=made[-2])
+            raise
+
+    def parts_made(self, page_id: NoteId) -> list[Parts]:
+        """What we made of a topic's page the last few times, the latest last."""
+        return self._ledger.parts(page_id)
 
     def refresh_page(self, path: NotePath, data: bytes) -> NoteFile | None:
         """Writes a page that only we write, unless you have changed, forgotten, archived or removed it, or it has these
@@ -152,9 +170,29 @@ class TopicFiles:
         """The same for a page as the index has it."""
         return bool(self._ledger.written(page.etag, PAGE_KIND, None))
 
+    def page_state(self, page: NoteRecord) -> PageState:
+        """What of a page, as the index has it, is yours."""
+        if self.is_as_written(page):
+            return PageState()
+        titles = {title for parts in self._ledger.parts(page.id) for title in parts.get(TITLE, ())}
+        is_titled = hash_title(page.title) not in titles
+        return PageState(not self._ledger.written(f"{TITLED} {page.etag}", PAGE_KIND, None), is_titled)
+
+    def folder_before(self, page: NoteRecord) -> str | None:
+        """The name that the folder of this page had, if another program or you have renamed it since we wrote there."""
+        last = self._ledger.places_of(page.id)[-1:]
+        if not last or last[0] == page.path or not self._provenance.vouches(page.path, page.id):
+            return None
+        before = last[0].split("/")[-2]
+        return None if before == page.path.split("/")[-2] else before
+
     def made_by_us(self, path: NotePath, page: NoteRecord | None = None) -> bool:
         """Whether we ever wrote a page at this path, so that its folder is a topic of ours; or wrote the `page` that is
         there elsewhere, since you have renamed the folder."""
+        try:
+            validate_new(path)
+        except PathRefused:
+            return False  # nothing could be moved there
         if PAGE_KIND in self._ledger.kinds_at(path):
             return True
         places = self._ledger.places_of(page.id) if page else []
@@ -189,9 +227,10 @@ class TopicFiles:
         project: str | None,
         left: NotePath | None = None,
         was: str | None = None,
+        parts: Parts | None = None,
     ) -> None:
         """Call it before the file is written: a crash in between leaves a known place without a file."""
         at = self._notes.clock().timestamp()
         first = self._ledger.first(note_id, was or content)
         now = content if content != first else None
-        self._ledger.record(LedgerEntry(note_id, path, first, kind, project, None, at, left, now))
+        self._ledger.record(LedgerEntry(note_id, path, first, kind, project, None, at, left, now, parts=parts))

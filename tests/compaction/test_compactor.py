@@ -121,18 +121,6 @@ async def test_a_note_moved_by_hand_is_told_by_both_pages(toy_world: World) -> N
         assert note.name not in toy_world.read(f"{rail}/{PAGE}").decode()
 
 
-async def test_a_persons_own_page_is_left_alone(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, TEA)
-        await engine.parts.compactor.run()
-        page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
-        page.write_text(page.read_text().replace("Green tea", "My very own tea", 1))
-        mine = page.read_bytes()
-        await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
-        report = await engine.parts.compactor.run()
-        assert page.read_bytes() == mine and "is your own and out of date" in report.left[0]
-
-
 async def test_a_deleted_page_is_made_again(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)

@@ -3,20 +3,16 @@ respected, and gone with the last note."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-import anyio
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.models import Outcome
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import MAP, PAGE, PROPOSAL
-from mcp_memory.topics.topic_tree import Topic
-from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
+from mcp_memory.topics.page import CHILDREN, MAP, PAGE
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, dangling, told, topic_of, tree_of
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -29,22 +25,6 @@ NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.75, topic_cosine=0.2, mi
 def grown(places: tuple[str, ...] = PLACES) -> list[str]:
     text = "Green green tea tea tea of {0} number {1}: {0} {0} water water water."
     return [text.format(place, n) for place in places for n in range(3)]
-
-
-def dangling(world: World) -> Iterator[tuple[str, str]]:
-    """Links in the files of the vault that lead to nothing there."""
-    files = world.files()
-    for path, data in files.items():
-        for link in find_links(data.decode()):
-            place = resolve(link.target, path)
-            if link.kind == "wiki" and "/" in link.target:
-                place = link.target.removesuffix(".md") + ".md"
-            if place is not None and place not in files and link.kind in {"markdown", "wiki"}:
-                yield path, link.target
-
-
-async def tree_of(engine: Engine) -> list[Topic]:
-    return (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
 
 
 def is_marked(world: World, folder: str) -> bool:
@@ -201,47 +181,78 @@ async def test_the_same_append_is_a_duplicate_after_two_moves_and_a_restart(toy_
         assert not list(dangling(toy_world))
 
 
-async def test_a_persons_page_gets_a_proposal_beside_it(toy_world: World) -> None:
+async def test_what_a_person_changed_on_a_page_stays_and_the_rest_is_made_anew(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, TEA)
+        await told(engine, TEA + RAIL)
         await engine.parts.compactor.run()
         folder = topic_of(toy_world, "green-tea")
-        page, proposal = toy_world.root / folder / PAGE, toy_world.root / folder / PROPOSAL
-        page.write_text("My very own tea, without any properties.\n")
-        report = await engine.parts.compactor.run()
-        assert "rename" in report.left[0] and "60 degrees" in proposal.read_text()
-        assert page.read_text() == "My very own tea, without any properties.\n"
-        first = proposal.read_bytes()
-        await engine.parts.compactor.run()
-        assert proposal.read_bytes() == first
-        proposal.unlink()  # not wanted
-        assert not (await engine.parts.compactor.run()).left and not proposal.exists()
+        page = toy_world.root / folder / PAGE
+        text = page.read_text()
+        title = next(line for line in text.splitlines() if line.startswith("title: "))
+        page.write_text(
+            text.replace(title, "title: 'Tea: mine'").replace(CHILDREN, f"Bought at **Ada's**.\n\n{CHILDREN}")
+        )
         await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
-        await engine.parts.compactor.run()
-        assert "99 degrees" in proposal.read_text()
-        (topic,) = await tree_of(engine)
-        assert topic.edited and topic.proposal and not topic.outdated
-        proposal.rename(page)  # accepted
-        assert not (await engine.parts.compactor.run()).left
-        (topic,) = await tree_of(engine)
-        assert not topic.edited and not topic.stale and not proposal.exists()
-
-
-async def test_a_proposal_goes_with_the_page_that_it_was_for(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, TEA)
-        await engine.parts.compactor.run()
-        folder = topic_of(toy_world, "green-tea")
-        page, proposal = toy_world.root / folder / PAGE, toy_world.root / folder / PROPOSAL
-        page.write_text("Mine.\n")
-        await engine.parts.compactor.run()
-        page.unlink()
         report = await engine.parts.compactor.run()
-        assert "60 degrees" in page.read_text() and not proposal.exists()
+        now = page.read_text()
+        assert "title: 'Tea: mine'\n" in now and "\nBought at **Ada's**.\n\n" in now and report.left == []
+        assert "99-degrees" in now and "99 degrees" in now.partition(CHILDREN)[0]
+        (topic,) = [topic for topic in await tree_of(engine) if topic.folder == folder]
+        assert topic.title == "Tea: mine" and topic.state.edited and topic.state.titled and not topic.stale
         before = toy_world.files()
         assert not (await engine.parts.compactor.run()).done and toy_world.files() == before
-        await engine.parts.compactor.undo(report.run)
-        assert proposal.exists() and not page.exists()
+        ids = [note.id for note in topic.leaves]
+        for note_id in ids[:2]:
+            await engine.forget(note_id)
+        await engine.parts.compactor.run()
+        now = page.read_text()
+        assert "title: 'Tea: mine'\n" in now and "\nBought at **Ada's**.\n\n" in now and "60 degrees" not in now
+
+
+async def test_a_run_over_an_edited_page_is_taken_back_to_the_byte(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA)
+        await engine.parts.compactor.run()
+        page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
+        page.write_text(page.read_text().replace(CHILDREN, f"Mine.\n\n{CHILDREN}"))
+        await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
+        before = toy_world.files()
+        report = await engine.parts.compactor.run()
+        assert page.read_text() != before[page.relative_to(toy_world.root).as_posix()].decode()
+        assert not (await engine.parts.compactor.undo(report.run)).left
+        assert toy_world.files() == before
+        report = await engine.parts.compactor.run()
+        assert report.left == []
+        assert "99 degrees" in page.read_text() and "\nMine.\n" in page.read_text()
+
+
+async def test_a_page_without_our_properties_is_a_persons_and_never_written(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA)
+        await engine.parts.compactor.run()
+        page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
+        page.write_text("My very own tea, without any properties.\n")
+        await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
+        for _ in range(2):
+            assert not (await engine.parts.compactor.run()).left
+            await engine.parts.compactor.mark_stale_pages()
+        assert page.read_text() == "My very own tea, without any properties.\n"
+        page.unlink()
+        await engine.parts.compactor.run()
+        assert "99 degrees" in page.read_text()
+
+
+async def test_a_persons_words_stay_on_the_page_of_a_topic_without_notes(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA)
+        await engine.parts.compactor.run()
+        folder = topic_of(toy_world, "green-tea")
+        page = toy_world.root / folder / PAGE
+        page.write_text(page.read_text().replace(CHILDREN, f"Mine.\n\n{CHILDREN}"))
+        for note in (toy_world.root / folder).glob("0*.md"):
+            note.rename(toy_world.root / note.name)
+        await engine.parts.compactor.run()
+        assert "\nMine.\n" in page.read_text() and "60 degrees" not in page.read_text()
 
 
 async def test_a_topic_without_notes_goes_with_its_folder_and_comes_back(toy_world: World) -> None:

@@ -1,7 +1,8 @@
 """Runs under the fault shim: one act on a vault and its state folder, killed or failed at each call in turn, each time
 in a forked child on a fresh copy.
 
-Usage: faulty.py ACT FOLDER ACTION …; prints a JSON object for each broken promise, then a summary.
+Usage: faulty.py ACT FOLDER STRIDE ACTION …; at every STRIDEth call; prints a JSON object for each broken promise, then
+a summary.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from pathlib import Path
 
 from mcp_memory.compaction.execute_job import finish_jobs, revert_step, run_job
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
-from mcp_memory.compaction.journal import JobEntry, RemoveStep, RunJournal, WriteStep
+from mcp_memory.compaction.journal import JobEntry, JobOutcome, RunJournal, WriteStep
 from mcp_memory.compaction.link_rewriter import LinkRewriter
+from mcp_memory.compaction.topic_edits import VERBS, TopicEdit, TopicEditor
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
@@ -30,7 +32,6 @@ from mcp_memory.topics.map import MapEntry, render_map
 from mcp_memory.topics.page import (
     MAP,
     PAGE,
-    PROPOSAL,
     render_related,
     summary_text,
     with_related_section,
@@ -38,6 +39,7 @@ from mcp_memory.topics.page import (
     without_stale_flag,
 )
 from mcp_memory.topics.plan import is_topic_name
+from mcp_memory.topics.topic_tree import build_tree
 from mcp_memory.vault.draft import WriteResult
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.vault import Vault
@@ -164,24 +166,21 @@ def judge_compact(vault: Vault, answered: bool) -> list[str]:
     return faults
 
 
-def filed_with_proposal(vault: Vault) -> None:
+def filed(vault: Vault) -> None:
     tea_notes(vault)
     TEA.update(tea_of(vault))
     compact(vault)
-    (page,) = [path for path in vault.list().files if path.endswith(PAGE)]
-    vault.filing.write_page(page.replace(PAGE, PROPOSAL), vault.read(page).text.encode(), None)
 
 
 def tend(vault: Vault) -> None:
-    """What follows at the end of a run and between two: the proposal goes, the page gets a list of related topics, the
-    map is drawn; then the page is marked as stale."""
+    """What follows at the end of a run and between two: the page gets a list of related topics, the map is drawn; then
+    the page is marked as stale."""
     page = page_of_tea()
-    file, proposal = vault.read(page), page.replace(PAGE, PROPOSAL)
+    file = vault.read(page)
     spot = MapEntry(file.record.id, file.record.title, page, 0, 4)
     text = render_map("01MAP", MAPPED, [spot], lambda _: summary_text(file.body), 500, NOON, NOON)
     related = with_related_section(file.text, render_related(page, [("Itself", page)]))
     steps = [
-        RemoveStep(proposal, vault.read(proposal).text),
         WriteStep(page, related, file.text),
         WriteStep(MAPPED, text),
     ]
@@ -201,7 +200,7 @@ def judge_tend(vault: Vault, answered: bool) -> list[str]:
     files = vault.list().files
     page = page_of_tea()
     text = vault.read(page).text
-    done = [MAPPED in files, page.replace(PAGE, PROPOSAL) not in files, "Itself" in without_stale_flag(text)]
+    done = [MAPPED in files, "Itself" in without_stale_flag(text)]
     faults = [] if len(set(done)) == 1 and (done[0] or not answered) else [f"done in part: {done}"]
     if answered and without_stale_flag(text) == text:
         faults.append("the mark was lost")
@@ -213,9 +212,67 @@ def judge_tend(vault: Vault, answered: bool) -> list[str]:
     for entry in journal_of(vault).read_run("tended") if done[0] else ():
         for step in reversed(entry.steps):
             revert_step(step, vault)
-    if "Itself" in vault.read(page).text or MAPPED in vault.list().files or len(vault.list().files) != 7:
+    if "Itself" in vault.read(page).text or MAPPED in vault.list().files or len(vault.list().files) != 6:
         faults.append("it could not be taken back")
     return faults
+
+
+def two_topics(vault: Vault) -> None:
+    """Those of `filed`, with a line of a person's on the page, and one of rail notes; a fact links to both pages."""
+    filed(vault)
+    notes = [vault.append(draft(f"The night train {number} is late.", "note")).file.record for number in range(2)]
+    builder = JobBuilder(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON)
+    entry = builder.build_new_topic("topics", ["01-tea"], PlannedMove(notes), "Rail")
+    run_job(vault, journal_of(vault), "rail", entry, lambda _: None)
+    pages = sorted(path for path in vault.list().files if path.endswith(PAGE))
+    tea = vault.roots()[""] / pages[0]
+    tea.write_text(tea.read_text().replace("## Children", "Mine.\n\n## Children"))
+    vault.append(draft(" ".join(f"[Page](../../{page}) of a topic." for page in pages)))
+
+
+def topic_edit(verb: str) -> Callable[[Vault], None]:
+    def act(vault: Vault) -> None:
+        files = [vault.read(path) for path in vault.list().files]
+        standing = {file.record.path for file in files}
+        filing = vault.filing
+        tree = build_tree([file.record for file in files], "topics", filing.made_by_us, filing.page_state)
+        tea, rail = (topic.folder for topic in tree)
+        builder = JobBuilder(vault, NO_WORDS, ExtractiveSummarizer(), lambda: NOON)
+        editor = TopicEditor(vault, builder, LinkRewriter(vault, standing.__contains__, lambda _: standing), "topics")
+        edit = TopicEdit(verb, tea, name="3 told" if verb == "split" else "Kettle", into=rail)
+        run_job(vault, journal_of(vault), "edit", editor.build(edit, tree)[0], lambda _: None)
+
+    return act
+
+
+def judge_edit_of_topic(vault: Vault, answered: bool) -> list[str]:
+    """After any end each note is there once; after the next start all or nothing is done; undone, it is as it was."""
+    faults: list[str] = []
+    if without_targets(tea_of(vault)) != without_targets(TEA):
+        faults.append(f"{len(tea_of(vault))} notes before the next start")
+    finish_jobs(vault, journal_of(vault), lambda _: None)
+    after, journal = all_of(vault), journal_of(vault)
+    entries = journal.read_run("edit") if "edit" in journal.list_runs() else []
+    done = [entry for entry in entries if entry.outcome is JobOutcome.DONE]
+    if without_targets(tea_of(vault)) != without_targets(TEA) or (answered and not done):
+        faults.append("a note was lost, doubled or changed, or an answered edit isn't done")
+    if (after != WHOLE) != bool(done):
+        faults.append(f"done in part: {sorted(after.keys() ^ WHOLE.keys())}")
+    if not any("Mine." in text for text in after.values()):
+        faults.append("a person's line is gone")
+    faults += dangling(vault)
+    if finish_jobs(vault, journal, lambda _: None):
+        faults.append("there is still something to finish")
+    for entry in done:
+        for step in reversed(entry.steps):
+            revert_step(step, vault)
+    if all_of(vault) != WHOLE:
+        faults.append("it could not be taken back")
+    return faults
+
+
+def all_of(vault: Vault) -> dict[str, str]:
+    return {path: vault.read(path).text for path in vault.list().files}
 
 
 def without_targets(files: dict[str, str]) -> list[str]:
@@ -281,9 +338,11 @@ def mine(vault: Vault, stored: WriteResult) -> list[str]:
 
 ORIGINAL = ""
 TEA: dict[str, str] = {}
+WHOLE: dict[str, str] = {}
 ACTS = {
     "compact": Act(tea_notes, compact, judge_compact),
-    "tend": Act(filed_with_proposal, tend, judge_tend),
+    "tend": Act(filed, tend, judge_tend),
+    **{f"topic-{verb}": Act(two_topics, topic_edit(verb), judge_edit_of_topic) for verb in VERBS},
     "append": Act(None, lambda vault: vault.append(draft("Tea at five")), judge_append),
     "supersede": Act(
         lambda vault: vault.append(draft("Tea at four")),
@@ -310,7 +369,7 @@ ACTS = {
 }
 
 
-def main(name: str, folder: Path, actions: list[str]) -> None:
+def main(name: str, folder: Path, stride: int, actions: list[str]) -> None:
     global ORIGINAL  # noqa: PLW0603 -- known only when the scene is set
     act, scene = ACTS[name], folder / "scene"
     vault = vault_in(scene)
@@ -321,12 +380,14 @@ def main(name: str, folder: Path, actions: list[str]) -> None:
             ORIGINAL = vault.read(OLD).text
             if name == "restore":
                 vault.forget(OLD)
+    TEA.clear()
     TEA.update(tea_of(vault))
+    WHOLE.update(all_of(vault))
     calls = attempt(act, scene, folder / "case", 0, "kill-before")[1]
     cases = broken = 0
     outcomes: dict[str, int] = {}
     for action in actions:
-        for number in range(1, calls + 1):
+        for number in range(1, calls + 1, stride):
             outcome, hit = attempt(act, scene, folder / "case", number, action)
             try:
                 faults = act.judge(vault_in(folder / "case"), outcome == "answered")
@@ -371,4 +432,4 @@ def attempt(act: Act, scene: Path, case: Path, number: int, action: str) -> tupl
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]).resolve(), sys.argv[3:])
+    main(sys.argv[1], Path(sys.argv[2]).resolve(), int(sys.argv[3]), sys.argv[4:])

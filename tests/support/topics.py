@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+import anyio
+
 from mcp_memory.engine.engine import Engine
+from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import is_page
+from mcp_memory.topics.topic_tree import Topic
 from tests.support.world import World
 
 ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.6, min_leaves=3)
@@ -30,6 +34,22 @@ def topic_of(world: World, word: str) -> str:
     """The folder of the topic that has notes with this word in their names."""
     (folder,) = {each.parent for each in world.root.glob(f"topics/[0-9]*/*{word}*.md")}
     return folder.relative_to(world.root).as_posix()
+
+
+def dangling(world: World) -> Iterator[tuple[str, str]]:
+    """Links in the files of the vault that lead to nothing there."""
+    files = world.files()
+    for path, data in files.items():
+        for link in find_links(data.decode()):
+            place = resolve(link.target, path)
+            if link.kind == "wiki" and "/" in link.target:
+                place = link.target.removesuffix(".md") + ".md"
+            if place is not None and place not in files and link.kind in {"markdown", "wiki"}:
+                yield path, link.target
+
+
+async def tree_of(engine: Engine) -> list[Topic]:
+    return (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
 
 
 SOON = replace(ALL_AT_ONCE, quiet_s=0.1, longest_wait_s=0.3)

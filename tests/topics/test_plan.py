@@ -241,11 +241,18 @@ def test_a_single_note_waits_for_others_like_it() -> None:
 
 def test_a_folder_that_a_person_made_is_left_alone() -> None:
     same = np.repeat(np.eye(4, dtype=np.float32)[:1], 60, axis=0)
-    theirs = ["tea", "tea/01-ours", "01-ours/tea", "1-tea", f"{FRESH}/tea", f"{FRESH}/01-tea", "", "00x-tea", "01-"]
+    theirs = ["_tea", "_tea/01-ours", "01-ours/_tea", f"{FRESH}/tea", f"{FRESH}/01-tea", ""]
     notes = [f"{folder}/{at}.md".lstrip("/") for folder in theirs for at in range(5)]
     assert plan(notes, same[: len(notes)], replace(ALL_READY, condensed_min_fanout=2)) == []
     jobs = plan([*notes, *fresh(4)], same[: len(notes) + 4], ALL_READY)
     assert jobs == [PlanJob(None, TOP, leaves=tuple(fresh(4)))]
+
+
+@pytest.mark.parametrize("folder", ["My tea", "tea", "1-tea", "01-"])
+def test_a_topic_that_a_person_renamed_goes_on_growing(folder: str) -> None:
+    same = np.repeat(np.eye(4, dtype=np.float32)[:1], 8, axis=0)
+    jobs = plan([*(f"{folder}/{at}.md" for at in range(4)), *fresh(4)], same, ALL_READY)
+    assert jobs == [PlanJob(folder, TOP, leaves=tuple(fresh(4)))]
 
 
 @pytest.mark.parametrize("config", [TopicsConfig(), replace(TopicsConfig(), fresh_tail_count=0)])

@@ -1,4 +1,4 @@
-"""Commands for topics, the folders that notes are filed under: tree, show, compact."""
+"""Commands for topics, the folders that notes are filed under: show, compact, organize."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,30 +8,11 @@ import click
 from mcp_memory.cli.console import Heading, Remark
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.cli.topics.tree_view import draw_preview, draw_tree
+from mcp_memory.cli.topics.tree_view import draw_preview
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
-
-
-@click.command()
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only the top topics.")
-@command_options
-def tree(cli: CommandContext, depth: int | None) -> None:
-    """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed.
-
-    `stale`: the topic's page, or one below it, is out of date. The next compaction writes it again, or a proposal
-    beside it if you have edited it. Folders that you made are shown and left alone.
-
-    \b
-    mcp-memory tree
-    mcp-memory tree --depth 1     only the top topics
-    mcp-memory show topics/01-x   what a topic is about
-    """
-    answer = cli.ask("tree", depth=depth)
-    nothing = "no topics yet" + ("" if answer["waiting"] else ", and no fresh notes are waiting")
-    cli.show(answer, [*draw_tree(answer), *([] if answer["topics"] else [nothing])])
 
 
 @click.command()
@@ -93,8 +74,8 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
     moves. A subject with few notes waits for more, and so do the newest notes (topics.fresh_tail_count). A daemon
     compacts on its own when the machine is idle (topics.automatic).
 
-    A page that you have edited is yours. When its notes change, a proposal is put beside it, _summary.proposed.md:
-    rename it over yours, or delete yours.
+    What you have written or changed on a page stays, while the rest of it is written again. A page without its
+    properties is all yours.
 
     \b
     mcp-memory compact --dry-run               what would move where
@@ -116,7 +97,7 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
     if dry_run:
         cli.show(answer, _preview_lines(answer, cli.settings))
     else:
-        cli.show(answer, _result_lines(answer, cli.settings, undone=undo is not None))
+        cli.show(answer, result_lines(answer, cli.settings, undone=undo is not None))
 
 
 @click.command()
@@ -145,7 +126,7 @@ def _preview_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     yield from _waiting_lines(answer, settings)
 
 
-def _result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) -> Iterator[str]:
+def result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) -> Iterator[str]:
     for key, verb in (
         ("done", "undone: " if undone else ""),
         ("kept", "brought up to date: "),
@@ -161,7 +142,8 @@ def _result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) -
     if undone:
         yield "the daemon files nothing on its own until you run: mcp-memory compact"
         return
-    yield from _waiting_lines(answer, settings)
+    if "note" in answer:
+        yield from _waiting_lines(answer, settings)
     if is_changed:
         yield f"run {answer['run']}; to undo it: mcp-memory compact --undo {answer['run']}"
 

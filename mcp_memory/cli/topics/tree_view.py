@@ -39,8 +39,7 @@ def _topic(topic: dict[str, Any], state: State, *, changed: bool = False) -> Bra
 
 def _state(topic: dict[str, Any]) -> list[str]:
     facts = ["stale"] if topic["stale"] else []
-    facts += ["made by you"] if not topic["ours"] else ["page edited by you"] if topic["edited"] else []
-    return facts + ([f"proposal: {topic['proposal'].rpartition('/')[2]}"] if topic["proposal"] else [])
+    return facts + (["made by you"] if not topic["ours"] else ["page edited by you"] if topic["edited"] else [])
 
 
 def _change(topic: dict[str, Any]) -> list[str]:

@@ -10,7 +10,6 @@ from typing import Literal
 from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
 from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import PAGE, PROPOSAL
 from mcp_memory.vault.note_file import original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 
@@ -72,7 +71,7 @@ class VaultFacts:
 
 def findings_of(facts: VaultFacts) -> list[Finding]:
     """The most severe first."""
-    groups = (_vault(facts), _lost(facts.lost), _files(facts), _copies(facts), _proposals(facts), _service(facts))
+    groups = (_vault(facts), _lost(facts.lost), _files(facts), _copies(facts), _service(facts))
     return by_severity(chain(*groups))
 
 
@@ -162,16 +161,6 @@ def _copies(facts: VaultFacts) -> Iterator[Finding]:
         if original not in present:
             remedy = f"the original is gone: mv {copy} {beside}, or rm {copy}"
         yield Finding("warning", f"{path} is a conflict copy: another version of {original}", remedy)
-
-
-def _proposals(facts: VaultFacts) -> Iterator[Finding]:
-    for path in facts.paths:
-        folder, slash, name = path.rpartition("/")
-        if name == PROPOSAL and not path.startswith("@"):
-            page = f"{folder}{slash}{PAGE}"
-            proposal, own = (shlex.quote(f"{facts.root}/{file}") for file in (path, page))
-            what = f"{page} was edited by you and is out of date; {name} beside it is the current version"
-            yield Finding("info", what, f"to use it: mv {proposal} {own}; to have a new one made: rm {own}")
 
 
 def _service(facts: VaultFacts) -> Iterator[Finding]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteState
 from mcp_memory.text.markdown.links import Link, find_links, relative_link, resolve
 from mcp_memory.text.secrets.finder import find_secret
@@ -135,16 +135,6 @@ class ShareBundle:
             "left_out": [UnsharedNote(**note) for note in value["left_out"]],
         }
         return ShareBundle(**{**value, **lists})
-
-
-def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
-    """Finds a topic by its folder, with or without `topics/`, or by its page. Raises NotFound."""
-    plain = target.strip().removeprefix("./").rstrip("/")
-    for topic in (below for top in tree for below in top.walk()):
-        names = {topic.folder, topic.folder.removeprefix(f"{root}/"), topic.page_path}
-        if plain in names or (topic.page and plain == topic.page.id):
-            return topic
-    raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree shows them; name one by its folder")
 
 
 def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:

@@ -7,7 +7,7 @@ written before its note is published, so the retry of an unanswered append finds
 import json
 import threading
 from collections import deque
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +20,10 @@ from mcp_memory.runtime.private_files import append_line, replace_file
 
 Standing = Literal["revoked", "adopted", "written"]
 """Why a note at a place is the agents', or that it no longer is."""
+
+
+KEPT_PARTS = 8
+"""Versions of a page, any of which may come back by an undo or a sync client."""
 
 
 def max_standing(known: Iterable[Standing]) -> Standing:
@@ -44,6 +48,7 @@ class LedgerEntry:
     left: NotePath | None = None  # the place that the note was moved from
     now: str | None = None  # the hash after links in the content were rewritten
     standing: Standing = "written"  # after a move or rewritten links, `written` leaves the standing as it was
+    parts: Mapping[str, Sequence[str]] | None = None  # of a topic's page, as we made them
 
     @classmethod
     def of(cls, note: NoteRecord, at: datetime) -> Self:
@@ -73,6 +78,7 @@ class Ledger:
         self._at: dict[NotePath, dict[NoteId, str]] = {}
         self._by_content: dict[tuple[str, str, str | None], list[LedgerEntry]] = {}
         self._first: dict[tuple[NoteId, str], str] = {}
+        self._parts: dict[NoteId, deque[Mapping[str, Sequence[str]]]] = {}
         self.damaged_lines = 0
         self._load()
 
@@ -100,6 +106,10 @@ class Ledger:
     def first(self, note_id: NoteId, content: str) -> str:
         """The hash of a note's content when it was written, by the present one; they differ if we rewrote links."""
         return self._first.get((note_id, content), content)
+
+    def parts(self, page: NoteId) -> list[Mapping[str, Sequence[str]]]:
+        """What we made of a topic's page the last few times, the latest last."""
+        return list(self._parts.get(page, ()))
 
     def record(self, *entries: LedgerEntry) -> None:
         """Raises StorageFailed; then nothing was recorded in memory either.
@@ -155,7 +165,7 @@ class Ledger:
             kept = [entry for entry in self._entries if entry.id not in ids]
             if len(kept) != len(self._entries):
                 self._write(kept)
-                for known in (self._entries, self._paths, self._at, self._by_content, self._first):
+                for known in (self._entries, self._paths, self._at, self._by_content, self._first, self._parts):
                     known.clear()
                 for entry in kept:
                     self._remember(entry)
@@ -192,6 +202,8 @@ class Ledger:
         self._at.setdefault(entry.path, {})[entry.id] = entry.kind
         if entry.now:
             self._first[entry.id, entry.now] = entry.content
+        if entry.parts is not None:
+            self._parts.setdefault(entry.id, deque(maxlen=KEPT_PARTS)).append(entry.parts)
         self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
 
 

@@ -1,0 +1,94 @@
+"""The command `tree`, also called `topics`: draws the topics, and renames, moves, merges and splits them."""
+
+from typing import Any
+
+import click
+
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.topics.topics import result_lines
+from mcp_memory.cli.topics.tree_view import draw_tree
+from mcp_memory.daemon.engine_client import compaction_s
+
+
+@click.group(invoke_without_command=True)
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only the top topics.")
+@command_options
+@click.pass_context
+def tree(ctx: click.Context, cli: CommandContext, depth: int | None) -> None:
+    """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed; or
+    change them. The title of a topic that you rename in a file manager follows its folder.
+
+    `stale`: the topic's page, or one below it, is out of date. The next compaction writes it again; what you changed on
+    it stays. Folders that you made are shown and left alone. TOPIC is a folder or a title.
+
+    \b
+    mcp-memory tree
+    mcp-memory tree --depth 1     only the top topics
+    mcp-memory show topics/01-x   what a topic is about
+    mcp-memory tree rename 01-x "Kitchen garden"
+    """
+    if ctx.invoked_subcommand is None:
+        answer = cli.ask("tree", depth=depth)
+        nothing = "no topics yet" + ("" if answer["waiting"] else ", and no fresh notes are waiting")
+        cli.show(answer, [*draw_tree(answer), *([] if answer["topics"] else [nothing])])
+
+
+@tree.command()
+@click.argument("topic")
+@click.argument("name")
+@command_options
+def rename(cli: CommandContext, topic: str, name: str) -> None:
+    """Give a topic another title. Its folder is renamed, too; links follow, and the title stays.
+
+    \b
+    mcp-memory topics rename 07-eur "Flat hunt"
+    """
+    _edit(cli, "rename", topic=topic, name=name)
+
+
+@tree.command()
+@click.argument("topic")
+@click.argument("into")
+@command_options
+def move(cli: CommandContext, topic: str, into: str) -> None:
+    """Move a topic with all its notes into another one, or to the top: /
+
+    \b
+    mcp-memory topics move 03-ferries 01-japan-trip
+    mcp-memory topics move 01-japan-trip/03-ferries /
+    """
+    _edit(cli, "move", topic=topic, into=into)
+
+
+@tree.command()
+@click.argument("topic")
+@click.argument("into")
+@command_options
+def merge(cli: CommandContext, topic: str, into: str) -> None:
+    """Move a topic's notes into another topic, and remove its page. What you wrote on it goes to the other's page.
+
+    \b
+    mcp-memory topics merge 05-kyoto 01-japan-trip
+    """
+    _edit(cli, "merge", topic=topic, into=into)
+
+
+@tree.command()
+@click.argument("topic")
+@click.argument("name")
+@click.argument("notes", nargs=-1, metavar="[NOTE]...")
+@command_options
+def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) -> None:
+    """Move some notes of a topic into a new one of this name beside it. NOTE is an id, a path or a file's name; without
+    any, those go that have all words of NAME.
+
+    \b
+    mcp-memory topics split 01-japan-trip "Rail pass"
+    mcp-memory topics split 01-japan-trip "Money" 004-exchange-rates.md 009-cash.md
+    """
+    _edit(cli, "split", topic=topic, name=name, notes=notes)
+
+
+def _edit(cli: CommandContext, verb: str, **arguments: Any) -> None:
+    answer = cli.ask("edit_topic", deadline_s=compaction_s(cli.settings), verb=verb, **arguments)
+    cli.show(answer, result_lines(answer, cli.settings, undone=False))

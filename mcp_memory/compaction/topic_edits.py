@@ -1,0 +1,224 @@
+"""Builds the jobs by which you rename, move, merge and split topics, and by which a title follows its folder's name."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove, free_name
+from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, Step, WriteStep, hash_job
+from mcp_memory.compaction.link_rewriter import LinkRewriter
+from mcp_memory.errors import InvalidInput, NotFound, Refused
+from mcp_memory.models import NotePath, NoteRecord, NoteState
+from mcp_memory.storage.path_rules import fold
+from mcp_memory.text.escape_invisible import visible
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.page import PAGE
+from mcp_memory.topics.page_parts import own_text, with_added
+from mcp_memory.topics.plan import next_number
+from mcp_memory.topics.topic_tree import Topic, find_topic
+from mcp_memory.vault.note_file import NoteFile, slug
+from mcp_memory.vault.vault import Vault
+
+VERBS = ("rename", "move", "merge", "split")
+MAX_TITLE = 100
+ZWNJ = "\u200c"
+"""Persian and Indic words need it."""
+
+_NUMBER = re.compile(r"[0-9]{2,6}-(?=.)")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEdit:
+    """`topic` is a folder, an id of a page or a title. `name`: the new title; `into`: the topic that this one goes
+    into, empty for the top; `notes`: ids or paths of those to split off, or none for all with the words of `name`."""
+
+    verb: str
+    topic: str
+    name: str = ""
+    into: str = ""
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicEditor:
+    """Reads files and the index: for one worker thread at a time. Writes nothing. Methods raise InvalidInput, NotFound,
+    and Refused for a topic that holds something of yours."""
+
+    vault: Vault
+    builder: JobBuilder
+    links: LinkRewriter
+    root: str
+    """The folder of all topics."""
+
+    def build(self, edit: TopicEdit, tree: Sequence[Topic]) -> tuple[JobEntry, Mapping[NotePath, int]]:
+        """The job, and how many links in files of yours it breaks."""
+        if edit.verb not in VERBS:
+            raise InvalidInput(f"unknown verb {edit.verb[:40]!r}", hint=f"one of {', '.join(VERBS)}")
+        topic = find_topic(edit.topic, tree, self.root)
+        page = self._page(topic)
+        if edit.verb == "rename":
+            return self.links.follow_moves(self._rename(topic, page, checked_title(edit.name)))
+        if edit.verb == "split":
+            return self.links.follow_moves(self._split(topic, checked_title(edit.name), edit.notes))
+        into = None if edit.into in {"", "/", "."} else find_topic(edit.into, tree, self.root)
+        if into and f"{into.folder}/".startswith(f"{topic.folder}/"):
+            raise InvalidInput(f"{into.name} is {topic.name} or within it", hint="name a topic outside of it")
+        if edit.verb == "merge":
+            if into is None:
+                raise InvalidInput("nothing to merge into", hint="name the topic that gets the notes")
+            redirected = {page.record.path: into.page_path}
+            return self.links.follow_moves(self._merge(topic, page, into, self._page(into)), redirected)
+        return self.links.follow_moves(self._move(topic, into))
+
+    def follow_rename(self, tree: Sequence[Topic]) -> JobEntry | None:
+        """Takes over the name of one folder that was renamed as the title of its topic."""
+        for topic in (topic for top in tree for topic in top.walk() if topic.ours and topic.page):
+            assert topic.page
+            before = self.vault.filing.folder_before(topic.page)
+            if before is None or _bare(before) == _bare(topic.name) or topic.is_yours:
+                continue
+            try:
+                title = checked_title(_title_of(topic.name))
+                page = self.vault.read(topic.page_path)
+                step = _retitle(page, page.record.path, title)
+            except InvalidInput:
+                continue
+            if step.text != step.before:
+                return JobEntry(
+                    hash_job("title", [step.text]), f"the topic {topic.name} is called {title!r} now", [step]
+                )
+        return None
+
+    # -- below -------------------------------------------------------------------------------------------------
+
+    def _rename(self, topic: Topic, page: NoteFile, title: str) -> JobEntry:
+        parent, _, old = topic.folder.rpartition("/")
+        beside = self._names_in(parent)
+        number = _NUMBER.match(old)
+        name = f"{number[0] if number else f'{next_number(beside):02}-'}{_slug(title)}"
+        target = f"{parent}/{free_name(name, {fold(one) for one in beside} - {fold(old)})}"
+        moves = [] if target == topic.folder else list(self._moves(topic, target))
+        step = _retitle(page, NotePath(f"{target}/{PAGE}"), title)
+        if not moves and step.text == step.before:
+            raise InvalidInput(f"{topic.name} is called {title!r} already", hint="pass another name")
+        about = f"{old} is {target.rpartition('/')[2]} now: {title}"
+        return JobEntry(hash_job(f"rename {target}", [step.text]), about, [*moves, step])
+
+    def _move(self, topic: Topic, into: Topic | None) -> JobEntry:
+        parent = into.folder if into else self.root
+        if parent == topic.folder.rpartition("/")[0]:
+            raise InvalidInput(f"{topic.name} is there already", hint="mcp-memory tree shows the topics")
+        if into:
+            self._page(into)
+        target = f"{parent}/{free_name(topic.name, set(map(fold, self._names_in(parent))))}"
+        moves = list(self._moves(topic, target))
+        about = f"{topic.name}: moved {f'into {into.name}' if into else 'to the top'}"
+        return JobEntry(hash_job(f"move {target}", (step.source for step in moves)), about, moves)
+
+    def _merge(self, topic: Topic, page: NoteFile, into: Topic, other: NoteFile) -> JobEntry:
+        join = self.builder.build_join(into, PlannedMove(topic.leaves, topic.topics))
+        moved = {step.source: step.target for step in join.steps if isinstance(step, MoveStep)}
+        taken = {fold(name) for name in self._names_in(into.folder)} | {
+            fold(p.rpartition("/")[2]) for p in moved.values()
+        }
+        rest = [
+            replace(step, target=NotePath(f"{into.folder}/{free_name(step.source.rpartition('/')[2], taken)}"))
+            for step in self._moves(topic, into.folder) if step.source not in moved and step.source != topic.page_path
+        ]  # fmt: skip
+        steps: list[Step] = [*rest, *join.steps, RemoveStep(page.record.path, page.text)]
+        if own := own_text(page.text, self._made(page)):
+            written = next((step for step in join.steps if isinstance(step, WriteStep)), None)
+            text = written.text if written else other.text
+            steps.append(WriteStep(other.record.path, with_added(text, own), text))
+        about = f"{topic.name}: {counted(topic.notes, 'note')} merged into {into.name}"
+        return replace(join, key=hash_job(f"merge {into.folder}", [topic.covers]), about=about, steps=steps)
+
+    def _split(self, topic: Topic, title: str, wanted: Sequence[str]) -> JobEntry:
+        """The new topic is beside it; of a project's own, below it, since a project has one at the top."""
+        above = NotePath(topic.folder.rpartition("/")[0])
+        parent = topic.folder if topic.project and above == self.root else above
+        chosen = self._chosen(topic, wanted) if wanted else self._with_words(topic, title)
+        if not chosen or len(chosen) == topic.notes:
+            what = "all" if chosen else "none"
+            raise InvalidInput(f"{what} of its notes would be split off", hint="name some: mcp-memory show TOPIC")
+        self._check_ours(note.path for note in chosen if note.path.startswith(f"{self.root}/"))
+        entry = self.builder.build_new_topic(parent, self._names_in(parent), PlannedMove(chosen), title)
+        rest = self.builder.build_rest(topic, {note.id for note in chosen})  # else it goes on linking to them
+        return replace(entry, steps=[*entry.steps, rest])
+
+    def _chosen(self, topic: Topic, wanted: Sequence[str]) -> list[NoteRecord]:
+        notes = {key: note for note in topic.leaves for key in (note.id, note.path, note.path.rpartition("/")[2])}
+        if unknown := [name for name in wanted if name not in notes]:
+            raise NotFound(f"{unknown[0][:100]!r} is no note of {topic.name}", hint="mcp-memory tree shows its notes")
+        return list({notes[name].path: notes[name] for name in wanted}.values())
+
+    def _with_words(self, topic: Topic, title: str) -> list[NoteRecord]:
+        words = content_words(title)
+        texts = {note.path: f"{note.title}\n{self.vault.read(note.path).body}" for note in topic.leaves}
+        return [note for note in topic.leaves if words and words <= content_words(texts[note.path])]
+
+    def _moves(self, topic: Topic, target: str) -> Iterator[MoveStep]:
+        """All files of the topic but forgotten notes, which stay where they are."""
+        inside = sorted(path for path in self.vault.list().files if path.startswith(f"{topic.folder}/"))
+        files = [self.vault.read(path) for path in inside]
+        present = [file.record for file in files if file.record.state is not NoteState.DELETED]
+        self._check_ours(record.path for record in present)
+        for record in present:
+            yield MoveStep(record.id, record.path, NotePath(f"{target}{record.path[len(topic.folder) :]}"))
+
+    def _check_ours(self, paths: Iterator[NotePath]) -> None:
+        for path in paths:
+            if not self.vault.filing.may_move(path, self.vault.read(path).record.id):
+                raise Refused(
+                    f"{path} is a note of yours, which no command moves",
+                    hint=f"rename or move the folder in a file manager; or hand the note over: mcp-memory adopt {path}",
+                )
+
+    def _page(self, topic: Topic) -> NoteFile:
+        page = self.vault.read(topic.page_path) if topic.ours and topic.page else None
+        if page is None or not self._made(page):
+            raise Refused(
+                f"{topic.folder} is a folder of your own, or has no page of ours",
+                hint="rename it as you like in a file manager; mcp-memory compact writes missing pages",
+            )
+        return page
+
+    def _made(self, page: NoteFile) -> Sequence[Mapping[str, Sequence[str]]]:
+        return self.vault.filing.parts_made(page.record.id)
+
+    def _names_in(self, folder: str) -> list[str]:
+        inside = (path[len(folder) + 1 :] for path in self.vault.list().files if path.startswith(f"{folder}/"))
+        return sorted({rest.partition("/")[0] for rest in inside})
+
+
+def checked_title(name: str) -> str:
+    """On one line. Raises InvalidInput for a name that can't be a title."""
+    title = " ".join(name.split())
+    if not any(map(str.isalnum, title)) and not any(ord(character) > 0x2000 for character in title):
+        raise InvalidInput("a topic's name needs a letter or a digit", hint="for example: Kitchen garden")
+    if visible(plain := title.replace(ZWNJ, "")) != plain:
+        raise InvalidInput(f"{visible(title)[:200]!r} has invisible characters", hint="type the name without them")
+    if len(title) > MAX_TITLE:
+        raise InvalidInput(f"a name of {len(title)} characters", hint=f"at most {MAX_TITLE}: say the rest in a note")
+    return title
+
+
+def _retitle(page: NoteFile, path: NotePath, title: str) -> WriteStep:
+    """The title isn't recorded as ours, so it stays."""
+    return WriteStep(path, frontmatter.patch(page.text, {"title": title}), page.text)
+
+
+def _title_of(folder: str) -> str:
+    bare = _NUMBER.sub("", folder)
+    words = bare if " " in bare else bare.replace("-", " ").replace("_", " ")
+    return words[:1].upper() + words[1:]
+
+
+def _bare(folder: str) -> str:
+    return slug(_NUMBER.sub("", folder))
+
+
+def _slug(title: str) -> str:
+    return slug(title)[:40].strip("-")
