@@ -1,7 +1,7 @@
 """Finds links to files that are about to move, and rewrites those in our own files."""
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from mcp_memory.compaction.journal import JobEntry, MoveStep, RelinkStep, WriteStep

@@ -23,7 +23,7 @@ from mcp_memory.compaction.topic_edits import VERBS, TopicEdit, TopicEditor
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.models import NoteState, Outcome
+from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.link_targets import redirected
@@ -312,6 +312,12 @@ class NoWords(SqliteIndex):
 
     def frequencies(self, terms: Sequence[str]) -> dict[str, int]:
         return dict.fromkeys(terms, 0)
+
+    def conflicts(self) -> list[Conflict]:
+        return []
+
+    def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:  # noqa: ARG002
+        return []
 
 
 NO_WORDS = NoWords()
