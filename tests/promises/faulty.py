@@ -316,7 +316,7 @@ class NoWords(SqliteIndex):
     def conflicts(self) -> list[Conflict]:
         return []
 
-    def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:  # noqa: ARG002
+    def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
         return []
 
 
