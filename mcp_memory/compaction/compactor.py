@@ -11,12 +11,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 
-import anyio
-
 from mcp_memory.compaction.execute_job import SKIPPED_ERRORS, remove_vacant_topics
 from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
+from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace, RunLock
 from mcp_memory.compaction.journal import JobEntry, MoveStep, RelinkStep, RunJournal, hash_job
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.page_refresh import FallbackPages, PageRefresh, StaleFlags
@@ -25,7 +23,7 @@ from mcp_memory.compaction.preview import Preview
 from mcp_memory.compaction.rounds import CompactionRounds
 from mcp_memory.compaction.run_report import RunProgress, RunReport
 from mcp_memory.compaction.topic_edits import TopicEdit, TopicEditor
-from mcp_memory.errors import Busy, Refused
+from mcp_memory.errors import Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
@@ -34,39 +32,6 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.vault.vault import Vault
-
-
-class RunLock:
-    """Your run waits for the current job of a background run, which takes moments, but not for another run of yours."""
-
-    def __init__(self) -> None:
-        self._lock = anyio.Lock()
-        self.is_foreground_waiting = False
-        """Whether you asked for a run: a background run ends at its next job."""
-
-    @property
-    def is_busy(self) -> bool:
-        return self.is_foreground_waiting or self._lock.locked()
-
-    @asynccontextmanager
-    async def foreground(self) -> AsyncGenerator[None]:
-        """Raises Busy during another foreground run."""
-        if self.is_foreground_waiting:
-            raise Busy(
-                "a compaction is running", hint="try again when it is done: mcp-memory status shows how far it is"
-            )
-        self.is_foreground_waiting = True
-        try:
-            async with self._lock:
-                yield
-        finally:
-            self.is_foreground_waiting = False
-
-    @asynccontextmanager
-    async def background(self) -> AsyncGenerator[None]:
-        async with self._lock:
-            yield
-
 
 Lull = Callable[[Callable[[], bool]], Awaitable[None]]
 """Waits until the engine is idle, or the callable returns True."""

@@ -1,9 +1,11 @@
 """Runs jobs and undoes runs in worker threads, and updates the index after each step."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+import anyio
 from anyio import from_thread
 
 from mcp_memory.compaction.execute_job import (
@@ -19,6 +21,7 @@ from mcp_memory.compaction.execute_job import (
 )
 from mcp_memory.compaction.journal import JobEntry, JobOutcome, RunJournal
 from mcp_memory.compaction.run_report import RunReport
+from mcp_memory.errors import Busy
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
@@ -32,6 +35,38 @@ Pace = Callable[[], Awaitable[bool]]
 
 JOB_S = 600.0
 """Deadline for one job, or for finishing all interrupted ones."""
+
+
+class RunLock:
+    """Your run waits for the current job of a background run, which takes moments, but not for another run of yours."""
+
+    def __init__(self) -> None:
+        self._lock = anyio.Lock()
+        self.is_foreground_waiting = False
+        """Whether you asked for a run: a background run ends at its next job."""
+
+    @property
+    def is_busy(self) -> bool:
+        return self.is_foreground_waiting or self._lock.locked()
+
+    @asynccontextmanager
+    async def foreground(self) -> AsyncGenerator[None]:
+        """Raises Busy during another foreground run."""
+        if self.is_foreground_waiting:
+            raise Busy(
+                "a compaction is running", hint="try again when it is done: mcp-memory status shows how far it is"
+            )
+        self.is_foreground_waiting = True
+        try:
+            async with self._lock:
+                yield
+        finally:
+            self.is_foreground_waiting = False
+
+    @asynccontextmanager
+    async def background(self) -> AsyncGenerator[None]:
+        async with self._lock:
+            yield
 
 
 @dataclass(frozen=True, slots=True)
