@@ -1,5 +1,6 @@
 """Dreams: stores what you ticked in `DREAMS.md`, then proposes what recurs and isn't known yet."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -32,6 +33,8 @@ from mcp_memory.vault.vault import Vault
 
 PROPOSED = "dream-"
 """Before the id of a proposal, where ids of notes stand, too."""
+_SAID = re.compile(r" \(\[?2\d{3}-.*")
+"""What follows the words of an entry: when and where it was said."""
 PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
 
 
@@ -98,7 +101,7 @@ class Dreamer:
             texts = [facts["text"] for facts in known.values() if facts["status"] != "short-term"]
             memory = await in_thread(lambda: self.files.text_of(MEMORY) or "", what="reading MEMORY.md")
             entered = [getattr(entry, "title", "") for entry in entries_of(MEMORY, memory)]
-            texts += [line.text for line in lines] + [title.partition(" (2")[0] for title in entered]
+            texts += [line.text for line in lines] + [_SAID.sub("", title) for title in entered]
             waiting = list[Recurrence]()
             for one in [one for one in found if one.passes(self.config)][: self.config.most_proposed + len(texts)]:
                 facts, is_sure = _facts(one, "promoted"), 0 < self.config.auto_promote <= one.score and not dry_run
@@ -185,7 +188,10 @@ class Dreamer:
         return True
 
     async def _promote(self, text: str, section: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
-        said = f" ({facts['days'][-1]}, {link_to(facts['sources'][-1])})" if facts.get("sources") else ""
+        said = ""
+        if facts.get("sources"):
+            day, link = facts["days"][-1], link_to(facts["sources"][-1])
+            said = f" ({link})" if link.startswith(f"[{day}]") else f" ({day}, {link})"
         try:
             kind = self.vault.kinds.get("note")
             stored = await self.append(Draft(text + said, kind, path=MEMORY, section=section, source="dream"))

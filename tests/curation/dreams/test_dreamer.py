@@ -68,8 +68,7 @@ async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_s
         assert done["refused"] == []
         memory = world.read("MEMORY.md").decode()
         assert memory == (
-            "# Memory\n\n## Decisions\n\n- Lena owns billing.\n"
-            f"- {PNPM} (2026-11-09, [2026-11-09](memory/2026-11-09.md))\n"
+            f"# Memory\n\n## Decisions\n\n- Lena owns billing.\n- {PNPM} ([2026-11-09](memory/2026-11-09.md))\n"
         )
         page = world.read("DREAMS.md").decode()
         assert PNPM not in page
@@ -100,7 +99,7 @@ async def test_a_freely_edited_page_counts_as_it_stands(world: World) -> None:
         )
         await dream(engine)
         memory = world.read("MEMORY.md").decode()
-        assert "## House rules\n\n- pnpm only, please (2026-11-09, " in memory
+        assert "## House rules\n\n- pnpm only, please ([2026-11-09](" in memory
         assert "- Tea at four\n" in memory
         page = world.read("DREAMS.md").decode()
         assert page.startswith("My page\n\n## House rules\n[x](a.md) no box\n")
