@@ -36,7 +36,7 @@ def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -
     are nested in, or that is nested. `used_days`: by the hash of an entry."""
     lines = len(memory.splitlines())
     over = lines - most_lines
-    known = entries(memory)
+    known = [] if "\n<<<<<<< " in f"\n{memory}" else entries(memory)  # whose conflict is for you
     nested = [one.mark[:1] in {" ", "\t"} for one in known]
     alone = [one for one, own, below in zip(known, nested, [*nested[1:], False], strict=False) if not own and not below]
     found = sorted(alone, key=lambda one: (used_days.get(one.hash, 0), _lines(one) * -1, one.start))

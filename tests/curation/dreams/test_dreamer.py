@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.curation.dreams.config import DreamsConfig
-from mcp_memory.curation.dreams.memory_budget import MOVE_OUT
+from mcp_memory.curation.dreams.memory_budget import MOVE_OUT, find_demotions
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.recall.config import RecallConfig
@@ -221,6 +221,12 @@ async def test_over_its_budget_memory_is_relieved_by_what_is_ticked_and_gets_it_
         assert report["refused"] == []
         assert world.read("MEMORY.md") == before["MEMORY.md"] and world.read("DREAMS.md") == before["DREAMS.md"]
         assert note not in await found(engine, "10.0.0.2")
+
+
+def test_a_memory_with_conflict_markers_or_nested_entries_alone_has_nothing_to_move() -> None:
+    assert [one.text for one in find_demotions("- a\n- b\n", {}, 1)] == ["a"]
+    assert not [*find_demotions("- a\n<<<<<<< ours\n- b\n=======\n- c\n>>>>>>> theirs\n", {}, 1)]
+    assert not [*find_demotions("- a\n  - b\n  - c\n", {}, 1)]
 
 
 async def test_taking_back_a_promotion_takes_back_the_note_that_was_made_of_it(world: World) -> None:
