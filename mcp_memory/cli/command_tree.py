@@ -85,6 +85,7 @@ _GROUPS = {
     "Topics": {
         "tree": ("topics.reorganizing:tree", "Draw, rename, move, merge and split topics (also: topics)"),
         "organize": ("topics.topics:organize", "Write a page for each project, person and service"),
+        "wiki": ("topics.wiki:wiki", "Show what holds of a subject, how sure, and what needs deciding"),
         "compact": ("topics.topics:compact", "File fresh notes under topics now"),
         "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
         "refs": ("notes.code_references:refs", "List the code that notes name, and what became of it"),

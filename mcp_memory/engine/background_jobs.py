@@ -18,7 +18,7 @@ from mcp_memory.search.filters import moment_of
 from mcp_memory.summaries.digest import Digests
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import SUMMARIES
+from mcp_memory.topics.page import CONTENTS, ENTITIES, SUMMARIES
 from mcp_memory.vault.journals.change_journal import DISK, ChangeKind
 from mcp_memory.vault.note_file import DREAMS, MEMORY, slug
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 SESSIONS_S, CODE_S, PAGES_S = 300.0, 900.0, 3600.0
 """How often it is checked whether a session is over, whether code has changed, and whether pages are out of date."""
+QUIET_S, SOON_S = 15.0, 60.0
+"""After a change, and after a start, until pages of claims are looked at."""
 
 
 async def digest(parts: EngineParts, request: DigestRequest) -> dict[str, str | None]:
@@ -55,7 +57,7 @@ async def organize(
 ) -> list[NotePath]:
     """The pages that are, or with `dry_run` would be, written; as `Organizer.run`. `memory`: an index in MEMORY.md,
     too, where there is none yet."""
-    run = partial(Organizer(parts.vault, parts.index, _may_be_told(parts)).run, dry_run=dry_run, again=again)
+    run = partial(Organizer(parts.vault, parts.index, parts.claims.base).run, dry_run=dry_run, again=again)
     stale, written = await in_thread(run, deadline_s=300, what="writing pages")
     for page in written:
         await parts.writer.index_note(page)
@@ -73,6 +75,10 @@ def _refresh_memory_index(parts: EngineParts, *, anew: bool) -> bool:
     if new != text:
         files.put(MEMORY, new)
     return new != text
+
+
+def _is_page(path: NotePath) -> bool:
+    return f"{ENTITIES}/" in f"/{path}" or path.endswith(CONTENTS)
 
 
 def list_jobs(parts: EngineParts) -> list[Job]:
@@ -103,7 +109,13 @@ def list_jobs(parts: EngineParts) -> list[Job]:
 
     nightly = Daily(parts.config.jobs.time_of_day("dream"), parts.vault.layout.tz)
 
+    after_a_change = AfterQuiet(
+        quiet_s=QUIET_S, longest_wait_s=300, concerns=lambda paths: not all(map(_is_page, paths))
+    )
+    after_a_change.look_again(SOON_S)
+
     async def write_pages(_: JobTurn) -> JobReport | None:
+        after_a_change.look_again(PAGES_S)  # what expires changes no file
         changed = await organize(parts, again=True)
         return JobReport(f"{counted(len(changed), 'page')} written", changed) if changed else None
 
@@ -119,7 +131,7 @@ def list_jobs(parts: EngineParts) -> list[Job]:
         Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs,
             off=None if parts.config.extraction.automatic else "extraction.automatic is false"),
         parts.auto_compactor.job(longest_s=3600 + summarizer.day_s),
-        Job("pages", "Brings the pages of projects, people and services up to date", Every(PAGES_S), write_pages),
+        Job("pages", "Brings the pages of claims up to date", after_a_change, write_pages),
         Job("links", "Repairs links in the agents' notes after files were renamed or moved", after_a_move,
             parts.linter.follow_moves),
         Job("sessions", "Summarizes sessions that are over", Every(SESSIONS_S), parts.session_summaries.run),

@@ -9,6 +9,8 @@ from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.curation.claims.answers import CLAIMS
+from mcp_memory.engine.claim_handlers import search_claims
 from mcp_memory.engine.handlers import OPERATIONS
 from mcp_memory.engine.note_changes import append_note, edit_note, forget_note, link_of
 from mcp_memory.engine.parts import EngineParts
@@ -16,17 +18,7 @@ from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.models import (
-    Hit,
-    NoteId,
-    NotePath,
-    NoteRecord,
-    NoteState,
-    Problem,
-    Receipt,
-    SearchResult,
-    is_channel,
-)
+from mcp_memory.models import Hit, NoteId, NotePath, NoteRecord, NoteState, Problem, Receipt, SearchResult, is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
@@ -101,6 +93,8 @@ class Engine:
     @_takes(SearchRequest)
     async def search(self, request: SearchRequest) -> SearchResult:
         """The best passages for a question; by keywords alone while the model isn't ready, and says so."""
+        if request.path and request.path.partition("/")[0] == CLAIMS:
+            return await search_claims(self, request)
         parts = self.parts
         parts.watcher.touch()
         filters = asdict(request)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_edits import TopicEdit
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
-from mcp_memory.engine import requests, session_handlers
+from mcp_memory.engine import claim_handlers, requests, session_handlers
 from mcp_memory.engine.background_jobs import digest, organize
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
@@ -443,6 +443,9 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "held": (requests.HeldRequest, session_handlers.held),
     "inbox": (requests.NoArguments, session_handlers.inbox),
     "review": (requests.ReviewRequest, session_handlers.review),
+    "claims": (requests.ClaimsRequest, claim_handlers.claims),
+    "claim_problems": (requests.NoArguments, claim_handlers.claim_problems),
+    "apply": (requests.ApplyRequest, claim_handlers.apply),
     "conflicts": (requests.NoArguments, _conflicts),
     "decide": (requests.DecideRequest, _decide),
     "links": (requests.LinksRequest, _links),

@@ -15,6 +15,8 @@ from mcp_memory.compaction.auto_compactor import AutoCompactor
 from mcp_memory.compaction.compactor import Compactor
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.journal import RunJournal
+from mcp_memory.curation.claims.answers import ClaimAnswers
+from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.decay.archive import Archivist
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dreamer import Dreamer
@@ -100,7 +102,7 @@ class EngineParts:
         self.searcher = Searcher(index, self.model, config.search, clock, self.freshness)
         self.answerer = RecallAnswerer(
             vault, index, self.searcher, config.recall, clock,
-            CurrentValues(index, self.conflicts, self.grounder.remark),
+            CurrentValues(index, self.conflicts, self.grounder.remark), self.claims,
         )  # fmt: skip
         seen, candidates = SeenPassages(config.state / "given"), CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, candidates, clock)
@@ -155,6 +157,11 @@ class EngineParts:
         if not (model := self.config.extraction.model):
             return self._summarizer
         return open_summarizer(replace(self.config.summarizer, model=model), self.config.state / "reviewer.json")
+
+    @cached_property
+    def claims(self) -> ClaimAnswers:
+        may_be_told = Filters(private=self.config.recall.private_marks, foreign=False)
+        return ClaimAnswers(ClaimBase(self.index, may_be_told, self.clock))
 
     @cached_property
     def session_summaries(self) -> SessionSummaries:

@@ -38,7 +38,7 @@ class SearchRequest:
     project: Project = None
     since: Annotated[str | None, "From this date on, e.g. 2026-11-01."] = None
     until: Until = None
-    path: Annotated[str | None, "A folder or file, e.g. notes/fix; @transcripts = past sessions."] = None
+    path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what holds."] = None
     include_archived: Annotated[bool, "Also retired notes."] = False
     mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
     explain: Annotated[bool, "Add why each hit is there, and what filters left out.", UNLISTED] = False
@@ -372,6 +372,25 @@ class ReviewRequest:
 @dataclass(frozen=True, slots=True)
 class DecideRequest:
     """What to do with the contradictions of a note or entry, or the one with `other`. `verb`: keep it, or both."""
+
+    verb: str
+    target: str
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsRequest:
+    """What holds, of one `subject` or all, seen from this project ('*' = all); what is disputed, too."""
+
+    subject: str | None = None
+    _: KW_ONLY
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRequest:
+    """What you decide of the claim that the note or entry `target` (an id or its end) makes. `verb`: confirm it, drop
+    it (its notes are forgotten), or of a conflict (the one with `other`, or all) keep it, or both."""
 
     verb: str
     target: str

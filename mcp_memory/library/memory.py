@@ -15,6 +15,7 @@ from mcp_memory.errors import DeadlineExceeded, InvalidInput
 from mcp_memory.library import answers
 from mcp_memory.library.answers import CompactionResult, TopicSummary, VaultStatus
 from mcp_memory.library.background_engine import InProcess
+from mcp_memory.library.wiki import Wiki
 from mcp_memory.models import Receipt, SearchResult
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.settings.settings import Settings, load
@@ -29,7 +30,7 @@ POLL_S = 0.1
 NAME = "library"
 """Our name at the daemon, and the default `source` of a note."""
 
-_PERSONS_OWN = frozenset({"append", "compact", "forget", "update"})
+_PERSONS_OWN = frozenset({"append", "apply", "claims", "claim_problems", "compact", "forget", "update"})
 """Requests that a daemon refuses to agents, in whole or in part; your program asks in your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
@@ -225,6 +226,11 @@ class Memory:
     def tree(self) -> list[TopicSummary]:
         """The top topics, each with those below it."""
         return list(map(answers.topic_summary, self._ask("tree")["topics"]))
+
+    @property
+    def wiki(self) -> Wiki:
+        """What notes claim about projects, people, services and tools."""
+        return Wiki(self._ask)
 
     def settled(self, *, deadline_s: float = SETTLE_S) -> bool:
         """Wait until every note has its vectors; False if no model is there to make them, so that search finds words

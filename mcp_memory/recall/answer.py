@@ -18,7 +18,7 @@ from mcp_memory.recall.remarks.chain_remarks import remarks_on, successor_of
 from mcp_memory.recall.remarks.nearest_links import describe_links
 from mcp_memory.recall.session_start import SessionStart, memory_over_budget
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
-from mcp_memory.recall.topic_page import TopicPage, TopicPages, fit_page
+from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, fit_page
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
@@ -92,10 +92,11 @@ class RecallAnswerer:
     config: RecallConfig
     clock: Callable[[], datetime]
     current: CurrentValues
+    subjects: SubjectPages | None = None
 
     @property
     def topics(self) -> TopicPages:
-        return TopicPages(self.vault, self.index)
+        return TopicPages(self.vault, self.index, self.subjects)
 
     async def question(
         self,
@@ -202,10 +203,7 @@ class RecallAnswerer:
 
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
         """How many lines of MEMORY.md a session start has room for, and how many it has, as it is or if it becomes
-        `memory`; (0, 0) for none.
-
-        Reads the notes of a start: call it in a thread.
-        """
+        `memory`; (0, 0) for none. Reads the notes of a start: call it in a thread."""
         room_chars = self._start_frame(budget := self.config.start_budget_tokens).room(budget)
         return self._session_start(Filters(), memory).lines_of_memory(room_chars)
 

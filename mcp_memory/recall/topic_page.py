@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,11 +33,12 @@ MOST_NOTES = 100_000
 @dataclass(frozen=True, slots=True)
 class TopicPage:
     """What a topic's page says, without its links; `notes` are those that it stands for, `hidden` those of them that it
-    mustn't tell."""
+    mustn't tell. `call` gets more, if that isn't its path."""
 
     notes: frozenset[NotePath]
     hidden: frozenset[NotePath]
     excerpt: Excerpt
+    call: str = ""
 
     def tells(self, path: NotePath, text: str) -> bool:
         """Whether the page has all sentences of this passage of the note at `path`, or that is to be left out."""
@@ -44,11 +47,20 @@ class TopicPage:
         return is_told or path in self.hidden
 
 
+class SubjectPages(Protocol):
+    """Called in worker threads."""
+
+    def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
+        """What holds of the project, or else of the person, service or tool, that these folded words name."""
+        ...
+
+
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
     """As much of a page as fits: all of its lines, or every second, or every third …, since they follow the order of
     its notes; and the call that gets the whole page. Empty if not one line fits."""
     whole = page.excerpt
-    call = f"The whole page, with links to its notes: memory_recall path={json.dumps(whole.path, ensure_ascii=False)}"
+    path = json.dumps(whole.path, ensure_ascii=False)
+    call = page.call or f"The whole page, with links to its notes: memory_recall path={path}"
     filled = {at: line for at, line in enumerate(whole.text.split("\n"), whole.start_line) if line.strip()}
     for step in range(1, len(filled) + 1):
         lines = filled if step > 1 else dict(enumerate(whole.text.split("\n"), whole.start_line))
@@ -92,12 +104,20 @@ class TopicPages:
 
     vault: Vault
     index: Index
+    subjects: SubjectPages | None = None
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
-        """The page of the nearest topic with this name that the beam search finds, without what private notes say. None
-        if there is none, or its page is stale or made from notes that are filtered out or forgotten. `subject`: folded
-        words; `meaning`: the question's vector. Raises what reading a file raises.
+        """What holds of the person, service or tool of this name; else the page of the nearest topic with this name
+        that the beam search finds, without what private notes say; else what holds of a project. None if there is none.
+        No page that is stale or made from notes that are filtered out or forgotten. `subject`: folded words; `meaning`:
+        the question's vector. Raises what reading a file raises.
         """
+        named = partial(self.subjects.page_about, subject, filters) if self.subjects else None
+        page = named(projects=False) if named else None
+        page = page or self._topic_about(subject, meaning, filters)
+        return named(projects=True) if named and not page else page
+
+    def _topic_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         made = self._records(self.vault.layout.in_home(TOPICS), {NoteState.SUMMARY})
         pages = {page.path.rpartition("/")[0]: page for page in made if page.path.endswith(f"/{PAGE}")}
         below: dict[str, list[str]] = defaultdict(list)

@@ -34,8 +34,9 @@ from mcp_memory.text.escape_invisible import visible, visible_in
 log = logging.getLogger(__name__)
 
 _PERSONS_OWN = (
-    "accept adopt capture changes compact conflicts decide doctor dream edit_topic erase export extract fix forgotten "
-    "held import inbox list log lost mute recover restore_all review runs share show stats transcripts undo update why"
+    "accept adopt apply capture changes claim_problems claims compact conflicts decide doctor dream edit_topic "
+    "erase export extract fix forgotten held import inbox list log lost mute recover restore_all review runs "
+    "share show stats transcripts undo update why"
 )
 PERSONS_OWN = frozenset(_PERSONS_OWN.split())
 """Operations that refuse an agent's token. The doctor and git may quote what you removed, the inbox holds what you

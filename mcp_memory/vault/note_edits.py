@@ -246,7 +246,7 @@ def _with_entry(path: NotePath, before: str, entry: str, text: str) -> tuple[str
 def _with_marks(text: str, entry: str, written: str) -> str:
     """With what a log's head says of an entry now said of the one in its place."""
     meta, changes = frontmatter.parse(text).meta, dict[str, frontmatter.Value]()
-    for name in ("superseded", "muted", "compatible_with"):
+    for name in ("superseded", "muted", "compatible_with", "confirmed"):
         marks = meta.get(name)
         if isinstance(marks, list) and any(str(mark).startswith(entry) for mark in cast("list[object]", marks)):
             words = map(str, cast("list[object]", marks))

@@ -253,7 +253,7 @@ def _kept(document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict
     if muted := meta.get("muted"):
         kept["muted"] = [EVERYWHERE] if muted is True else _words(muted)  # or what `muted_projects` says of an entry
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
-    kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with", "refs") if meta.get(ids)}
+    kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with", "confirmed", "refs") if meta.get(ids)}
     if str(meta.get("private") or "no").lower() not in {"no", "false"}:  # whatever it says, somebody meant it
         kept["private"] = True
     if covers := _text(meta.get("covers")):

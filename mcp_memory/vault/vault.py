@@ -218,7 +218,14 @@ class Vault:
         entries does. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
         self._retirable(path, caller)
-        return self._retirement.mark_compatible(path, mark)
+        return self._retirement.add_mark(path, "compatible_with", mark)
+
+    def confirm(self, path: NotePath, entry: str | None, caller: Caller = UNKNOWN) -> NoteFile:
+        """Says in a note's or log's head that you looked at it today, and it is so. Raises as `forget`."""
+        self._notes.require_vault()
+        self._retirable(path, caller)
+        today = self.clock().date().isoformat()
+        return self._retirement.add_mark(path, "confirmed", f"{entry}={today}" if entry else today)
 
     def write_readme(self) -> None:
         """Adds a README that explains a new vault, unless there is one."""

@@ -105,10 +105,11 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
 @click.option("--memory", is_flag=True, help="Put an index into MEMORY.md, too, between marks.")
 @command_options
 def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
-    """Write a page for each project, person and service in entities/, with the facts that hold now, and INDEX.md.
+    """Write a page for each project, person, service and tool in entities/, with the claims that hold now and their
+    evidence, a dashboard of what needs a decision, and INDEX.md.
 
-    From then on a daemon keeps them up to date, as long as INDEX.md is there. Only a search with --path entities
-    answers from them. A page that you change or delete is left alone. The index in MEMORY.md has the latest sessions,
+    From then on a daemon keeps them up to date, as long as INDEX.md is there. A page that you change or delete is left
+    alone. `mcp-memory wiki` shows the same without pages. The index in MEMORY.md has the latest sessions,
     active projects and the notes that are used most; delete it, with its marks, to end it.
 
     \b

@@ -93,12 +93,12 @@ class Retirement:
         """Marks a note or log entry as replaced by another note; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by, entry))
 
-    def mark_compatible(self, path: NotePath, mark: str) -> NoteFile:
-        """Adds the mark to `compatible_with`. Idempotent."""
+    def add_mark(self, path: NotePath, name: str, mark: str) -> NoteFile:
+        """Adds the mark to a list in the head. Idempotent."""
 
         def marks(file: NoteFile) -> Changes:
-            known = [str(one) for one in file.record.meta.get("compatible_with", ())]
-            return {} if mark in known else {"compatible_with": [*known, mark]}
+            known = [str(one) for one in file.record.meta.get(name, ())]
+            return {} if mark in known else {name: [*known, mark]}
 
         return self._patch(path, marks)
 

@@ -1,0 +1,117 @@
+"""The wiki commands: what notes claim about projects, people, services and tools."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import click
+
+from mcp_memory.cli import note_options
+from mcp_memory.cli.console import Heading, short_id, wrap
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.text.pluralize import counted
+
+_project = note_options.project("Claims of this project and those without one")
+
+
+@click.group()
+def wiki() -> None:
+    """Show what holds about a project, person, service or tool: each claim with its evidence, since when and how sure.
+
+    \b
+    mcp-memory wiki search port            claims with these words
+    mcp-memory wiki get shop               all about one subject; without a name, the subjects
+    mcp-memory wiki lint                   conflicts, uncertain claims, pages that are out of date
+    mcp-memory wiki apply confirm KABTV4   decide; the notes keep what you decided
+    """
+
+
+@wiki.command()
+@click.argument("words", nargs=-1, required=True)
+@_project
+@note_options.limit(6, 1000, "How many.")
+@command_options
+def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
+    """Find claims by what they say.
+
+    \b
+    mcp-memory wiki search which port does the API use
+    """
+    answer = cli.ask("search", query=" ".join(words), path="@claims", **wanted)
+    lines = [line for hit in answer["hits"] for line in wrap(f"{hit['snippet']}  {short_id(hit['id'])}", "")]
+    cli.show(answer, lines or ["no claim has any of these words"])
+
+
+@wiki.command()
+@click.argument("subject", required=False)
+@_project
+@command_options
+def get(cli: CommandContext, subject: str | None, **wanted: Any) -> None:
+    """Show what holds of SUBJECT, with its evidence, and what is disputed. Without one, list the subjects; --json then
+    has all claims.
+
+    \b
+    mcp-memory wiki get shop
+    mcp-memory wiki get --json
+    """
+    answer = cli.ask("claims", subject=subject, **wanted)
+    found = answer["subjects"]
+    if subject:
+        cli.show(answer, [line for one in found for line in _subject(one)])
+    else:
+        lines = [f"{one['name']}  ({one['kind']}, {counted(len(one['claims']), 'claim')})" for one in found]
+        cli.show(answer, lines or ["nothing yet: a name counts from three claims on"])
+
+
+@wiki.command()
+@command_options
+def lint(cli: CommandContext) -> None:
+    """List open conflicts, uncertain claims, and pages that are stale or rest on what was forgotten. Exits with 1 if
+    there are any.
+
+    \b
+    mcp-memory wiki lint
+    """
+    answer = cli.ask("claim_problems")
+    found = answer["problems"]
+    cli.show(answer, [line for one in found for line in _problem(one)] or ["nothing needs a decision"])
+    if found:
+        raise click.exceptions.Exit(1)
+
+
+@wiki.command()
+@click.argument("verb", type=click.Choice(["confirm", "drop", "keep", "both"]))
+@click.argument("note", metavar="ID")
+@click.option("--with", "other", metavar="ID", help="For keep and both: only the conflict with this one.")
+@command_options
+def apply(cli: CommandContext, verb: str, note: str, other: str | None) -> None:
+    """Decide about the claim that a note or log entry makes. `confirm`: you looked, it is so. `drop`: it isn't; its
+    notes are forgotten, and restore brings them back. `keep` and `both` settle a conflict, as `mcp-memory conflicts`.
+
+    \b
+    mcp-memory wiki apply confirm KABTV4
+    mcp-memory wiki apply keep KABTV4
+    """
+    answer = cli.ask("apply", verb=verb, target=note, other=other)
+    done = {"confirm": "confirmed", "drop": "dropped", "keep": "kept", "both": "both hold"}[verb]
+    ids = ", ".join(short_id(one) for one in answer["notes"])
+    cli.show(answer, [f"{done}: {answer['claim'] or short_id(note)}  ({ids})"])
+
+
+def _subject(subject: Mapping[str, Any]) -> Iterator[Any]:
+    yield Heading(f"{subject['name']}  ({subject['kind']})")
+    for claim in sorted(subject["claims"], key=lambda one: not one["holds"]):
+        facts = f"since {claim['since']}, {claim['confidence']:.0%} sure: {claim['why']}"
+        project = f"; {claim['project']}" if claim["project"] and claim["project"] != subject["name"] else ""
+        yield from wrap(f"{'' if claim['holds'] else 'disputed: '}{claim['text']}", "  ")
+        yield f"    {facts}{project}"
+        for key, kind in (("evidence", ""), ("contradicts", "against it: ")):
+            for one in claim[key]:
+                yield f"    {kind}{one['date']}  {one['path']}:{one['line']}  {short_id(one['id'])}"
+        if newer := claim["refuted_by"]:
+            yield from wrap(f"newer: {newer['text']}  {short_id(newer['id'])}", "    ")
+
+
+def _problem(problem: Mapping[str, Any]) -> Iterator[Any]:
+    yield Heading(f"{problem['kind']}: {problem['text']}")
+    yield from wrap(problem["why"], "  ")
+    yield f"  {problem['remedy']}"

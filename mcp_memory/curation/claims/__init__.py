@@ -1,0 +1,1 @@
+"""What notes say about projects, people, services and tools: each claim with its evidence, and how sure it is."""

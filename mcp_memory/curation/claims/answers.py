@@ -1,0 +1,89 @@
+"""Answers questions from claims: all about a subject, hits in a search, and what a person decides."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from mcp_memory.curation.claims.claim import Claim, Subject
+from mcp_memory.curation.claims.claim_base import ClaimBase
+from mcp_memory.errors import NotFound
+from mcp_memory.models import Etag, Filters, Hit, NotePath, NoteRecord, NoteState, SearchResult
+from mcp_memory.recall.excerpts import Excerpt, shortened
+from mcp_memory.recall.topic_page import TopicPage
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.topics.page import page_id
+
+CLAIMS = "@claims"
+"""The path at which agents search claims alone."""
+
+MOST_SEARCHED = 100
+"""Passages, for each of which there is mostly a claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAnswers:
+    """Reads the index: for worker threads."""
+
+    base: ClaimBase
+
+    def find(self, name: str, filters: Filters) -> Subject:
+        """Raises NotFound that names those that there are."""
+        known = self.base.subjects(filters)
+        if found := _called(known, content_words(name)):
+            return found
+        few = ", ".join(one.name for one in known[:12]) or "none yet: a name counts from three notes on"
+        raise NotFound(f"nothing is known about {name[:60]!r}", hint=f"subjects: {few}")
+
+    def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
+        """What holds of the subject that these folded words name, in place of the notes that say it."""
+        known = [one for one in self.base.subjects(filters) if (one.folder == "projects") is projects]
+        found = _called(known, subject)
+        told = [one for one in found.claims if one.holds] if found else []
+        if not found or not told:
+            return None
+        path = NotePath(f"{CLAIMS}/{found.folder}/{found.name}")
+        note = NoteRecord(path, page_id(path), Etag(""), "", found.name, "page", NoteState.SUMMARY)
+        text = "\n".join(f"- {_line(one)}" for one in told)
+        about = f"{len(told)} claims about {found.name}, the latest first"
+        latest = frozenset(one.latest.note.path for one in told)
+        repeats = frozenset(one.note.path for claim in told for one in claim.evidence if not one.note.is_log) - latest
+        call = f'Claims by words: memory_search path="{CLAIMS}"'
+        return TopicPage(latest, repeats, Excerpt(note, 1, len(told), text, about=about), call)
+
+    def hits(self, found: SearchResult, limit: int, filters: Filters) -> SearchResult:
+        """The search's hits as claims, each once, with how sure it is and since when."""
+        by_id: dict[str, list[Claim]] = {}
+        for claim in self.base.claims(filters):
+            for one in claim.evidence if claim.holds else ():
+                by_id.setdefault(one.note.id, []).append(claim)
+        hits, seen = list[Hit](), set[str]()
+        for hit in found.hits:
+            for claim in by_id.get(hit.id, ()):
+                lines = [one.line for one in claim.evidence if one.note.id == hit.id]
+                if claim.text not in seen and any(hit.start_line <= line <= hit.end_line for line in lines):
+                    seen.add(claim.text)
+                    hits.append(replace(hit, snippet=_line(claim), start_line=lines[0], end_line=lines[0]))
+        note = found.note if hits else "no claim has any of these words; search without path looks at all notes"
+        return replace(found, hits=tuple(hits[:limit]), note=note)
+
+    def claim_of(self, note_id: str) -> Claim:
+        """The claim that holds of which a note or log entry, by the end of its id, is evidence; that of its first
+        statement. Raises NotFound."""
+        for claim in reversed(self.base.claims(Filters())):
+            if claim.holds and any(one.note.id.endswith(note_id) for one in claim.evidence):
+                return claim
+        raise NotFound(f"no claim rests on {note_id[:60]}", hint="mcp-memory wiki search WORDS lists claims with ids")
+
+
+def _called(subjects: Sequence[Subject], words: frozenset[str]) -> Subject | None:
+    """The subject of this name; of several the one with the most claims."""
+    found = (one for one in subjects if words and content_words(one.name) == words)
+    return max(found, key=lambda one: len(one.claims), default=None)
+
+
+def _line(claim: Claim) -> str:
+    """In one line; the evidence by its path and line, so that it can be recalled."""
+    others = [shortened(one.note.id) or one.note.id for one in claim.evidence[1:4]]
+    against = [f"against an older one: {one.text} ({one.note.path}:{one.line})" for one in claim.contradicts[:1]]
+    also = [f"also {', '.join(others)}"] if others else []
+    sure = f"since {claim.since}, {claim.confidence:.0%} sure"
+    return f"{claim.text} ({'; '.join([sure, f'{claim.latest.note.path}:{claim.latest.line}', *also, *against])})"

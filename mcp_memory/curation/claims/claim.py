@@ -1,0 +1,133 @@
+"""Defines a claim: a statement, the notes and log entries that make it, and how sure that makes it. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import prod
+from typing import Any
+
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.models import Conflict, NoteRecord
+from mcp_memory.recall.note_list import date_of
+from mcp_memory.text.pluralize import counted
+
+CONFIRMED, BY_PERSON, BY_AGENT, IN_A_LOG = 0.95, 0.8, 0.7, 0.5
+"""How sure one piece of evidence makes a claim: what you confirmed; what you wrote; what an agent stored on purpose; a
+log's entry, which tells of one day. Chosen, not fitted: nobody has labels for how true notes are."""
+
+AGES = ((90, 1.0), (365, 0.9))
+OLD = 0.75
+"""What remains of that if the newest evidence is older than so many days: no note says that it was looked at again."""
+
+CONTRADICTS, PERHAPS_OUTDATED = 0.8, 0.5
+"""What remains while an older claim says otherwise, or a newer note perhaps does, and nobody has decided."""
+
+UNSURE = 0.5
+"""Below this a claim is listed as uncertain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A `text` at a `line` of a note; of a log, `note` is the entry."""
+
+    note: NoteRecord
+    text: str
+    line: int
+
+    @property
+    def weight(self) -> float:
+        if self.note.meta.get("confirmed"):
+            return CONFIRMED
+        return IN_A_LOG if self.note.is_log else BY_PERSON if self.note.source in (None, PERSON) else BY_AGENT
+
+    @property
+    def origin(self) -> object:
+        """Two pieces of evidence of one origin are one: a session repeats itself."""
+        return self.note.session or (self.note.source, date_of(self.note).date())
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        note = self.note
+        named = {name: getattr(note, name) for name in ("id", "path", "session", "source")}
+        return {**named, "line": self.line, "date": date_of(note).date().isoformat(), "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """`evidence`, the newest first, says the same. `contradicts`: older statements that nobody has retired. `conflict`:
+    a newer note says otherwise, which is `refuted_by` if that may be told. `as_of`: the day of the newest of all notes,
+    by which age is counted, so that the same notes always make the same figures."""
+
+    evidence: tuple[Evidence, ...]
+    as_of: datetime
+    contradicts: tuple[Evidence, ...] = ()
+    conflict: Conflict | None = None
+    refuted_by: Evidence | None = None
+
+    @property
+    def latest(self) -> Evidence:
+        return self.evidence[0]
+
+    @property
+    def text(self) -> str:
+        return self.latest.text
+
+    @property
+    def project(self) -> str | None:
+        return self.latest.note.project
+
+    @property
+    def holds(self) -> bool:
+        return self.conflict is None
+
+    @property
+    def since(self) -> str:
+        """The day of its first evidence."""
+        return date_of(self.evidence[-1].note).date().isoformat()
+
+    @property
+    def confidence(self) -> float:
+        """That not all evidence is wrong, if pieces of different origin err independently; less with age and with
+        contradictions."""
+        best: dict[object, float] = {}
+        for one in self.evidence:
+            best[one.origin] = max(best.get(one.origin, 0.0), one.weight)
+        sure = 1 - prod(1 - weight for weight in best.values())
+        days = (self.as_of - date_of(self.latest.note)).days
+        sure *= next((share for most, share in AGES if days <= most), OLD)
+        sure *= CONTRADICTS if self.contradicts else 1
+        return round(sure * (PERHAPS_OUTDATED if self.conflict else 1), 2)
+
+    @property
+    def why(self) -> str:
+        """What the confidence rests on, in words."""
+        origins = len({one.origin for one in self.evidence})
+        few = counted(len(self.evidence), "log entry" if all(one.note.is_log for one in self.evidence) else "note")
+        parts = [few, f"from {origins} sessions" if origins > 1 else ""]
+        parts += ["confirmed" if any(one.note.meta.get("confirmed") for one in self.evidence) else ""]
+        parts += ["contradicts an older one" if self.contradicts else "", "perhaps outdated" if self.conflict else ""]
+        return ", ".join(filter(None, parts))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As a JSON value."""
+        return {
+            "text": self.text, "project": self.project, "holds": self.holds, "since": self.since,
+            "confidence": self.confidence, "why": self.why, "evidence": [one.facts for one in self.evidence],
+            "contradicts": [one.facts for one in self.contradicts],
+            "refuted_by": self.refuted_by.facts if self.refuted_by else None,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """`folder` is the plural of what it is: projects, people, services, tools."""
+
+    folder: str
+    name: str
+    claims: Sequence[Claim]
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """As a JSON value."""
+        return {"kind": self.folder, "name": self.name, "claims": [one.facts for one in self.claims]}

@@ -1,0 +1,204 @@
+"""Collects the claims that notes make now, and the subjects that they are about.
+
+Nothing is stored: what is forgotten, private or muted is in no claim from the next question on.
+"""
+
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
+from mcp_memory.curation.claims.statements import statements
+from mcp_memory.extraction.comparison import SAME_COSINE, SAME_WORDS
+from mcp_memory.index.base import Index
+from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
+from mcp_memory.recall.note_list import date_of, newest_notes
+from mcp_memory.text.language.facts import Fact, FactKind, facts
+from mcp_memory.text.language.terms import content_words, fold, overlap
+from mcp_memory.text.language.word_lists import GENERIC_WORDS
+
+if TYPE_CHECKING:
+    from mcp_memory.models import Vectors
+
+LEAST_MENTIONS, CUED, MOST_NOTES = 3, 0.15, 5000
+"""Claims that name somebody or something, for a subject, and the share of them that has to say what it is; notes that
+are read, the newest."""
+
+_WORDS = re.compile(r"[\w-]*\w")
+_CODE_WORD = re.compile(r"[a-z][a-z0-9-]{1,30}")
+"""Of what is written as code, the names that may be a tool's."""
+
+
+@dataclass
+class ClaimBase:
+    """Thread-safe, and for worker threads: reading anew takes a second for thousands of notes, and is done only if the
+    index has changed. `wanted` says which notes may be told."""
+
+    index: Index
+    wanted: Filters
+    clock: Callable[[], datetime]
+    _known: tuple[object, Sequence[Claim], Sequence[Subject]] = field(default=(None, (), ()), init=False)
+
+    def claims(self, filters: Filters) -> list[Claim]:
+        """All that the filters admit, the latest first. Raises IndexUnavailable."""
+        return admitted(self._read(), filters)
+
+    def subjects(self, filters: Filters) -> list[Subject]:
+        """In order, with the claims that the filters admit, at least one each. Raises IndexUnavailable."""
+        self._read()
+        shown = (replace(one, claims=admitted(one.claims, filters)) for one in self._known[2])
+        return [one for one in shown if one.claims]
+
+    def _read(self) -> Sequence[Claim]:
+        wanted, conflicts = replace(self.wanted, now=self.clock()), self.index.conflicts()
+        key = self.index.watermark(), wanted.now and wanted.now.date(), tuple(conflicts)
+        known = self._known
+        if known[0] != key:
+            found = self._collect(wanted, conflicts)
+            self._known = known = key, found, [*_projects(found), *_named(found)]
+        return known[1]
+
+    def _collect(self, wanted: Filters, conflicts: Sequence[Conflict]) -> list[Claim]:
+        listed, _ = newest_notes(self.index, wanted, MOST_NOTES, self.clock(), None, None)
+        notes = [note for note in listed if note.created]
+        if not notes:
+            return []
+        stated = self._evidence(notes)
+        olders = {one.older: one for one in conflicts}
+        newers = defaultdict[NoteId, list[Conflict]](list)
+        for one in conflicts:
+            newers[one.newer].append(one)
+        refuted = {id(one) for group in stated.values() for one in _refuted(group, olders)}
+
+        def refutes(one: Evidence) -> Iterator[Evidence]:
+            for known in newers[one.note.id]:
+                if not known.after or known.after in _bare(one.text):
+                    yield from (other for other in stated.get(known.older, ()) if id(other) in refuted)
+
+        single = [group[0] for group in stated.values() if len(group) == 1 and not group[0].note.is_log]
+        means = self.index.mean_vectors([one.note.path for one in single])
+        vectors = {one.note.id: vector for one, vector in zip(single, means, strict=True)}
+        everything = [one for group in stated.values() for one in group]
+        groups = [
+            *_grouped([one for one in everything if id(one) not in refuted], vectors),
+            *([one] for one in everything if id(one) in refuted),
+        ]
+        as_of, claims = max(map(date_of, notes)), list[Claim]()
+        for group in groups:
+            conflict = olders[group[0].note.id] if id(group[0]) in refuted else None
+            newer = stated.get(conflict.newer, [])[:1] if conflict else []
+            older = [] if conflict else [other for one in group for other in refutes(one)]
+            claims.append(Claim(tuple(group), as_of, tuple(older), conflict, newer[0] if newer else None))
+        return sorted(claims, key=lambda one: date_of(one.latest.note), reverse=True)
+
+    def _evidence(self, notes: Iterable[NoteRecord]) -> Mapping[NoteId, list[Evidence]]:
+        """What each note or log entry states."""
+        logs: dict[NotePath, Mapping[NoteId, list[Passage]]] = {}
+        found: dict[NoteId, list[Evidence]] = {}
+        for note in notes:
+            if note.path not in logs:
+                parts = defaultdict[NoteId, list[Passage]](list)
+                for passage in self.index.passages(note.path):
+                    parts[passage.shown_id].append(passage)
+                logs[note.path] = parts
+            if passages := logs[note.path].get(note.id):
+                found[note.id] = [Evidence(_marked(note), text, line) for text, line in statements(passages)]
+        return found
+
+
+def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
+    """Those of which some evidence passes, without the other."""
+
+    def told(found: Iterable[Evidence]) -> tuple[Evidence, ...]:
+        return tuple(one for one in found if filters.admits(one.note))
+
+    shown = (
+        replace(
+            one, evidence=told(one.evidence), contradicts=told(one.contradicts),
+            refuted_by=next(iter(told([one.refuted_by] if one.refuted_by else [])), None),
+        )
+        for one in claims
+    )  # fmt: skip
+    return [one for one in shown if one.evidence]
+
+
+def _marked(note: NoteRecord) -> NoteRecord:
+    """A log entry with what was confirmed of it alone."""
+    marks, entry = note.meta.get("confirmed"), note.id.rpartition("#")[2]
+    if not marks or not note.is_log:
+        return note
+    return replace(note, meta={**note.meta, "confirmed": [one for one in marks if one.startswith(f"{entry}=")]})
+
+
+def _refuted(stated: Sequence[Evidence], olders: Mapping[NoteId, Conflict]) -> Sequence[Evidence]:
+    """What a newer note contradicts: the sentences with the value that changed, or all if none has it."""
+    conflict = olders.get(stated[0].note.id) if stated else None
+    if conflict is None:
+        return ()
+    before = conflict.before.removesuffix(" …").strip()
+    return [one for one in stated if before and before in _bare(one.text)] or stated
+
+
+def _grouped(stated: Sequence[Evidence], vectors: "Mapping[NoteId, Vectors]") -> list[list[Evidence]]:
+    """What says the same in one project, by words or, of whole notes, by vectors, with the same numbers, dates, names
+    and negations; in the order of the notes."""
+    words = {id(one): content_words(one.text) for one in stated}
+    kept = defaultdict[object, list[list[Evidence]]](list)
+    for one in stated:
+        alike = kept[one.note.project, facts(one.text)]
+        near = (group for group in alike if _is_same(one, group[0], words, vectors))
+        group = next(near, None)
+        if group is None:
+            alike.append(group := [])
+        group.append(one)
+    return [group for alike in kept.values() for group in alike]
+
+
+def _is_same(
+    one: Evidence, other: Evidence, words: Mapping[int, frozenset[str]], vectors: "Mapping[NoteId, Vectors]"
+) -> bool:
+    if overlap(words[id(one)], words[id(other)]) >= SAME_WORDS:
+        return True
+    first, second = vectors.get(one.note.id), vectors.get(other.note.id)
+    return first is not None and second is not None and float(first @ second) >= SAME_COSINE
+
+
+def _projects(claims: Sequence[Claim]) -> Iterator[Subject]:
+    for name in sorted({one.project for one in claims if one.project}):
+        yield Subject("projects", name, [one for one in claims if one.project == name])
+
+
+def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
+    """Those that name a person, service or tool, which is what most of them say, at least two."""
+    table = tomllib.loads((files("mcp_memory.curation.claims") / "names.toml").read_text("utf-8"))
+    bare = {id(one): _bare(one.text.removeprefix(f"{one.latest.note.title}: ")) for one in claims}
+    about = defaultdict[str, dict[int, Claim]](dict)
+    for one in claims:
+        for word in _WORDS.findall(f"{one.latest.note.title} {bare[id(one)]}"):
+            about[word][id(one)] = one
+    names = set[str]()
+    for one in claims:
+        for fact in facts(bare[id(one)]) | facts(one.text):
+            is_name = fact.kind is FactKind.NAME and fold(fact.key.lower()) not in GENERIC_WORDS
+            if (is_name and fact.key.lower() not in about) or _is_tool(fact):
+                names.add(fact.key)
+    for name in sorted(name for name in names if len(about[name]) >= LEAST_MENTIONS):
+        texts = [bare[one] for one in about[name]]
+        cues = {folder: re.compile(cue.replace("NAME", re.escape(name))) for folder, cue in table.items()}
+        votes = {folder: sum(bool(cue.search(text)) for text in texts) for folder, cue in cues.items()}
+        folder = max(votes, key=lambda each: votes[each])
+        if votes[folder] >= max(2, CUED * len(texts)) and len(set(votes.values())) > 1:
+            yield Subject(folder, name, list(about[name].values()))
+
+
+def _is_tool(fact: Fact) -> bool:
+    return fact.kind is FactKind.IDENTIFIER and _CODE_WORD.fullmatch(fact.key) is not None
+
+
+def _bare(text: str) -> str:
+    return text.replace("`", "")

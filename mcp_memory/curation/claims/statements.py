@@ -1,0 +1,58 @@
+"""Cuts a note into statements that can be understood alone, each with its line. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from mcp_memory.models import Passage
+from mcp_memory.text.language.sentences import sentences
+from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.markdown import logs
+
+MOST_PASSAGES = 8
+"""A note with more is a document, of which only the title is a statement."""
+MOST_CHARS = 300
+
+_REFERS_BACK = re.compile(
+    r"(?:It|Its|They|Their|This|That|These|Those|He|His|She|Her|Both|There|Then|The (?:old|new|former|latter|other) one"
+    r"|Er|Sie|Es|Dies\w*|Dort|Beide)\b"
+)
+"""Begins a sentence that isn't understood without the one before it; English and German."""
+_LISTED = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
+
+
+def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
+    """The statements of a note or log entry with their lines in the file; what isn't the note's first sentence begins
+    with its title, unless it has the title's words."""
+    first = passages[0]
+    heading = first.chunk.headings[-1] if first.chunk.headings else ""
+    title = logs.title_and_labels([heading])[0] if first.note.is_log else first.note.title
+    if len(passages) > MOST_PASSAGES:
+        yield title, first.chunk.start_line
+        return
+    known, is_first = content_words(title), True
+    for passage in passages:
+        found: list[tuple[str, int]] = []
+        for sentence in sentences(passage.chunk.text):
+            if found and _REFERS_BACK.match(sentence.text):
+                found[-1] = f"{found[-1][0]} {sentence.text}", found[-1][1]
+            else:
+                found.append((sentence.text, _offset(passage.chunk.text, sentence.text)))
+        for text, at in found:
+            if text.endswith(":"):  # it says what follows
+                continue
+            line = passage.chunk.text[passage.chunk.text.rfind("\n", 0, at) + 1 :]
+            is_alone = is_first and not _LISTED.match(line)
+            named = text if is_alone or known <= content_words(text) else f"{title}: {text}"
+            yield _clipped(named), passage.chunk.start_line + passage.chunk.text.count("\n", 0, at)
+            is_first = False
+
+
+def _offset(text: str, sentence: str) -> int:
+    """Where a sentence begins, whose line breaks have become blanks."""
+    words = [re.escape(word) for word in sentence.split()[:4]]
+    found = re.search(r"\s+".join(words), text)
+    return found.start() if found else 0
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 2].rsplit(' ', 1)[0]} …"
