@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_edits import TopicEdit
 from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
-from mcp_memory.engine import claim_handlers, requests, session_handlers
+from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.background_jobs import digest, organize
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
@@ -31,6 +31,7 @@ from mcp_memory.engine.serializers import (
     search_payload,
     tombstone_payload,
 )
+from mcp_memory.engine.wiki import claim_handlers
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.links.linter import LINT_S

@@ -58,9 +58,7 @@ def test_independent_evidence_adds_up_and_age_takes_away() -> None:
 
 
 def test_a_statement_stands_alone_and_knows_its_line() -> None:
-    text = (
-        "The API listens on 8410. It moved in May.\n\n- Metrics are on 9410.\n- Rejected:\n- Admin is on 8411."
-    )
+    text = "The API listens on 8410. It moved in May.\n\n- Metrics are on 9410.\n- Rejected:\n- Admin is on 8411."
     passage = Passage(1, 0, Chunk(text, 0, len(text), 9, 13), note(1, None))
     found = list(statements([passage]))
     assert found[0] == ("The API listens on 8410. It moved in May.", 9)

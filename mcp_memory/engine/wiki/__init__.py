@@ -1,0 +1,1 @@
+"""Answers what is asked and decided about claims."""
