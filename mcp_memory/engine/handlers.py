@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.compaction.topic_edits import TopicEdit
-from mcp_memory.compaction.topic_payloads import preview_payload, run_payload, shown_payload, tree_payload
+from mcp_memory.compaction.topic_payloads import (
+    dropped_payload,
+    preview_payload,
+    run_payload,
+    shown_payload,
+    tree_payload,
+)
 from mcp_memory.engine import requests, session_handlers
 from mcp_memory.engine.background_jobs import digest, organize
 from mcp_memory.engine.diagnosis.doctor import examine, fix
@@ -257,7 +263,12 @@ async def _tree(engine: Engine, request: requests.TreeRequest) -> Payload:
     if depth is not None and depth < 1:
         raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
     topics, fresh = await _tree_and_fresh(engine)
-    return tree_payload(topics, fresh, depth)
+    if request.dropped is None:
+        return tree_payload(topics, fresh, depth)
+    parts, every = engine.parts, [topic for top in topics for topic in reversed([*top.walk()]) if topic.page]
+    asked = [find_topic(request.dropped, topics, parts.compactor.root)] if request.dropped else every
+    read = lambda: [dropped_payload(topic, parts.vault) for topic in asked if topic.page]  # noqa: E731 -- once
+    return visible_in({"pages": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading pages")})
 
 
 async def _show(engine: Engine, request: requests.TargetRequest) -> Payload:

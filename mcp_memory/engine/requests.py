@@ -450,9 +450,11 @@ class OrganizeRequest:
 
 @dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """The topics, down to `depth` levels."""
+    """The topics, down to `depth` levels. `dropped`: instead the facts that the page of this topic, or (empty) of each,
+    doesn't tell."""
 
     depth: int | None = None
+    dropped: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -49,15 +49,46 @@ class CompactionResult:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicSummary:
-    """A folder of notes. `notes` counts those below too; `leaves` are the ids of those directly in it."""
+class TreeNote:
+    """A note in a topic; some stay in a folder of their kind, and the topic's page links to them."""
 
+    id: NoteId
     path: NotePath
     title: str
+    kind: str
+    date: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSummary:
+    """A folder of notes. `id` is its page's, `parent` the folder of the topic above it. `notes` counts those below too;
+    `children` are those directly in it, and `leaves` their ids."""
+
+    path: NotePath
+    id: NoteId | None
+    title: str
+    parent: NotePath | None
     notes: int
     stale: bool
     topics: Sequence[TopicSummary]
-    leaves: Sequence[NoteId]
+    children: Sequence[TreeNote]
+
+    @property
+    def leaves(self) -> list[NoteId]:
+        return [note.id for note in self.children]
+
+    def walk(self) -> Iterator[TopicSummary]:
+        """Itself and all topics below, from the top down."""
+        yield self
+        for topic in self.topics:
+            yield from topic.walk()
+
+    def lines(self, indent: str = "") -> Iterator[str]:
+        """The topic and what is below it as text."""
+        yield f"{indent}{self.title}  ({self.notes})  {self.id or self.path}"
+        for topic in self.topics:
+            yield from topic.lines(f"{indent}  ")
+        yield from (f"{indent}  - {note.title}  {note.id}" for note in self.children)
 
 
 def compaction_result(payload: Payload) -> CompactionResult:
@@ -65,9 +96,10 @@ def compaction_result(payload: Payload) -> CompactionResult:
     return CompactionResult(payload["run"], done, left, payload["waiting"], payload["note"])
 
 
-def topic_summary(payload: Payload) -> TopicSummary:
-    below, notes = tuple(map(topic_summary, payload["topics"])), tuple(note["id"] for note in payload["leaves"])
-    return TopicSummary(payload["path"], payload["title"], payload["notes"], payload["stale"], below, notes)
+def topic_summary(payload: Payload, parent: NotePath | None = None) -> TopicSummary:
+    below = tuple(topic_summary(topic, payload["path"]) for topic in payload["topics"])
+    own = {name: payload[name] for name in ("path", "id", "title", "notes", "stale")}
+    return TopicSummary(**own, parent=parent, topics=below, children=tuple(TreeNote(**n) for n in payload["leaves"]))
 
 
 def search_result(payload: Payload) -> SearchResult:

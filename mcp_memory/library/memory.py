@@ -15,6 +15,7 @@ from mcp_memory.errors import DeadlineExceeded, InvalidInput
 from mcp_memory.library import answers
 from mcp_memory.library.answers import CompactionResult, TopicSummary, VaultStatus
 from mcp_memory.library.background_engine import InProcess
+from mcp_memory.library.whole_notes import WholeNotes
 from mcp_memory.library.wiki import Wiki
 from mcp_memory.models import Receipt, SearchResult
 from mcp_memory.runtime.local_timezone import LocalTimezone
@@ -30,14 +31,16 @@ POLL_S = 0.1
 NAME = "library"
 """Our name at the daemon, and the default `source` of a note."""
 
-_PERSONS_OWN = frozenset({"append", "apply", "claims", "claim_problems", "compact", "forget", "update"})
+_PERSONS_OWN = frozenset(
+    {"append", "apply", "claims", "claim_problems", "compact", "export", "forget", "import", "update"}
+)
 """Requests that a daemon refuses to agents, in whole or in part; your program asks in your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
 """States of a model that will still embed texts without a vector."""
 
 
-class Memory:
+class Memory(WholeNotes):
     """One vault, open until it is closed: `with Memory.open("~/memory") as memory: …`.
 
     Each call asks the vault's daemon if one runs; else the engine runs in this process, which holds the vault's lock
@@ -159,6 +162,7 @@ class Memory:
         query: str,
         *,
         limit: int = 6,
+        top_k: int | None = None,
         kinds: Sequence[str] | None = None,
         tags: Sequence[str] | None = None,
         project: str | None = None,
@@ -169,11 +173,12 @@ class Memory:
         mode: Literal["hybrid", "semantic", "keyword"] = "hybrid",
         explain: bool = False,
     ) -> SearchResult:
-        """The best passages for a question, with the confidence that they answer it. Raises InvalidInput."""
+        """The best passages for a question, at most `limit` or `top_k`, with the confidence that they answer it. `find`
+        gives whole notes. Raises InvalidInput."""
         return answers.search_result(
             self._ask(
-                "search", query=query, limit=limit, kinds=kinds, tags=tags, project=project, since=since, until=until,
-                path=path, include_archived=include_archived or None, mode=mode, explain=explain or None,
+                "search", query=query, limit=top_k or limit, kinds=kinds, tags=tags, project=project, since=since,
+                until=until, path=path, include_archived=include_archived or None, mode=mode, explain=explain or None,
             )
         )  # fmt: skip
 
@@ -223,9 +228,17 @@ class Memory:
         """File the fresh notes under topics, now. Raises Busy, Refused for a read-only vault, StorageFailed."""
         return answers.compaction_result(self._ask("compact"))
 
-    def tree(self) -> list[TopicSummary]:
-        """The top topics, each with those below it."""
-        return list(map(answers.topic_summary, self._ask("tree")["topics"]))
+    def tree(self, *, depth: int | None = None) -> list[TopicSummary]:
+        """The top topics, each with those below it, down to `depth` levels."""
+        return list(map(answers.topic_summary, self._ask("tree", depth=depth)["topics"]))
+
+    def tree_index(self) -> str:
+        """The tree as text, a line for each topic and each note, with the ids that `get` takes."""
+        return "\n".join(line for topic in self.tree() for line in topic.lines())
+
+    @property
+    def _vault(self) -> Path:
+        return self._settings.vault_path
 
     @property
     def wiki(self) -> Wiki:

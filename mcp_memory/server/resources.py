@@ -72,7 +72,8 @@ def _listed(topics: Sequence[dict[str, Any]], notes: Sequence[dict[str, Any]]) -
         topic, indent = waiting.pop()
         name = f"[{topic['title']}](<{topic['page']}>)" if topic["page"] else topic["title"]
         days = " to ".join(dict.fromkeys(day for day in (topic["earliest"], topic["latest"]) if day))
-        yield f"{indent}- {name} · {counted(topic['notes'], 'note')} · {days}"
+        own = f" · `{topic['id']}`" if topic["id"] else ""
+        yield f"{indent}- {name} · {counted(topic['notes'], 'note')} · {days}{own}"
         for note in topic["leaves"]:
             filed.add(note["path"])
             yield f"{indent}  {_line(note)}"

@@ -243,3 +243,20 @@ async def test_an_edit_during_a_run_waits_for_its_job_or_is_refused(toy_world: W
 def test_a_name_that_can_be_no_title_is_refused(name: str) -> None:
     with pytest.raises(InvalidInput):
         checked_title(name)
+
+
+async def test_the_facts_that_a_page_drops_are_named_with_their_notes(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        bills = " ".join(f"Green tea bill {4700 + n} was paid in a warm pot." for n in range(60))
+        await told(engine, [*TEA, f"{TEA[0]} {bills}"])
+        await engine.parts.compactor.run()
+        tea = topic_of(toy_world, "green-tea")
+        (page,) = (await engine.perform("tree", {"dropped": tea}))["pages"]
+        text = toy_world.read(f"{tea}/{PAGE}").decode()
+        gone = {one["fact"].rpartition(" ")[2]: one["in"] for one in page["dropped"]}
+        missing = {str(4700 + n) for n in range(60) if str(4700 + n) not in text}
+        assert missing and missing <= gone.keys() and page["kept"]
+        for bill in missing:
+            (note,) = gone[bill]
+            assert bill in toy_world.read(note).decode()
+        assert (await engine.perform("tree", {"dropped": ""}))["pages"] == [page]

@@ -1,5 +1,6 @@
 """The command `tree`, also called `topics`: draws the topics, and renames, moves, merges and splits them."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -12,9 +13,12 @@ from mcp_memory.daemon.engine_client import compaction_s
 
 @click.group(invoke_without_command=True)
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only the top topics.")
+@click.option(
+    "--dropped", is_flag=False, flag_value="", metavar="[TOPIC]", help="The facts that a topic's page leaves out."
+)
 @command_options
 @click.pass_context
-def tree(ctx: click.Context, cli: CommandContext, depth: int | None) -> None:
+def tree(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: str | None) -> None:
     """Draw the topics with how many notes each holds and from when, and the fresh notes that wait to be filed; or
     change them. The title of a topic that you rename in a file manager follows its folder.
 
@@ -24,13 +28,23 @@ def tree(ctx: click.Context, cli: CommandContext, depth: int | None) -> None:
     \b
     mcp-memory tree
     mcp-memory tree --depth 1     only the top topics
+    mcp-memory tree --dropped     what the pages leave out, and which notes have it
     mcp-memory show topics/01-x   what a topic is about
     mcp-memory tree rename 01-x "Kitchen garden"
     """
-    if ctx.invoked_subcommand is None:
+    if dropped is not None:
+        answer = cli.ask("tree", dropped=dropped)
+        cli.show(answer, [line for page in answer["pages"] for line in _dropped_lines(page)] or ["no topics yet"])
+    elif ctx.invoked_subcommand is None:
         answer = cli.ask("tree", depth=depth)
         nothing = "no topics yet" + ("" if answer["waiting"] else ", and no fresh notes are waiting")
         cli.show(answer, [*draw_tree(answer), *([] if answer["topics"] else [nothing])])
+
+
+def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
+    whole = page["kept"] + len(page["dropped"])
+    yield f"{page['path'].rpartition('/')[2]}  {page['title']}  ({page['kept']} of {whole} facts)"
+    yield from (f"  {one['fact']}  in {', '.join(one['in'])}" for one in page["dropped"])
 
 
 @tree.command()

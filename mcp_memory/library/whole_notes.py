@@ -1,0 +1,165 @@
+"""The methods of `Memory` that read, delete, dump and load whole notes."""
+
+from abc import ABC, abstractmethod
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
+from mcp_memory.models import Etag, NoteId, NotePath, NoteState, SearchResult
+from mcp_memory.storage import open_storage
+from mcp_memory.text.markdown import frontmatter, logs
+from mcp_memory.transfer.formats import jsonl
+from mcp_memory.transfer.formats.archive import ArchivedFile
+from mcp_memory.transfer.item import SkippedItem
+from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.succession.retirement import remove_entry
+
+BATCH_NOTES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class WholeNote:
+    """A note or log entry: its `text` without the head, and the head's `properties`. `score`: in a search."""
+
+    id: NoteId
+    path: NotePath
+    text: str
+    properties: Mapping[str, Any]
+    etag: Etag
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedNotes:
+    """`left`: the paths of notes that stay, such as your own, and why."""
+
+    deleted: Sequence[NoteId] = ()
+    left: Mapping[NotePath, str] = field(default_factory=dict[NotePath, str])
+
+
+class WholeNotes(ABC):
+    """Each method raises errors of `mcp_memory.errors`."""
+
+    @abstractmethod
+    def _ask(self, operation: str, **arguments: object) -> Mapping[str, Any]: ...
+
+    @abstractmethod
+    def search(self, query: str, *, limit: int = 6) -> SearchResult: ...
+
+    @property
+    @abstractmethod
+    def _vault(self) -> Path: ...
+
+    def get(self, target: str) -> WholeNote:
+        """One note or log entry, by its id or path. Raises NotFound."""
+        found = self._ask("update", target=target)
+        return _whole(found["path"], found["text"], found["etag"], found["entry"])
+
+    def get_all(
+        self,
+        *,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] = (),
+        project: str | None = None,
+        path: str = "",
+    ) -> list[WholeNote]:
+        """The notes that count, ordered by path: of these kinds, with all these tags, of this project, in this folder;
+        without daily logs, `MEMORY.md` and pages."""
+        return [
+            _whole(NotePath(file.path), file.data.decode("utf-8", "replace"), facts["etag"], None)
+            for file, facts in self._files()
+            if facts["shelf"] == NoteState.ACTIVE
+            and not logs.is_log_path(file.path)
+            and file.path != MEMORY
+            and (kinds is None or facts["kind"] in kinds)
+            and set(tags) <= set(facts["tags"])
+            and project in (None, facts["project"])
+            and f"{file.path}/".startswith(f"{path.rstrip('/')}/" if path else "")
+        ]
+
+    def find(self, query: str, *, top_k: int = 6) -> list[WholeNote]:
+        """The notes that answer best, whole and each once, the best first. `search` gives passages."""
+        best: dict[str, float] = {}
+        for hit in self.search(query, limit=top_k).hits:
+            best.setdefault(hit.id, hit.score)
+        return [replace(self.get(note_id), score=score) for note_id, score in best.items()]
+
+    def delete(self, target: str, *, reason: str | None = None) -> NoteId:
+        """Take a note out of every answer, as `forget` does: its file stays, and `restore` brings it back."""
+        return self._ask("forget", target=target, reason=reason, source="library")["id"]
+
+    def delete_all(
+        self,
+        *,
+        confirm: bool = False,
+        kinds: Sequence[str] | None = None,
+        tags: Sequence[str] = (),
+        project: str | None = None,
+        path: str = "",
+    ) -> DeletedNotes:
+        """`delete` each note of `get_all`. Raises InvalidInput without `confirm=True`."""
+        notes = self.get_all(kinds=kinds, tags=tags, project=project, path=path)
+        if confirm is not True:
+            raise InvalidInput(f"{len(notes)} notes would be deleted", hint="pass confirm=True; restore undoes it")
+        deleted: list[NoteId] = []
+        left: dict[NotePath, str] = {}
+        for note in notes:
+            try:
+                deleted.append(self.delete(note.id, reason="delete_all"))
+            except McpMemoryError as error:
+                left[note.path] = error.message
+        return DeletedNotes(deleted, left)
+
+    def dump(self, file: str | Path) -> int:
+        """Write all notes that aren't forgotten to a new JSONL file, as `mcp-memory export` does; their number."""
+        number = 0
+        with Path(file).open("xb") as out:
+            for note, facts in self._files():
+                out.write(jsonl.line(note, {key: value for key, value in facts.items() if key not in {"path", "etag"}}))
+                number += 1
+        return number
+
+    def load(self, file: str | Path) -> Mapping[str, int]:
+        """Put the notes of a dump to their own paths, byte for byte, over none that is there: how many became what
+        (`new`, `unchanged` …). Raises InvalidInput for a damaged line, before anything is stored."""
+        damaged: list[SkippedItem] = []
+        notes = list(jsonl.files(Path(file), damaged))
+        if damaged:
+            raise InvalidInput(
+                f"{file}: {damaged[0].path}: {damaged[0].why}", hint="mend the file, or take the line out"
+            )
+        deeds = Counter[str]()
+        for at in range(0, len(notes), BATCH_NOTES):
+            batch = notes[at : at + BATCH_NOTES]
+            items = [{"path": note.path, "data": b64encode(note.data).decode()} for note in batch]
+            deeds.update(taken["deed"] for taken in self._ask("import", items=items)["taken"])
+        return dict(deeds)
+
+    def _files(self) -> Iterator[tuple[ArchivedFile, Mapping[str, Any]]]:
+        """All files of the vault without what was forgotten, and what the index knows of each."""
+        storage = open_storage(self._vault, read_only=True)
+        page: Mapping[str, Any] = {"next": None}
+        while True:
+            page = self._ask("export", after=page["next"])
+            for facts in page["notes"]:
+                if facts["shelf"] == NoteState.DELETED:
+                    continue
+                try:
+                    data = storage.read(facts["path"]).data
+                except NotFound:
+                    continue  # it is gone since
+                for entry in facts["forgotten"]:
+                    data = remove_entry(facts["path"], data, entry)
+                yield ArchivedFile(facts["path"], data), facts
+            if not page["next"]:
+                return
+
+
+def _whole(path: NotePath, text: str, etag: Etag, entry: str | None) -> WholeNote:
+    document = frontmatter.parse(text)
+    note_id = f"{path}#{entry}" if entry else str(document.meta.get("id") or f"path:{path}")
+    return WholeNote(NoteId(note_id), path, document.body.strip("\r\n"), document.meta, etag)
