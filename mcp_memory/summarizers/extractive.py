@@ -124,7 +124,8 @@ def _choose_by_rank(candidates: Sequence[_Candidate], idf: Idf, request: Summary
     for rank in sorted({candidate.place for candidate in candidates}):
         some = [candidate for candidate in candidates if candidate.place == rank]
         count = len(chosen)
-        for at in _choose(some, idf, replace(request, budget_tokens=max(1, left // CHARS_PER_TOKEN))):
+        whole = sum(len(candidate.text) + 3 for candidate in some)
+        for at in _choose(some, idf, replace(request, budget_tokens=whole)):
             if len(chosen) < LEAST_GIST or len(some[at].text) + 3 <= left:
                 chosen.append(some[at])
                 left -= len(some[at].text) + 3
@@ -150,7 +151,7 @@ def _is_settled(question: _Candidate, candidates: Sequence[_Candidate]) -> bool:
     """Whether a later source has a third of its words, but for those that most sources have."""
     sources: dict[str, set[int]] = {word: {c.source for c in candidates if word in c.words} for word in question.words}
     count = len({candidate.source for candidate in candidates})
-    rare = {word for word, having in sources.items() if 2 * len(having) <= count}
+    rare = {word for word, having in sources.items() if len(having) <= max(2, count // 2)}
     later = (candidate.words & rare for candidate in candidates if candidate.source > question.source)
     return any(3 * len(shared) >= len(rare) and len(shared) > 1 for shared in later)
 

@@ -34,4 +34,4 @@ def test_topics_are_those_of_their_author(name: str, tmp_path: Path, model_cache
     figures = anyio.run(lambda: file_vault(read_vault(name), tmp_path, config, model_cache, pages=False))
     print(figures)
     assert figures.named_share >= LEAST_NAMED and figures.v >= LEAST_V and 4 * figures.filed >= 3 * figures.notes
-    assert figures.answered_share >= LEAST_ANSWERED and figures.length_share <= 0.5
+    assert figures.answered_share >= LEAST_ANSWERED and figures.length_share <= 0.6

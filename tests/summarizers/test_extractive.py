@@ -136,3 +136,32 @@ def test_the_order_of_words_in_memory_does_not_matter():
     assert SUMMARIZER.summarize(SummaryRequest(sources, 20, common=common)) == SUMMARIZER.summarize(
         SummaryRequest(sources, 20, common=dict(pairs))
     )
+
+
+def test_a_gist_has_two_sentences_of_two_sources_whatever_the_budget_and_says_first_what_was_decided():
+    sources = [
+        SummarySource("A", "The pool broke on Monday, when nobody looked at it for six hours.", "fix"),
+        SummarySource(
+            "B", "Rejected: a pool per worker. The pool gets 40 slots, because six were too few.", "decision"
+        ),
+        SummarySource("C", "The pool had 9 slots until May.", "fact", is_overtaken=True),
+        SummarySource("D", "Open question: does the pool need a timeout?", "note"),
+    ]
+    summary = SUMMARIZER.summarize(SummaryRequest(sources, 1, gist_sentences=3))
+    assert summary.gist.split("\n") == [
+        "The pool broke on Monday, when nobody looked at it for six hours.", "The pool gets 40 slots.",
+    ]  # fmt: skip
+    assert summary.text == "" and list(summary.questions) == ["Does the pool need a timeout?"]
+    whole = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=1))
+    assert whole.gist == "The pool gets 40 slots." and "9 slots" not in whole.text, "a newer note contradicts it"
+
+
+def test_a_question_that_a_later_source_answers_is_not_open_any_more():
+    sources = [
+        SummarySource("A", "Which archive takes the data, Pangaea or Zenodo?", "note"),
+        SummarySource("B", "The data of the cores go to Pangaea and not to Zenodo.", "decision"),
+        SummarySource("C", "Who cuts the cores?", "note"),
+    ]
+    assert list(SUMMARIZER.summarize(SummaryRequest(sources, 100, gist_sentences=3)).questions) == [
+        "Who cuts the cores?"
+    ]

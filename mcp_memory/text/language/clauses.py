@@ -15,7 +15,8 @@ _REASON = re.compile(
 """What begins a clause that says why or what follows."""
 
 _MARKED = re.compile(
-    r"(?:fix|decision|decided|rule|answer|solution|l(?:ö|oe)sung|entscheidung)(?: \([^()]{1,80}\))?: +(?=\S)",
+    r"(?:fix|decision|decided|rule|answer|solution|l(?:ö|oe)sung|entscheidung|open question|offene frage|todo)"
+    r"(?: \([^()]{1,80}\))?: +(?=\S)",
     re.IGNORECASE,
 )
 """A lead that says no more than what sort of sentence follows."""
