@@ -135,7 +135,13 @@ def _choose_by_rank(candidates: Sequence[_Candidate], idf: Idf, request: Summary
 
 
 def _by_rank(candidates: Sequence[_Candidate]) -> list[_Candidate]:
-    """Those that state something by themselves, if there are any; `place` is their number in the source."""
+    """Those that state something by themselves, if there are any, without lists of what was rejected; `place` is their
+    number in the source."""
+    ends: dict[int, int] = {}
+    for candidate in candidates:
+        if candidate.text.endswith(":") and is_secondary(candidate.text):
+            ends.setdefault(candidate.source, candidate.place)
+    candidates = [each for each in candidates if each.place < ends.get(each.source, each.place + 1)]
     found = [candidate for candidate in candidates if not candidate.text.endswith((":", ":."))]
     stating = [candidate for candidate in found if not is_secondary(candidate.text)]
     found = stating if len({candidate.source for candidate in stating}) >= LEAST_GIST else found

@@ -165,3 +165,12 @@ def test_a_question_that_a_later_source_answers_is_not_open_any_more():
     assert list(SUMMARIZER.summarize(SummaryRequest(sources, 100, gist_sentences=3)).questions) == [
         "Who cuts the cores?"
     ]
+
+
+def test_a_list_of_what_was_rejected_is_not_told_as_what_holds():
+    sources = [
+        SummarySource("A", "Jobs stay in Postgres.\n\nRejected:\n- RabbitMQ: one more service.\n", "decision"),
+        SummarySource("B", "The queue has four workers.", "fact"),
+    ]
+    summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=3))
+    assert "Postgres" in summary.gist and "RabbitMQ" not in f"{summary.gist}{summary.text}"
