@@ -47,6 +47,8 @@ KIND_WEIGHTS = {
 LEAST_GIST = 2
 """So many sentences a gist has, whatever the budget."""
 MOST_QUESTIONS = 5
+MOST_LEAD_WORDS = 7
+"""Of a note's title that is put before a sentence."""
 VAGUE = 0.3
 """The weight of a word that names no subject, so that greetings and praise give way. With 1, 2 points fewer of the
 facts that questions ask for are kept for four notes together; with 0, 1 point fewer for a single conversation."""
@@ -95,6 +97,13 @@ class _Candidate:
     place: int
     """Its number in the note, from 0."""
     words: frozenset[str]
+    lead: str = ""
+    """What a list puts before it: its note's title, if it doesn't name its subject itself."""
+
+    @property
+    def cost(self) -> int:
+        """In characters, as a line of a list."""
+        return len(self.lead) + len(self.text) + 3
 
 
 def _with_gist(title: str, candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest) -> Summary:
@@ -102,15 +111,26 @@ def _with_gist(title: str, candidates: Sequence[_Candidate], idf: Idf, request: 
     apart, until a later source has its words."""
     asked = [at for at, candidate in enumerate(candidates) if is_question(candidate.text)]
     questions = [candidates[at].text for at in asked if not _is_settled(candidates[at], candidates)]
-    told = [replace(candidate, text=main_clause(candidate.text, title)) for at, candidate in enumerate(candidates)
-            if at not in asked and not request.sources[candidate.source].is_overtaken]  # fmt: skip
+    told = [
+        replace(candidate, text=main_clause(candidate.text, title), lead=_lead(candidate, request))
+        for at, candidate in enumerate(candidates)
+        if at not in asked and not request.sources[candidate.source].is_overtaken
+    ]
     chosen = _choose_by_rank(_by_rank(told), idf, request)
     gist = sorted(chosen[: request.gist_sentences], key=_in_order)
-    rest = [f"- {candidate.text}" for candidate in sorted(chosen[request.gist_sentences :], key=_in_order)]
+    listed = sorted(chosen[request.gist_sentences :], key=_in_order)
+    rest = [f"- {candidate.lead}{candidate.text}" for candidate in listed]
     return Summary(
         title, "\n".join(rest), NAME, "\n".join(candidate.text for candidate in gist),
         [main_clause(question, title, whole=True) for question in questions[:MOST_QUESTIONS]],
     )  # fmt: skip
+
+
+def _lead(candidate: _Candidate, request: SummaryRequest) -> str:
+    title = request.sources[candidate.source].title.rstrip(".…")
+    named = content_words(title)
+    is_short = 0 < len(title.split()) <= MOST_LEAD_WORDS
+    return f"{title}: " if is_short and 2 * len(named & candidate.words) < len(named) else ""
 
 
 def _in_order(candidate: _Candidate) -> tuple[int, int]:
@@ -124,11 +144,11 @@ def _choose_by_rank(candidates: Sequence[_Candidate], idf: Idf, request: Summary
     for rank in sorted({candidate.place for candidate in candidates}):
         some = [candidate for candidate in candidates if candidate.place == rank]
         count = len(chosen)
-        whole = sum(len(candidate.text) + 3 for candidate in some)
+        whole = sum(candidate.cost for candidate in some)
         for at in _choose(some, idf, replace(request, budget_tokens=whole)):
-            if len(chosen) < LEAST_GIST or len(some[at].text) + 3 <= left:
+            if len(chosen) < LEAST_GIST or some[at].cost <= left:
                 chosen.append(some[at])
-                left -= len(some[at].text) + 3
+                left -= some[at].cost
         if len(chosen) - count < len(some) and len(chosen) >= LEAST_GIST:
             break  # what a source says first is worth more than what another says next
     return chosen
@@ -198,7 +218,7 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
         kinds = (request.sources[candidate.source].kind for candidate in candidates)
         weights = [weight * KIND_WEIGHTS.get(kind, 1.0) for weight, kind in zip(weights, kinds, strict=True)]
     facts_in = [facts(candidate.text) for candidate in candidates]
-    costs = [len(candidate.text) + 3 for candidate in candidates]  # in characters, as a line of a list
+    costs = [candidate.cost for candidate in candidates]
     known_words, known_facts = set[str](), set[Fact]()
 
     def gain(at: int) -> tuple[float, int]:
