@@ -114,6 +114,7 @@ def engine_config(settings: Settings) -> EngineConfig:
         topics=settings.topics,
         summarizer=settings.summarizer,
         extraction=settings.extraction,
+        usage=settings.usage,
         decay=settings.decay,
         jobs=settings.jobs,
         git=settings.git,

@@ -18,6 +18,7 @@ from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.usage.config import UsageConfig
 from mcp_memory.vault.config import KindConfig, VaultConfig
 
 
@@ -40,6 +41,7 @@ class EngineConfig:
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
     extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
+    usage: UsageConfig = field(default_factory=UsageConfig)
     decay: DecayConfig = field(default_factory=DecayConfig)
     dreams: DreamsConfig = field(default_factory=DreamsConfig)
     git: GitConfig = field(default_factory=GitConfig)

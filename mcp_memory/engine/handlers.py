@@ -37,7 +37,7 @@ from mcp_memory.engine.serializers import (
     search_payload,
     tombstone_payload,
 )
-from mcp_memory.engine.wiki import claim_handlers
+from mcp_memory.engine.wiki import claim_handlers, gap_handlers
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput, McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.links.linter import LINT_S
@@ -457,6 +457,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "review": (requests.ReviewRequest, session_handlers.review),
     "claims": (requests.ClaimsRequest, claim_handlers.claims),
     "claim_problems": (requests.NoArguments, claim_handlers.claim_problems),
+    "gaps": (requests.GapsRequest, gap_handlers.gaps),
     "apply": (requests.ApplyRequest, claim_handlers.apply),
     "conflicts": (requests.NoArguments, _conflicts),
     "decide": (requests.DecideRequest, _decide),

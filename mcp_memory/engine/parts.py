@@ -67,6 +67,7 @@ from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
+from mcp_memory.usage.knowledge_gaps import KnowledgeGaps
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.journals.tombstones import Caller
@@ -107,7 +108,7 @@ class EngineParts:
         seen, candidates = SeenPassages(config.state / "given"), CandidateLog(config.state / "candidates.jsonl")
         self.digest = Digest(index, candidates, clock)
         self.updates = CrossSessionUpdates()
-        self.uses = UseCounter(config.state / "usage.db", clock, self.searcher.meaning, vault.changes)
+        self.uses = UseCounter(config.state / "usage.db", clock, self.searcher.meaning, vault.changes, self._gaps)
         lines = RotatedLines(config.state / "briefings.jsonl", BRIEFING_BYTES)
         self.briefing_log = BriefingLog(lines, config.recall.matched_words, self.uses)
         lines = RotatedLines(config.state / "told.jsonl", TOLD_BYTES)
@@ -157,6 +158,13 @@ class EngineParts:
         if not (model := self.config.extraction.model):
             return self._summarizer
         return open_summarizer(replace(self.config.summarizer, model=model), self.config.state / "reviewer.json")
+
+    @cached_property
+    def _gaps(self) -> KnowledgeGaps:
+        return KnowledgeGaps(
+            self.config.usage, self.config.search.confidence.weak_below, self.clock, self.searcher.meaning,
+            lambda: model.fingerprint if (model := self.model.at_hand) else None,
+        )  # fmt: skip
 
     @cached_property
     def claims(self) -> ClaimAnswers:

@@ -388,6 +388,16 @@ class ClaimsRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class GapsRequest:
+    """What memory could not answer, in one project or ('*', None) all. With `target`, the id of a gap, `text` answers
+    it: stored as a fact of the gap's project."""
+
+    project: str | None = None
+    target: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyRequest:
     """What you decide of the claim that the note or entry `target` (an id or its end) makes. `verb`: confirm it, drop
     it (its notes are forgotten), or of a conflict (the one with `other`, or all) keep it, or both."""

@@ -66,6 +66,7 @@ class RecalledText:
     degraded: str | None = None
     confidence: float | None = None  # of the answer to a question
     chunks: Sequence[RankedChunk] = ()  # the passages with their scores
+    wanted: bool = False  # of a prompt that probably wants memory, which has nothing for it
 
     @property
     def text(self) -> str:
@@ -122,7 +123,8 @@ class RecallAnswerer:
         notices = [*remarks, *([f"{NOTE}{ranked.degraded}."] if ranked.degraded else [])]
         if is_prompt and not relevant:
             frame = self._frame("memory", budget_tokens, notices)
-            return RecalledText(frame, BudgetedText(()), (), ranked.degraded)
+            wanted = (ranked.signs.wanting or 0) > 0  # more likely than not
+            return RecalledText(frame, BudgetedText(()), (), ranked.degraded, wanted=wanted)
         relevant = await self.current.replace_older(relevant, filters, query)
         note = await self.searcher.remark(ranked, filters)
         notices += [f"{NOTE}{note}."] if note else []

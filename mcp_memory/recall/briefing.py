@@ -180,6 +180,8 @@ class Briefer:
                 [stale] if stale else [],
                 lambda passage: mark_of(passage) in seen or passage.note.path in ordered_paths,
             )
+            if recalled.wanted:
+                self.log.uses.gaps.add(prompt, wanted.project, session)
             if line := self.updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))

@@ -22,6 +22,7 @@ import numpy as np
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NoteId
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.usage.knowledge_gaps import Gap, KnowledgeGaps, close_gap, read_gaps
 from mcp_memory.usage.note_use import DayUse, NoteUse
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
 
@@ -70,10 +71,11 @@ class UseCounter:
 
     def __init__(
         self, file: Path, clock: Callable[[], datetime], meaning: "Callable[[str], Vectors | None]",
-        changes: ChangeJournal,
+        changes: ChangeJournal, gaps: KnowledgeGaps,
     ) -> None:  # fmt: skip
         self._file, self._clock, self._meaning, self._changes = file, clock, meaning, changes
         self._waiting: deque[_Use] = deque(maxlen=MOST_WAITING)
+        self.gaps = gaps
         self._lock = threading.Lock()
         self._known_changes = 0
 
@@ -92,7 +94,7 @@ class UseCounter:
         """Counts for ever what was added. If the disk refuses, only the log says so."""
         while True:
             await anyio.sleep(EVERY_S)
-            if self._waiting or self._changes.count != self._known_changes:
+            if self._waiting or self.gaps.waiting or self._changes.count != self._known_changes:
                 try:
                     await in_thread(self.flush, deadline_s=30, what="counting what was used")
                 except McpMemoryError as error:
@@ -121,6 +123,17 @@ class UseCounter:
         self._transact(read)
         return found
 
+    def read_gaps(self) -> list[Gap]:
+        """What memory could not answer, the most asked first; empty where that is lost."""
+        found: list[Gap] = []
+        self.flush()
+        self._transact(lambda database: found.extend(read_gaps(database)))
+        return found
+
+    def close_gaps(self, ids: Collection[str]) -> None:
+        """Forgets these gaps, which are filled."""
+        self._transact(lambda database: [close_gap(database, one) for one in ids])
+
     def erase(self, notes: Collection[str]) -> None:
         """Forgets all of these notes' use."""
         named = [(note,) for note in notes]
@@ -143,6 +156,7 @@ class UseCounter:
 
     def _flush(self, database: sqlite3.Connection) -> None:
         is_idle = not self._waiting
+        self.gaps.count(database)
         while self._waiting:
             self._count(database, self._waiting.popleft())
         recent, count = list(self._changes.recent), self._changes.count

@@ -55,7 +55,7 @@ def test_every_setting_exists():
     for word in (word for page in GUIDE.values() for word in quoted(page)):
         if section := re.fullmatch(r"\[(\w+)(?:\.NAME)?\]", word):
             assert section[1] in tree, word
-        elif (setting := re.fullmatch(r"(\w+)\.(?!lock|log|json|toml)(\w+)", word)) and setting[1] in tree:
+        elif (setting := re.fullmatch(r"(\w+)\.(?!db|lock|log|json|toml)(\w+)", word)) and setting[1] in tree:
             assert setting[2] in tree[setting[1]], word
 
 

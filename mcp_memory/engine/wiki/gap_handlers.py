@@ -1,0 +1,88 @@
+"""Answers what memory could not answer: each gap with the nearest note, until a newer note fills it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.engine import requests
+from mcp_memory.engine.serializers import Payload, receipt_payload
+from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.recall.note_list import date_of
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import ANY_PROJECT
+from mcp_memory.text.escape_invisible import visible_in
+from mcp_memory.usage.knowledge_gaps import Gap
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
+
+FILLED = 0.6
+"""The cosine from which on a passage of a newer note counts as the answer. Of the questions of `tests/eval/developer`
+61 of 186 are that near to a passage with their answer, and 5 of the 34 without an answer to any of the vault (bundled
+model): a gap rather stays listed than closes unanswered."""
+
+NEAR = 0.25
+"""From here on the nearest note is named: it tells roughly what was asked. Of the same questions the 16 with weak
+answers have a passage at .25 to .38; what has nothing to do with a question is at .1."""
+
+MOST_NEWER = 20
+GAPS_S = 60.0
+
+
+async def gaps(engine: Engine, request: requests.GapsRequest) -> Payload:
+    """Closes those that are filled by now, and lists the others."""
+    parts = engine.parts
+    read = partial(in_thread, parts.uses.read_gaps, deadline_s=GAPS_S, what="reading gaps")
+    if request.target is None:
+        if request.text is not None:
+            raise InvalidInput("which gap does the text answer?", hint="mcp-memory gaps lists their ids")
+        wanted = None if request.project == ANY_PROJECT else request.project
+        known = [gap for gap in await read() if wanted is None or gap.project in (wanted, None)]
+        return visible_in(await in_thread(partial(_list, parts, known), deadline_s=GAPS_S, what="looking at gaps"))
+    gap = next((one for one in await read() if one.id == request.target.lower()), None)
+    if gap is None:
+        raise NotFound(f"no gap {request.target[:20]!r}", hint="mcp-memory gaps lists their ids")
+    if not (request.text or "").strip():
+        raise InvalidInput("no answer", hint=f'mcp-memory gaps --answer {gap.id} "the answer"')
+    receipt = await engine.append(request.text or "", kind="fact", project=gap.project, source=PERSON)
+    await in_thread(partial(parts.uses.close_gaps, [gap.id]), deadline_s=GAPS_S, what="closing the gap")
+    return {"closed": [gap.id], "stored": receipt_payload(receipt)}
+
+
+def _list(parts: EngineParts, known: list[Gap]) -> Payload:
+    shown, closed = list[Payload](), list[str]()
+    for gap in known:
+        nearest, filled = _look(parts, gap)
+        if filled:
+            closed.append(gap.id)
+            continue
+        what = f"a fact about {gap.project}" if gap.project else "a fact"
+        shown.append({
+            "id": gap.id, "project": gap.project, "times": gap.times, "sessions": gap.sessions,
+            "first": gap.first.date().isoformat(), "last": gap.last.date().isoformat(), "nearest": nearest,
+            "question": gap.question,
+            "fill": f"{what} that answers it" + (f", or more in “{nearest['title']}”" if nearest else ""),
+        })  # fmt: skip
+    parts.uses.close_gaps(closed)
+    return {"gaps": shown, "closed": closed}
+
+
+def _look(parts: EngineParts, gap: Gap) -> tuple[Payload | None, bool]:
+    """The nearest note, if any is near, and whether a newer one fills the gap. Private notes count as absent."""
+    model = parts.model.at_hand
+    if model is None or model.fingerprint != gap.model:
+        return None, False
+    filters = replace(parts.filters(project=gap.project), private=parts.config.recall.private_marks)
+    rows = parts.index.dense(gap.vector, MOST_NEWER, filters)
+    passages = parts.index.get(rows.ids.tolist())
+    found = [(score, passages[chunk].note) for chunk, score in zip(rows.ids.tolist(), rows.scores.tolist(), strict=True)
+             if chunk in passages]  # fmt: skip
+    filled = any(score >= FILLED and date_of(note) > gap.last for score, note in found)
+    if not found or found[0][0] < NEAR:
+        return None, filled
+    score, note = found[0]
+    return {"id": note.id, "title": note.title, "path": note.path, "cosine": round(score, 2)}, filled
