@@ -38,6 +38,7 @@ from mcp_memory.topics.page import (
     with_stale_flag,
     without_stale_flag,
 )
+from mcp_memory.topics.page_parts import parts_of
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.topics.topic_tree import build_tree
 from mcp_memory.vault.draft import WriteResult
@@ -181,7 +182,7 @@ def tend(vault: Vault) -> None:
     text = render_map("01MAP", MAPPED, [spot], lambda _: summary_text(file.body), 500, NOON, NOON)
     related = with_related_section(file.text, render_related(page, [("Itself", page)]))
     steps = [
-        WriteStep(page, related, file.text),
+        WriteStep(page, related, file.text, parts_of(related)),
         WriteStep(MAPPED, text),
     ]
     run_job(vault, journal_of(vault), "tended", JobEntry("tend", "tended", steps), lambda _: None)
