@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -64,7 +65,7 @@ def captured(machine: Machine, query: str, client: str) -> set[str]:
     return {hit["path"] for hit in json.loads(found)["hits"]}
 
 
-def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None:
+def test_gemini_cli(served: Machine, gemini: GeminiStub) -> None:
     served.mcp_memory("append", "-k", "preference", "Ada likes her lightships repainted in spring.")
     served.mcp_memory("append", "-k", "fix", "`SUP-4290 quota exceeded`: wait until 11:00, retries make it worse.")
     settings = served.home / ".gemini" / "settings.json"
@@ -86,12 +87,15 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub, tmp_path: Path) -> None
         assert seen["last_hook"].startswith("session-end, ")
         eventually(lambda: len(captured(served, words, "gemini") - earlier) == 2, within_s=30)
 
-        text, managed = settings.read_text(), tmp_path / "managed.json"
+        text = settings.read_text()
         settings.write_text(text.replace("{", '{"hooksConfig": {"enabled": false},', 1))
-        managed.write_text('{"mcp": {"allowed": ["github"]}}')
-        its = served.environ(GEMINI_CLI_SYSTEM_SETTINGS_PATH=str(managed), **trusted)
-        assert "- Blocked" in run("gemini", "mcp", "list", environ=its, cwd=served.home).err, "by the organization"
-        looked = run("mcp-memory", "doctor", "--clients", environ=its, cwd=served.home).out
+        # Gemini CLI reads what an organization sets only below folders that nobody else may write to, unlike /tmp.
+        with TemporaryDirectory(dir=Path.home()) as folder:
+            managed = Path(folder) / "managed.json"
+            managed.write_text('{"mcp": {"allowed": ["github"]}}')
+            its = served.environ(GEMINI_CLI_SYSTEM_SETTINGS_PATH=str(managed), **trusted)
+            assert "- Blocked" in run("gemini", "mcp", "list", environ=its, cwd=served.home).err, "by the organization"
+            looked = run("mcp-memory", "doctor", "--clients", environ=its, cwd=served.home).out
         assert f"hooksConfig.enabled = false in {settings} switches our hooks off" in looked
         assert f"mcp.allowed or mcp.excluded in {managed}" in looked
         settings.write_text(text.replace('"trust": true', '"trust": true,', 1))
