@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from mcp_memory.cli.command_tree import commands
+from mcp_memory.cli.command_tree import ALIASES, commands
 from mcp_memory.settings.settings import Settings, as_tree
 
 CHECKOUT = Path(__file__).parents[2]
@@ -101,7 +101,11 @@ def test_every_command_line_exists(page: str):
         words = [word for word in re.sub(r"--vault \S+", "", line).split() if not word.isupper()]
         command: click.Command = commands
         context = click.Context(commands)
-        while words and isinstance(command, click.Group) and words[0] in command.list_commands(context):
+        while (
+            words
+            and isinstance(command, click.Group)
+            and words[0] in {*command.list_commands(context), *(ALIASES if command is commands else ())}
+        ):
             found = command.get_command(context, words.pop(0))
             assert found
             command = found

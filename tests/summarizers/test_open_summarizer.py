@@ -40,4 +40,7 @@ def test_nothing_heavy_is_imported_before_it_is_wanted(module: str):
 
 def test_the_prompts_travel_with_the_package():
     names = {entry.name for entry in (files("mcp_memory.summarizers") / "prompts").iterdir()}
-    assert names == {f"{name}.md" for name in ("rules", "notes", "topics", "broader", "fresh", "update", "terse")}
+    forms = ("list_form", "page_form")
+    assert names == {
+        f"{name}.md" for name in ("rules", "notes", "topics", "broader", "fresh", "update", "terse", *forms)
+    }
