@@ -75,7 +75,7 @@ def _named(note: dict[str, Any]) -> str:
 @click.option("--fix", is_flag=True, help="Repair links in the agents' own notes.")
 @click.option("--personal", is_flag=True, help="With --fix: also in notes that you wrote, after showing the changes.")
 @click.option("--orphans", is_flag=True, help="Also list notes without any link, not only their number.")
-@click.option("--yes", "-y", is_flag=True, help="With --personal: don't ask.")
+@click.option("--yes", is_flag=True, help="With --personal: don't ask.")
 @command_options
 def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: bool) -> None:
     """List links that lead nowhere, to several notes, or to what no longer counts, and notes about code that has

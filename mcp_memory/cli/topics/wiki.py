@@ -7,13 +7,14 @@ import click
 
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, short_id, wrap
-from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.text.pluralize import counted
 
 _project = note_options.project("Claims of this project and those without one")
 
 
 @click.group()
+@located
 def wiki() -> None:
     """Show what holds about a project, person, service or tool: each claim with its evidence, since when and how sure.
 
