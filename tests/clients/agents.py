@@ -226,5 +226,5 @@ def doctored(machine: Machine, client: str) -> dict:
 
 def repository(folder: Path) -> Path:
     """A new git repository, as far as anyone looks for its root."""
-    (folder / ".git").mkdir(parents=True)
+    (folder / ".git").mkdir(parents=True, exist_ok=True)  # a test may be tried again
     return folder

@@ -96,6 +96,13 @@ async def test_a_fix_answers_its_error_and_no_listing_of_it(world: World) -> Non
         assert (await _advice(engine, "c/two", output="Exit code 1\nassert 3 == 4"))["text"] == ""
 
 
+async def test_the_projects_own_fix_comes_before_one_for_any_project(world: World) -> None:
+    async with world.engine() as engine:
+        own = await engine.append(FIX, kind="fix", project="mill")
+        await engine.append("`ERR_PNPM_OUTDATED_LOCKFILE`: run `pnpm install` on main.", kind="fix")
+        assert (await _advice(engine, output=OUTPUT))["notes"] == [own.id]
+
+
 async def test_strange_input_is_silent(world: World) -> None:
     async with world.engine() as engine:
         await engine.append(ORDER, kind="preference", project="mill")

@@ -98,8 +98,7 @@ class ActionAdvisor:
             if is_standing or note.kind not in _SILENT_KINDS:
                 commands = is_standing or note.kind not in _AGAINST_ALONE
                 if mention := find_mention(passage.chunk.text, action, commands=commands):
-                    when = note.updated or note.created
-                    rank = (mention.forbids, note.kind != "fix", mention.weight, is_standing, str(when))
+                    rank = (mention.forbids, note.kind != "fix", mention.weight, is_standing, *_nearness(passage))
                     yield rank, mention, passage
 
     def _quoting(self, output: str, wanted: Filters) -> Iterator[Found]:
@@ -109,7 +108,7 @@ class ActionAdvisor:
             is_learned = passage.note.kind in _LEARNED_KINDS
             likeness = error.likeness(f"{passage.note.title}\n{passage.chunk.text}", is_learned=is_learned)
             if likeness and passage.note.kind not in _NO_FIX_KINDS:
-                yield (likeness, is_learned), Mention(False, 0, False, ""), passage
+                yield (likeness, is_learned, *_nearness(passage)), Mention(False, 0, False, ""), passage
 
     def _found(self, terms: Iterable[str], wanted: Filters) -> list[Passage]:
         """The passages with any of these words; without a project only those that are of none."""
@@ -143,6 +142,12 @@ class ActionAdvisor:
 
 def _is_standing(passage: Passage) -> bool:
     return passage.note.always_load or passage.note.path == MEMORY
+
+
+def _nearness(passage: Passage) -> tuple[bool, str]:
+    """What the project itself has written comes before what is written for any, and the newer before the older."""
+    note = passage.note
+    return note_of(passage).project is not None, str(note.updated or note.created)
 
 
 def _terms(action: ToolAction) -> Iterable[str]:
