@@ -71,10 +71,11 @@ def _refresh_memory_index(parts: EngineParts, *, anew: bool) -> bool:
     files, layout = parts.dreamer.files, parts.vault.layout
     today, text = parts.clock().astimezone(layout.tz).date(), files.text_of(MEMORY) or ""
     lines = memory_index(parts.index, parts.uses.read(), _may_be_told(parts), layout, today)
-    new = with_memory_index(text, lines, anew=anew)
-    if new != text:
-        files.put(MEMORY, new)
-    return new != text
+    edited = partial(with_memory_index, lines=lines, anew=anew)
+    is_new = edited(text) != text
+    if is_new:
+        files.edit(MEMORY, edited)
+    return is_new
 
 
 def _is_page(path: NotePath) -> bool:

@@ -18,7 +18,7 @@ from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.curation.claims.answers import ClaimAnswers
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.decay.archive import Archivist
-from mcp_memory.curation.dreams.dream_files import DreamFiles
+from mcp_memory.curation.dreams.dream_files import DREAM, DreamFiles
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
@@ -181,7 +181,7 @@ class EngineParts:
 
     @cached_property
     def dreamer(self) -> Dreamer:
-        config, by = self.config, Caller(is_person=True)
+        config, by = self.config, Caller(DREAM, is_person=True)
         files = DreamFiles(self.vault, self.writer, config.state / "dreams")
         return Dreamer(
             self.vault, self.index, files, self.uses, partial(append_note, self),

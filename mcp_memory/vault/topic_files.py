@@ -1,6 +1,6 @@
 """Moves notes into topics and writes the pages of topics: whole files, and only our own."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
@@ -150,6 +150,11 @@ class TopicFiles:
         """Writes a file for people; `expected` and errors as for `StorageBackend.write`."""
         self._notes.require_vault()
         return self._notes.write(path, data, expected)
+
+    def edit_plain(self, path: NotePath, edited: Callable[[str], str]) -> NoteFile:
+        """The same for what `edited` makes of its text; errors as for `NoteStore.change`."""
+        self._notes.require_vault()
+        return self._notes.change(path, lambda _, text: edited(text))
 
     def remove_page(self, path: NotePath, expected: Etag) -> None:
         """Raises NotFound, PreconditionFailed if it is not as we wrote it, StorageFailed."""

@@ -1,22 +1,27 @@
 """Reads and writes what dreaming keeps: DREAMS.md, a file for each proposal, and the bytes that a run changed."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.curation.dreams.dream_page import PageLine, read_page, with_box
-from mcp_memory.errors import NotFound
+from mcp_memory.curation.dreams.dream_page import PageLine, read_page
+from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.note_file import DREAMS, MEMORY
 from mcp_memory.vault.vault import Vault
 
+DREAM = "dream"
+"""Who writes in a person's place here."""
 MOST_RUNS = 50
+ATTEMPTS = 5
+"""Of writing DREAMS.md while somebody else keeps saving it."""
 STORE = "memory/.dreams"
 """A file for each proposal, so that two machines with one synced vault write the same ones."""
 
@@ -66,42 +71,75 @@ class DreamFiles:
         with naming_the_cause(run):
             (self.runs / f"{run}.json").unlink()
 
-    def change_page(self, proposal: str, box: str, text: str | None) -> None:
-        page = self.text_of(DREAMS) or ""
-        self.put(DREAMS, with_box(page, proposal, box, text))
+    def edit(self, path: str, edited: Callable[[str], str]) -> None:
+        """Writes what `edited` makes of a file, again if somebody else was faster. Raises what it raises, and
+        StorageFailed."""
+        self.vault.filing.edit_plain(NotePath(path), edited)
+        self.writer.reindex_later(NotePath(path))
 
     def write(
-        self, run: str, was: dict[str, str | None], page: str, changed: dict[str, Facts], done: MemoryChanges
+        self,
+        run: str,
+        was: dict[str, str | None],
+        edited: Callable[[str], str] | None,
+        changed: dict[str, Facts],
+        done: MemoryChanges,
     ) -> None:
-        files = {path: (text, page if path == DREAMS else self.text_of(path)) for path, text in was.items()}
-        if not page:
-            del files[DREAMS]
+        """The journal of a run, then what it changed: each proposal's file, and what `edited` makes of DREAMS.md as it
+        is by now. Raises PreconditionFailed if that is saved all the time."""
+        memory = was[MEMORY], self.text_of(MEMORY)
+        files: dict[str, tuple[str | None, str | None]] = {MEMORY: memory} if self._is_ours_alone(*memory) else {}
         for name, facts in changed.items():
             path, text = f"{STORE}/{name}.json", json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
             files[path] = self.text_of(path), text
-        with naming_the_cause(str(self.runs)):
-            replace_file(self.runs / f"{run}.json", json.dumps({"files": files, **asdict(done)}).encode())
-            for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
-                old.unlink()
-        for path, (_, text) in files.items():
-            if path != MEMORY:
-                self.put(path, text)
+        journal = {"entries": done.entries, "moved": done.moved}
+        for attempt in range(ATTEMPTS):
+            if edited:
+                page = self.text_of(DREAMS)
+                files[DREAMS] = page, edited(page or "")
+            with naming_the_cause(str(self.runs)):
+                replace_file(self.runs / f"{run}.json", json.dumps({"files": files, **journal}).encode())
+            try:
+                self.put(DREAMS, *files.get(DREAMS, (None, None)))
+                break
+            except PreconditionFailed:
+                if attempt == ATTEMPTS - 1:
+                    raise
+        for path, (before, after) in files.items():
+            if path.startswith(STORE):
+                self.put(path, before, after)
+        for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
+            old.unlink(missing_ok=True)
 
-    def put(self, path: str, text: str | None) -> None:
-        """Writes a file, or removes it, unless it says so already. Raises PreconditionFailed, StorageFailed."""
-        if (now := self.text_of(path)) == text:
+    def _is_ours_alone(self, before: str | None, after: str | None) -> bool:
+        """Whether dreaming alone has changed MEMORY.md: a rollback must not take back what others wrote meanwhile."""
+        first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))
+        for change in reversed(self.vault.changes.recent):
+            if etag != first and change.path == MEMORY and change.client == DREAM and change.after == etag:
+                etag = change.before
+        return etag == first
+
+    def put(self, path: str, was: str | None, text: str | None) -> None:
+        """Writes a file that `was` this text, or removes it (None: there is no file). Raises PreconditionFailed if it
+        is another by now, StorageFailed."""
+        if was == text:
             return
         if path.startswith(STORE):
+            if self.text_of(path) != was:
+                raise PreconditionFailed(f"{path} was changed by another program")
             with naming_the_cause(path):
                 file = self._file(path)
                 file.unlink() if text is None else replace_file(file, _bytes(text))
-        else:
-            etag = self.vault.read(NotePath(path)).record.etag if now is not None else None
+            return
+        etag = None if was is None else etag_of(_bytes(was))
+        try:
             if text is not None:
                 self.vault.filing.write_plain(NotePath(path), _bytes(text), etag)
             elif etag:
                 self.vault.filing.remove_page(NotePath(path), etag)
-            self.writer.reindex_later(NotePath(path))
+        except (AlreadyExists, NotFound) as error:
+            raise PreconditionFailed(f"{path} was made or removed by another program") from error
+        self.writer.reindex_later(NotePath(path))
 
     def _stored(self) -> Iterator[tuple[str, Facts]]:
         for file in sorted(self._file(STORE).glob("????????.json")):

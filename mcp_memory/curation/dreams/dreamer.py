@@ -14,12 +14,12 @@ import anyio
 import numpy as np
 
 from mcp_memory.curation.dreams.config import DreamsConfig
-from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
-from mcp_memory.curation.dreams.dream_page import PageLine, link_to, with_proposals, without
+from mcp_memory.curation.dreams.dream_files import DREAM, DreamFiles, Facts, MemoryChanges
+from mcp_memory.curation.dreams.dream_page import link_to, read_page, with_box, with_proposals, without
 from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
 from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
 from mcp_memory.embedders.base import Embedder
-from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 from mcp_memory.extraction.review import ReviewItem
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteState, PrivateMarks, Receipt, is_channel
@@ -77,7 +77,7 @@ class Dreamer:
         async with self._lock:
             report = DreamReport(f"dream-{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}")
             was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
-            page, gone, done = was[DREAMS] or "", list[PageLine](), MemoryChanges()
+            gone, done = set[tuple[str, str, str]](), MemoryChanges()
             changed = {name: known[name] | {"status": "rejected"} for name in deleted}
             for line in lines:
                 facts, status = known.get(line.id, {}), {"x": "promoted", "-": "rejected"}.get(line.box)
@@ -89,7 +89,7 @@ class Dreamer:
                     )
                     status = status if is_done else None
                 if status:
-                    gone.append(line)
+                    gone.add((line.id, line.box, line.text))
                     changed |= {line.id: {"text": line.text, **facts, "status": status}} if line.id else {}
             find = in_thread(lambda: self._find(backfill, known), what="reading logs", deadline_s=1800)
             found, report.seen = await find
@@ -120,9 +120,13 @@ class Dreamer:
             report.seen += f", {len(report.moved)} moved out of MEMORY.md" if report.moved else ""
             if not dry_run and (changed or gone):
                 told = f"{self.clock().astimezone(self.vault.layout.tz):%Y-%m-%d %H:%M}: {report.seen}"
-                if report.proposed or gone:
-                    page = with_proposals(without(page, gone), [*waiting, *leaving], told)
-                await in_thread(lambda: self.files.write(report.run, was, page, changed, done), what="writing")
+
+                def edited(page: str) -> str:
+                    done_by_now = [line for line in read_page(page) if (line.id, line.box, line.text) in gone]
+                    return with_proposals(without(page, done_by_now), [*waiting, *leaving], told)
+
+                edit = edited if report.proposed or gone else None
+                await in_thread(lambda: self.files.write(report.run, was, edit, changed, done), what="writing")
             return report
 
     async def waiting(self) -> list[ReviewItem]:
@@ -141,34 +145,36 @@ class Dreamer:
         """Ticks (`x`) or rejects (`-`) a proposal on the page, with other words if they are passed; the next run does
         it. Raises NotFound, PreconditionFailed, StorageFailed."""
         async with self._lock:
-            change = partial(self.files.change_page, proposal.removeprefix(PROPOSED), box, text)
-            await in_thread(change, what="writing DREAMS.md")
+            ticked = partial(with_box, proposal=proposal.removeprefix(PROPOSED), box=box, text=text)
+            await in_thread(lambda: self.files.edit(DREAMS, ticked), what="writing DREAMS.md")
 
     async def rollback(self, run: str) -> DreamReport:
         """Takes a run back, and before it what later ones made of its entries: every byte that nobody has changed
         since. Raises NotFound, StorageFailed."""
-        report, text_of = DreamReport(run), self.files.text_of
+        report = DreamReport(run)
         journal, later = await in_thread(lambda: self.files.read_run(run), what="reading the run")
         for one in later:
             report.refused += (await self.rollback(one)).refused
-        untouched = await in_thread(
-            lambda: [path for path, (_, after) in journal["files"].items() if text_of(path) == after], what="reading"
-        )
-        back = [(MEMORY, entry, False) for entry in journal["entries"]]
-        back += [(path, None, False) for _, path in journal["moved"]]
-        back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
+        kept = [path for path, texts in journal["files"].items() if not await self._is_put_back(path, *texts)]
+        report.refused += [f"{path} was changed since and stays" for path in kept if path != MEMORY]
+        back = [(path, None, False) for _, path in journal["moved"]]
+        if MEMORY in kept or MEMORY not in journal["files"]:
+            back += [(MEMORY, entry, False) for entry in journal["entries"]]
+            back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
         for path, entry, restore in back:
             try:
                 await self.forget(path, entry, restore=restore, reason=None if restore else "a dream was taken back")
             except McpMemoryError as error:  # you have changed or forgotten it
                 report.refused.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
-        for path, (before, _) in journal["files"].items():
-            if path in untouched:
-                await in_thread(lambda path=path, text=before: self.files.put(path, text), what="writing")
-            elif path != MEMORY or not back:
-                report.refused.append(f"{path} was changed since and stays")
         await in_thread(lambda: self.files.remove_run(run), what="removing the run")
         return report
+
+    async def _is_put_back(self, path: str, before: str | None, after: str | None) -> bool:
+        try:
+            await in_thread(lambda: self.files.put(path, after, before), what="writing")
+        except PreconditionFailed:
+            return False
+        return True
 
     async def _move_out(self, text: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
         """Makes a note of an entry of MEMORY.md, whole unless you have changed its words on the page. One that is no
@@ -178,7 +184,7 @@ class Dreamer:
         try:
             content, kind = text if text != facts["text"] else found[0], self.vault.kinds.get(found[1])
             more = {"derived_from": [f"{MEMORY}#{facts['entry']}"]}
-            stored = await self.append(Draft(content, kind, source="dream", more=more))
+            stored = await self.append(Draft(content, kind, source=DREAM, more=more))
             await self.forget(MEMORY, facts["entry"], reason=f"moved to {stored.path}")
         except McpMemoryError as error:
             report.refused.append(f"{text[:80]}: {error}")
@@ -194,7 +200,7 @@ class Dreamer:
             said = f" ({link})" if link.startswith(f"[{day}]") else f" ({day}, {link})"
         try:
             kind = self.vault.kinds.get("note")
-            stored = await self.append(Draft(text + said, kind, path=MEMORY, section=section, source="dream"))
+            stored = await self.append(Draft(text + said, kind, path=MEMORY, section=section, source=DREAM))
         except McpMemoryError as error:
             report.refused.append(f"{text[:80]}: {error}")
             return False

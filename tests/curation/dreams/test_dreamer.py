@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.memory_budget import MOVE_OUT, find_demotions
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound
@@ -311,3 +312,48 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
             await engine.perform("review", {"verb": "drop", "target": waiting[1]["id"]})
         diary = world.read("DREAMS.md").decode().partition("## Diary\n\n")[2].splitlines()
         assert diary[0].endswith("0 new proposals, 1 stored") and diary[1].endswith("2 new proposals, 0 stored")
+
+
+async def test_what_is_saved_while_it_dreams_stays_and_so_it_does_after_a_rollback(world: World) -> None:
+    logs(world).write("MEMORY.md", "# Memory\n\n## Decisions\n\n- Lena owns billing.\n")
+    async with world.engine() as engine:
+        await dream(engine)
+        world.write("DREAMS.md", world.read("DREAMS.md").decode().replace(f"[ ] {PNPM}", f"[x] {PNPM}"))
+        dreamer = engine.parts.dreamer
+        append = dreamer.append
+
+        async def slowly(*given: Any) -> Any:
+            """Meanwhile a person writes on both pages in an editor."""
+            stored = await append(*given)
+            world.write("DREAMS.md", world.read("DREAMS.md").decode() + "\nMine, of today.\n")
+            world.write("MEMORY.md", world.read("MEMORY.md").decode() + "- Tom owns design.\n")
+            return stored
+
+        dreamer.append = slowly
+        done = await dream(engine)
+        page = world.read("DREAMS.md").decode()
+        assert "Mine, of today." in page and PNPM not in page and BERLIN in page
+        await dream(engine, rollback=done["run"])
+        memory = world.read("MEMORY.md").decode()
+        assert "- Lena owns billing.\n" in memory and "- Tom owns design.\n" in memory
+        assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
+
+
+@pytest.mark.parametrize("path", ["DREAMS.md", "MEMORY.md"])
+async def test_a_rollback_leaves_a_file_that_is_saved_at_the_same_time(world: World, path: str) -> None:
+    logs(world).write("MEMORY.md", "# Memory\n")
+    async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
+        done = await dream(engine)
+        dreamer = engine.parts.dreamer
+        put = DreamFiles.put
+
+        def late(files: DreamFiles, which: str, was: str | None, text: str | None) -> None:
+            if which == path:
+                world.write(path, world.read(path).decode() + "\nMine, of today.\n")
+            put(files, which, was, text)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(DreamFiles, "put", late)
+            await dreamer.rollback(done["run"])
+        assert "Mine, of today." in world.read(path).decode()
+        assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
