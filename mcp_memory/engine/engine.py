@@ -10,13 +10,13 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.curation.claims.answers import CLAIMS
-from mcp_memory.engine.handlers import OPERATIONS
+from mcp_memory.engine.handlers.claim_handlers import search_claims
+from mcp_memory.engine.handlers.operations import OPERATIONS
 from mcp_memory.engine.note_changes import append_note, edit_note, forget_note, link_of
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
 from mcp_memory.engine.serializers import Payload
-from mcp_memory.engine.wiki.claim_handlers import search_claims
 from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Hit, NoteId, NotePath, NoteRecord, NoteState, Problem, Receipt, SearchResult, is_channel
 from mcp_memory.recall.answer import RecalledText

@@ -152,7 +152,7 @@ def as_tree(settings: Settings) -> dict[str, Any]:
 def _sources(settings: Settings, file: Path | None) -> dict[str, str]:
     """Their folders, with `~` expanded; a relative one is beside the configuration file."""
     # Unlike Path.expanduser, this one never raises: for an unknown user, the folder is just missing.
-    folders = {name: Path(os.path.expanduser(folder)) for name, folder in settings.vault.sources.items()}  # noqa: PTH111
+    folders = {name: Path(os.path.expanduser(folder)) for name, folder in settings.vault.sources.items()}  # noqa: PTH111 -- raises nothing
     return {
         name: str(folder if folder.is_absolute() or not file else file.absolute().parent / folder)
         for name, folder in folders.items()

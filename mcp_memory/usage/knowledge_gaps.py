@@ -87,9 +87,9 @@ class KnowledgeGaps:
         oldest = (self._clock() - timedelta(days=MOST_DAYS)).isoformat()
         database.execute("DELETE FROM gaps WHERE last < ?", (oldest,))
         beyond = "SELECT id FROM gaps ORDER BY last DESC LIMIT -1 OFFSET ?"
-        database.execute(f"DELETE FROM gaps WHERE id IN ({beyond})", (MOST_GAPS,))  # noqa: S608
+        database.execute(f"DELETE FROM gaps WHERE id IN ({beyond})", (MOST_GAPS,))  # noqa: S608 -- a constant
         if not self._config.keep_questions:
-            database.execute("UPDATE gaps SET question = NULL WHERE question IS NOT NULL")
+            forget_words(database)
 
     def _count(self, database: sqlite3.Connection, miss: _Miss) -> None:
         vector, model = self._meaning(miss.question), self._model()
@@ -119,6 +119,11 @@ def read_gaps(database: sqlite3.Connection) -> list[Gap]:
         days = datetime.fromisoformat(first), datetime.fromisoformat(last)
         found.append(Gap(name, project, model, _unpacked(packed), times, len(sessions) // 8, *days, question))
     return found
+
+
+def forget_words(database: sqlite3.Connection) -> None:
+    """Drops the words of all questions; what they mean goes on being counted."""
+    database.execute("UPDATE gaps SET question = NULL WHERE question IS NOT NULL")
 
 
 def close_gap(database: sqlite3.Connection, gap: str) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NoteId
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.usage.knowledge_gaps import Gap, KnowledgeGaps, close_gap, read_gaps
+from mcp_memory.usage.knowledge_gaps import Gap, KnowledgeGaps, close_gap, forget_words, read_gaps
 from mcp_memory.usage.note_use import DayUse, NoteUse
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
 
@@ -135,9 +135,10 @@ class UseCounter:
         self._transact(lambda database: [close_gap(database, one) for one in ids])
 
     def erase(self, notes: Collection[str]) -> None:
-        """Forgets all of these notes' use."""
+        """Forgets all of these notes' use, and the words of all questions, which may repeat what was erased."""
         named = [(note,) for note in notes]
         self.flush()
+        self._transact(forget_words)
         self._transact(lambda database: database.executemany("DELETE FROM uses WHERE note = ?", named))
         self._transact(lambda database: database.executemany("DELETE FROM seen WHERE note = ?", named))
 
@@ -146,6 +147,7 @@ class UseCounter:
         try:
             self._file.touch(mode=0o600)
             with self._lock, closing(sqlite3.connect(self._file, timeout=5)) as database, database:
+                database.execute("PRAGMA secure_delete = ON")  # words that are dropped leave no bytes behind
                 database.executescript(_SCHEMA)
                 work(database)
         except (sqlite3.OperationalError, OSError) as error:  # a full disk, another process
@@ -176,7 +178,7 @@ class UseCounter:
             "client": (use.client or "")[:80].encode(),
         }
         for note in use.notes:
-            add = f"INSERT INTO uses (note, day, {use.how}) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET "  # noqa: S608
+            add = f"INSERT INTO uses (note, day, {use.how}) VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET "  # noqa: S608 -- names from this file alone
             database.execute(add + f"{use.how} = {use.how} + 1", (note, use.day))
             for what, value in values.items():
                 if not value or (use.how == "shown" and what != "client"):
@@ -200,16 +202,16 @@ def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:
         note = change.target
         if change.kind is ChangeKind.EDITED and change.entry and change.other:
             for table in ("uses", "seen"):
-                moved = f"UPDATE OR REPLACE {table} SET note = ? WHERE note = ?"  # noqa: S608
+                moved = f"UPDATE OR REPLACE {table} SET note = ? WHERE note = ?"  # noqa: S608 -- names from this file alone
                 database.execute(moved, (note, f"{change.path}#{change.other}"))
         day = "SELECT max(day) FROM uses WHERE note = ? AND found + told + shown > 0"
-        database.execute(f"UPDATE uses SET {column} = {column} + 1 WHERE note = ? AND day = ({day})", (note, note))  # noqa: S608
+        database.execute(f"UPDATE uses SET {column} = {column} + 1 WHERE note = ? AND day = ({day})", (note, note))  # noqa: S608 -- names from this file alone
 
 
 def _cut(database: sqlite3.Connection, today: date) -> None:
     oldest = date.fromordinal(max(1, today.toordinal() - MOST_DAYS)).isoformat()
     gone = database.execute("DELETE FROM uses WHERE day < ?", (oldest,)).rowcount
     beyond = "SELECT note, day FROM uses ORDER BY day DESC LIMIT -1 OFFSET ?"
-    gone += database.execute(f"DELETE FROM uses WHERE (note, day) IN ({beyond})", (MOST_ROWS,)).rowcount  # noqa: S608
+    gone += database.execute(f"DELETE FROM uses WHERE (note, day) IN ({beyond})", (MOST_ROWS,)).rowcount  # noqa: S608 -- names from this file alone
     if gone:
         database.execute("DELETE FROM seen WHERE note NOT IN (SELECT note FROM uses)")

@@ -105,6 +105,18 @@ async def test_no_word_of_a_question_is_kept_unless_allowed_and_a_secret_never(w
     assert secret.encode() not in (world.state / "usage.db").read_bytes()
 
 
+async def test_erasing_a_note_drops_the_words_of_questions_that_may_repeat_it(world: World) -> None:
+    async with world.engine(usage=UsageConfig(keep_questions=True)) as engine:
+        note = await engine.append("The station has two platforms.", kind="fact")
+        world.later(minutes=1)
+        await engine.search(UNKNOWN)
+        assert [one["question"] for one in await listed(engine)] == [UNKNOWN]
+        assert b"greenhouse" in (world.state / "usage.db").read_bytes()
+        await engine.perform("erase", {"target": note.id, "sure": True})
+        assert [one["question"] for one in await listed(engine)] == [None]
+    assert b"greenhouse" not in (world.state / "usage.db").read_bytes()
+
+
 async def test_gaps_are_bounded_in_number_and_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge_gaps, "MOST_GAPS", 2)
     async with world.engine() as engine:

@@ -176,6 +176,7 @@ def _projects(claims: Sequence[Claim]) -> Iterator[Subject]:
 def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
     """Those that name a person, service or tool, which is what most of them say, at least two."""
     table = tomllib.loads((files("mcp_memory.curation.claims") / "names.toml").read_text("utf-8"))
+    generic = set(table.pop("generic").split())
     bare = {id(one): _bare(one.text.removeprefix(f"{one.latest.note.title}: ")) for one in claims}
     about = defaultdict[str, dict[int, Claim]](dict)
     for one in claims:
@@ -187,7 +188,7 @@ def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
             is_name = fact.kind is FactKind.NAME and fold(fact.key.lower()) not in GENERIC_WORDS
             if (is_name and fact.key.lower() not in about) or _is_tool(fact):
                 names.add(fact.key)
-    for name in sorted(name for name in names if len(about[name]) >= LEAST_MENTIONS):
+    for name in sorted(name for name in names - generic if len(about[name]) >= LEAST_MENTIONS):
         texts = [bare[one] for one in about[name]]
         cues = {folder: re.compile(cue.replace("NAME", re.escape(name))) for folder, cue in table.items()}
         votes = {folder: sum(bool(cue.search(text)) for text in texts) for folder, cue in cues.items()}

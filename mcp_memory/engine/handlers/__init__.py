@@ -1,0 +1,1 @@
+"""Functions that answer the named operations."""

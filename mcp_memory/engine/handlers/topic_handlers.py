@@ -1,0 +1,107 @@
+"""Answers what concerns topics and pages, with plain JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from mcp_memory.compaction.topic_edits import TopicEdit
+from mcp_memory.compaction.topic_payloads import (
+    dropped_payload,
+    preview_payload,
+    run_payload,
+    shown_payload,
+    tree_payload,
+)
+from mcp_memory.engine import requests
+from mcp_memory.engine.background_jobs import organize
+from mcp_memory.engine.serializers import (
+    Payload,
+)
+from mcp_memory.errors import EmbedderUnavailable, InvalidInput
+from mcp_memory.models import NoteRecord
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.text.escape_invisible import visible_in
+from mcp_memory.topics.topic_tree import Topic, find_topic
+from mcp_memory.transfer.share.share_bundle import build_bundle
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.engine import Engine
+
+
+async def compact(engine: Engine, request: requests.CompactRequest) -> Payload:
+    parts, run, topic = engine.parts, request.undo, request.topic
+    if run is not None and (request.dry_run or topic is not None):
+        raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
+    if run is not None:
+        return asdict(await parts.compactor.undo(run))
+    await parts.admin.reconcile()
+    try:
+        await parts.model.embed()
+        note = None if parts.model.embedder else f"{parts.model.reason}: a note without a vector waits"
+    except EmbedderUnavailable as error:
+        note = f"{error.message}: a note without a vector waits"
+    if request.dry_run:
+        return {**preview_payload(await parts.compactor.preview(topic)), "note": note}
+    return {**asdict(await parts.compactor.run(topic)), "note": note}
+
+
+async def edit_topic(engine: Engine, request: requests.EditTopicRequest) -> Payload:
+    return asdict(await engine.parts.compactor.edit_topic(TopicEdit(**asdict(request))))
+
+
+async def dream(engine: Engine, request: requests.DreamRequest) -> Payload:
+    dreamer = engine.parts.dreamer
+    if request.rollback:
+        return asdict(await dreamer.rollback(request.rollback))
+    await engine.parts.admin.reconcile()
+    return asdict(await dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage))
+
+
+async def organize_pages(engine: Engine, request: requests.OrganizeRequest) -> Payload:
+    return {"pages": await organize(engine.parts, **asdict(request))}
+
+
+async def runs(engine: Engine, _: requests.NoArguments) -> Payload:
+    journal = engine.parts.run_journal
+    found = await in_thread(journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
+    return {"runs": [run_payload(run, entries) for run, entries in reversed(found)]}
+
+
+async def tree(engine: Engine, request: requests.TreeRequest) -> Payload:
+    depth = request.depth
+    if depth is not None and depth < 1:
+        raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
+    topics, fresh = await _tree_and_fresh(engine)
+    if request.dropped is None:
+        return tree_payload(topics, fresh, depth)
+    parts, every = engine.parts, [topic for top in topics for topic in reversed([*top.walk()]) if topic.page]
+    asked = [find_topic(request.dropped, topics, parts.compactor.root)] if request.dropped else every
+    read = lambda: [dropped_payload(topic, parts.vault) for topic in asked if topic.page]  # noqa: E731 -- once
+    return visible_in({"pages": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading pages")})
+
+
+async def show(engine: Engine, request: requests.TargetRequest) -> Payload:
+    """A topic's folder stands for its page."""
+    topics, _ = await _tree_and_fresh(engine)
+    target = request.target.strip().removeprefix("./").rstrip("/")
+    page = next((topic.page_path for top in topics for topic in top.walk() if topic.folder == target), target)
+    parts = engine.parts
+    with parts.idle_detector.serving():
+        file, text = await parts.note_lookup.reach([page], lambda places: parts.answerer.verbatim(*places[0]))
+    return shown_payload(file.record, text, topics)
+
+
+async def share(engine: Engine, request: requests.TargetRequest) -> Payload:
+    """What of a topic can be shared. This only reads: the command that asked writes the files."""
+    parts = engine.parts
+    await parts.admin.reconcile()
+    topics, _ = await _tree_and_fresh(engine)
+    topic = find_topic(request.target, topics, parts.compactor.root)
+    bundle = await in_thread(lambda: build_bundle(parts.vault, parts.marker.id, topic), what="reading the topic")
+    return asdict(bundle)
+
+
+async def _tree_and_fresh(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
+    view = engine.parts.compactor.planner_view
+    return await in_thread(view.read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree")

@@ -1,0 +1,135 @@
+"""Answers what concerns the whole vault, its files, its history and its health, with plain JSON values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from mcp_memory.engine import requests
+from mcp_memory.engine.diagnosis.doctor import examine, fix
+from mcp_memory.engine.erase import Eraser
+from mcp_memory.engine.history.change_history import list_changes, undo_changes
+from mcp_memory.engine.serializers import (
+    Payload,
+    lost_payload,
+)
+from mcp_memory.errors import InvalidInput
+from mcp_memory.links.linter import LINT_S
+from mcp_memory.links.note_graph import NoteGraph
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.search.filters import ANY_PROJECT
+from mcp_memory.search.note_lookup import Place
+from mcp_memory.text.escape_invisible import visible_in
+from mcp_memory.transfer.porting import ImportDestination, note_facts, parse_incoming
+from mcp_memory.vault.journals.change_journal import IMPORT, acting
+from mcp_memory.vault.journals.tombstones import Caller
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.engine import Engine
+
+
+async def refs(engine: Engine, request: requests.RefsRequest) -> Payload:
+    grounder, project = engine.parts.grounder, None if request.project == ANY_PROJECT else request.project
+    if request.confirm and not request.target:
+        raise InvalidInput("which note is right?", hint="name one: mcp-memory refs NOTE --confirm")
+    if project and request.folder:
+        grounder.note_folder(project, request.folder)
+    if request.check:
+        await grounder.check()
+    place = await engine.parts.note_lookup.find(request.target) if request.target else None
+    if request.confirm:
+        await grounder.check(confirmed=[one.id for one in grounder.notes(place)])
+    answer = partial(grounder.answer, place, project)
+    return visible_in(await in_thread(answer, deadline_s=LOOK_DEADLINE_S, what="looking at the note"))
+
+
+async def changes(engine: Engine, request: requests.ChangesRequest) -> Payload:
+    return await list_changes(engine.parts, request)
+
+
+async def undo(engine: Engine, request: requests.UndoRequest) -> Payload:
+    return await undo_changes(engine.parts, request)
+
+
+async def erase(engine: Engine, request: requests.EraseRequest) -> Payload:
+    parts, eraser = engine.parts, Eraser(engine.parts)
+    work = eraser.erase if request.sure else eraser.plan
+    async with parts.compactor.paused() if request.sure else nullcontext():  # it may hold words of the note
+        return asdict(await parts.note_lookup.reach([request.target], lambda places: work(*places[0])))
+
+
+async def adopt(engine: Engine, request: requests.AdoptRequest) -> Payload:
+    if request.revoke:
+        return {"returned": await engine.parts.admin.give_back(request.path, dry_run=request.dry_run)}
+    return {"adopted": await engine.parts.admin.adopt(request.path, dry_run=request.dry_run)}
+
+
+async def accept(engine: Engine, _: requests.NoArguments) -> Payload:
+    return {"pruned": await engine.parts.admin.accept_loss()}
+
+
+async def doctor(engine: Engine, _: requests.NoArguments) -> Payload:
+    findings = await in_thread(lambda: examine(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
+    return {"findings": list(map(asdict, findings))}
+
+
+async def repair(engine: Engine, _: requests.NoArguments) -> Payload:
+    return {"done": await fix(engine.parts)}
+
+
+async def lost(engine: Engine, _: requests.NoArguments) -> Payload:
+    found = sorted(await engine.parts.admin.lost_entries(), key=lambda entry: -entry.added.at)
+    return {"lost": list(map(lost_payload, found))}
+
+
+async def recover(engine: Engine, request: requests.RecoverRequest) -> Payload:
+    found = await engine.parts.admin.recover(request.ids, dismiss=request.dismiss)
+    return {"recovered": [lost_payload(entry) for entry in found]}
+
+
+async def conflicts(engine: Engine, _: requests.NoArguments) -> Payload:
+    return visible_in({"conflicts": await engine.parts.conflict_review.list_open()})
+
+
+async def decide(engine: Engine, request: requests.DecideRequest) -> Payload:
+    full_id = engine.parts.note_lookup.full_id
+    target, other = await full_id(request.target), request.other and await full_id(request.other)
+    return visible_in({"decided": await engine.parts.conflict_review.decide(request.verb, target, other)})
+
+
+async def import_notes(engine: Engine, request: requests.ImportRequest) -> Payload:
+    destination = None if request.folder is None else ImportDestination(request.folder, request.mark)
+    incoming = list(map(parse_incoming, request.items))
+    with acting(Caller(run=f"{IMPORT}-{request.run or request.mark or 'vault'}")):
+        taken = await engine.parts.transfer.import_notes(incoming, destination, dry_run=request.dry_run)
+    return {"taken": [{"deed": note.action.value, "path": note.path, "why": note.why} for note in taken]}
+
+
+async def export_notes(engine: Engine, request: requests.ExportRequest) -> Payload:
+    """The command that asked reads the files itself."""
+    found, further = await engine.parts.transfer.list_notes(request.after)
+    return {"home": engine.parts.marker.home, "notes": list(map(note_facts, found)), "next": further}
+
+
+async def status(engine: Engine, _: requests.NoArguments) -> Payload:
+    facts = await in_thread(engine.parts.admin.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    return {**facts, "capture": engine.parts.capture_worker.status()}
+
+
+async def links(engine: Engine, request: requests.LinksRequest) -> Payload:
+    async def describe(places: Sequence[Place]) -> Payload:
+        work = partial(NoteGraph(engine.parts.index).describe, places[0][0], request.depth)
+        return visible_in(await in_thread(work, deadline_s=LINT_S, what="following links"))
+
+    return await engine.parts.note_lookup.reach([request.target], describe)
+
+
+async def lint(engine: Engine, request: requests.LintRequest) -> Payload:
+    """With the notes whose code has moved, changed or gone, looked at now."""
+    parts = engine.parts
+    await parts.grounder.check()
+    code = [note for note in parts.grounder.answer(None, None)["notes"] if note["remark"]]
+    return visible_in({**await parts.linter.lint(**asdict(request)), "code": code})
