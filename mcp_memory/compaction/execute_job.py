@@ -23,6 +23,7 @@ from mcp_memory.compaction.journal import (
 from mcp_memory.errors import AlreadyExists, DeadlineExceeded, NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect
 from mcp_memory.topics.page import PAGE, with_related_section, without_stale_flag
@@ -186,6 +187,7 @@ def _finish_job(
     vault: Vault, journal: RunJournal, run: str, entry: JobEntry, steps: Sequence[Step], on_step: OnStep
 ) -> None:
     for step in steps:
+        give_way()
         try:
             on_step(apply_step(step, vault))
         except SKIPPED_ERRORS as error:

@@ -248,7 +248,8 @@ class EngineParts:
         try:
             with self.health.watching("sweep"):
                 swept = await self.indexer.reconcile()
-                await self.conflicts.scan()
+                with self.idle_detector.behind():
+                    await self.conflicts.scan()
                 await self.admin.tidy()
                 self.model.wake()
                 with self.health.watching("topics"):

@@ -20,6 +20,7 @@ from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
+from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import MEMORY
@@ -145,6 +146,7 @@ class ConflictScan:
         found: list[Conflict] = []
         until = monotonic() + BATCH_S
         while todo and monotonic() < until:
+            give_way()
             path = todo.pop()
             for one in list(self._conflicts_of(path)):
                 found.append(one)

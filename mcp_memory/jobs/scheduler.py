@@ -219,7 +219,8 @@ class Scheduler:
                     async with self._turn:
                         lull = self._lull_of(asked=asked)
                         await lull(lambda: False)
-                        report = await job.run(JobTurn(why, asked, lull))
+                        with self._idle_detector.behind():
+                            report = await job.run(JobTurn(why, asked, lull))
                 error = f"not done after {job.longest_s / 60:.0f} minutes" if limit.cancelled_caught else None
             except Refused as refused:  # the vault is read-only, or you have to confirm a mass deletion
                 error, waits = refused.message, True

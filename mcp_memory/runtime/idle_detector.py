@@ -1,13 +1,20 @@
 """Tells background work whether anyone is being served."""
 
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from math import inf
 from time import monotonic
 
 import anyio
 
 POLL_S = 0.05
+
+GIVE_WAY_S = 0.03
+"""The longest wait of `give_way`, a few times what a search takes: under a load that never ends a job goes on."""
+
+_BEHIND: ContextVar["IdleDetector | None"] = ContextVar("_BEHIND", default=None)
 
 
 class IdleDetector:
@@ -17,15 +24,33 @@ class IdleDetector:
         self._clock = clock
         self._under_way = 0
         self._last = -inf
+        self._idle = threading.Event()
+        self._idle.set()
 
     @contextmanager
     def serving(self) -> Generator[None]:
         self._under_way += 1
+        self._idle.clear()
         try:
             yield
         finally:
             self._under_way -= 1
             self._last = self._clock()
+            if not self._under_way:
+                self._idle.set()
+
+    @contextmanager
+    def behind(self) -> Generator[None]:
+        """What runs within the block, its threads included, gives way to those who are served."""
+        token = _BEHIND.set(self)
+        try:
+            yield
+        finally:
+            _BEHIND.reset(token)
+
+    def wait_until_idle(self, at_most_s: float) -> None:
+        """For worker threads."""
+        self._idle.wait(at_most_s)
 
     def is_quiet(self, for_s: float) -> bool:
         """Whether no call is running, and none has ended within the last `for_s`."""
@@ -36,3 +61,10 @@ class IdleDetector:
         until = self._clock() + at_most_s
         while not self.is_quiet(quiet_s) and self._clock() < until and not unless():  # noqa: ASYNC110 -- time passes
             await anyio.sleep(POLL_S)
+
+
+def give_way() -> None:
+    """In a job's loops, every few milliseconds of work: lets those be served first who wait. A thread that works on
+    holds Python's lock, for which a search waits some thirty times."""
+    if detector := _BEHIND.get():
+        detector.wait_until_idle(GIVE_WAY_S)

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from mcp_memory.errors import SummarizerUnavailable
+from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, Idf, title_of
@@ -184,6 +185,7 @@ def _is_settled(question: _Candidate, candidates: Sequence[_Candidate]) -> bool:
 
 def _candidates(sources: Sequence[SummarySource]) -> Iterator[_Candidate]:
     for number, source in enumerate(sources):
+        give_way()
         seen: set[frozenset[str]] = set()
         found = sentences(source.text[:READ_CHARS])[:MOST_SENTENCES]
         for sentence, speaker in zip(found, _speakers(found), strict=True):

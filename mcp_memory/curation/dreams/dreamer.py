@@ -23,6 +23,7 @@ from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 from mcp_memory.extraction.review import ReviewItem
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteState, PrivateMarks, Receipt, is_channel
+from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
@@ -224,6 +225,7 @@ class Dreamer:
         notes = [note for note in notes if not is_channel(note.project)]
         for note in notes:
             written = note.created.date() if note.created and note.kind == "session" else None
+            give_way()
             if day := logs.is_log_path(note.path) or written:
                 with suppress(McpMemoryError):
                     file = self.vault.read(note.path)
@@ -252,6 +254,7 @@ class Dreamer:
         return sorted(found, key=lambda one: (-one.score, one.id)), seen
 
     def _cosine(self, one: str, other: str) -> float:
+        give_way()
         with suppress(McpMemoryError):
             if embedder := self.embedder():
                 for text in {one, other} - self._vectors.keys():

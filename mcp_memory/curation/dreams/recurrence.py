@@ -13,6 +13,7 @@ from mcp_memory.extraction.comparison import SAME_WORDS, say_the_same
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import classify
 from mcp_memory.extraction.user_sentences import user_sentences
+from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
 from mcp_memory.text.markdown import logs
@@ -100,6 +101,7 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
     """Statements that say the same, with numbers and negation agreeing, unless a later one contradicts them."""
     groups, of_word, of_text = list[list[Said]](), defaultdict[str, set[int]](set), dict[str, int]()
     for one in sorted(set(said)):
+        give_way()
         if one.text not in of_text:
             words = content_words(one.text)
             near = [number for number, _ in Counter(n for word in words for n in of_word[word]).most_common(8)]

@@ -25,7 +25,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "search": (requests.SearchRequest, note_handlers.search),
     "recall": (requests.RecallRequest, note_handlers.recall),
     "brief": (requests.BriefRequest, session_handlers.brief),
-    "advise": (requests.AdviseRequest, lambda engine, wanted: engine.parts.advisor.advise(**asdict(wanted))),
+    "advise": (requests.AdviseRequest, session_handlers.advise),
     "flush": (requests.NoArguments, session_handlers.flush),
     "emptied": (requests.TranscriptRequest, session_handlers.emptied),
     "grown": (requests.TranscriptRequest, session_handlers.grown),

@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
     parts = engine.parts
     parts.watcher.touch()
+    with parts.idle_detector.serving():
+        return await _brief(engine, request)
+
+
+async def advise(engine: Engine, request: requests.AdviseRequest) -> Payload:
+    with engine.parts.idle_detector.serving():
+        return await engine.parts.advisor.advise(**asdict(request))
+
+
+async def _brief(engine: Engine, request: requests.BriefRequest) -> Payload:
+    parts = engine.parts
     if request.transcript:
         client = _client_of(request.session)
         parts.capture_worker.follow(client, request.transcript, due=False, delegated=request.delegated)
