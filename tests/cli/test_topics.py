@@ -119,6 +119,12 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
 
     with Wire(Running(stocked, Address.read(stocked.state.daemon)), client="tests") as wire:
         (told,) = wire.rpc("resources/read", {"uri": "memory://tree"}).json["result"]["contents"]
+        for name in (bread["path"], bread["path"].rpartition("/")[2], bread["id"], bread["page"]):
+            (alone,) = wire.rpc("resources/read", {"uri": f"memory://tree/{name}"}).json["result"]["contents"]
+            assert f"# {bread['title']}\n" in alone["text"] and f"· [page](<{bread['page']}>)" in alone["text"]
+            assert all(f"- [{text}](<" in alone["text"] for text in BREAD) and STARS[0] not in alone["text"]
+        missing = wire.rpc("resources/read", {"uri": "memory://tree/99-none"}).json["error"]["message"]
+        assert "no topic '99-none'; memory://tree has their folders" in missing
     topics, _, others = told["text"].partition("# Other notes")
     assert f"- [{bread['title']}](<{bread['page']}>) · 3 notes" in topics
     assert f"\n  - [{BREAD[0]}](<{leaf['path']}>) · note · `{leaf['id']}`" in topics

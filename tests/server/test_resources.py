@@ -21,11 +21,12 @@ def test_lists(both: Wire):
     resources = [resource for resource in resources if not resource["uri"].startswith("skill://")]
     assert {resource["uri"] for resource in resources} == {"memory://tree", "memory://status"}
     templates = both.rpc("resources/templates/list").json["result"]["resourceTemplates"]
-    (template,) = (one for one in templates if not one["uriTemplate"].startswith("skill://"))
-    assert template["uriTemplate"].startswith("memory://note/{")
+    templates = [one for one in templates if not one["uriTemplate"].startswith("skill://")]
+    starts = sorted(one["uriTemplate"].partition("{")[0] for one in templates)
+    assert starts == ["memory://note/", "memory://tree/"]
     prompts = both.rpc("prompts/list").json["result"]["prompts"]
     assert {prompt["name"] for prompt in prompts} == {"flush", "reflect"}
-    assert all(entry["title"] for entry in [*resources, template, *prompts])
+    assert all(entry["title"] for entry in [*resources, *templates, *prompts])
 
 
 def test_a_note_by_id_by_path_and_a_log_entry(both: Wire):

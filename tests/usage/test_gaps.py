@@ -126,3 +126,29 @@ async def test_gaps_are_bounded_in_number_and_time(world: World, monkeypatch: py
         assert len(await listed(engine)) == 2
         world.later(days=knowledge_gaps.MOST_DAYS + 1)
         assert await listed(engine) == []
+
+
+async def test_in_a_review_a_question_that_comes_back_becomes_a_fact_or_is_dropped(world: World) -> None:
+    other = "how tall is the old lighthouse on the northern island?"
+    async with world.engine(usage=UsageConfig(keep_questions=True)) as engine:
+        for asked in (UNKNOWN, AGAIN, other, other, "when does the bakery in Tromsø open?"):
+            await engine.search(asked, project="home")
+        waiting = (await engine.perform("inbox", {}))["waiting"]
+        texts = {one["text"]: one for one in waiting}
+        assert texts.keys() == {UNKNOWN, other}, "what was asked once is not shown"
+        assert (texts[other]["kind"], texts[other]["source"]) == ("unanswered", "asked 2 times")
+        target = texts[UNKNOWN]["id"]
+        with pytest.raises(InvalidInput):
+            await engine.perform("review", {"verb": "accept", "target": target})
+        with pytest.raises(InvalidInput):
+            await engine.perform("review", {"verb": "merge", "target": target})
+        answer = "Mrs. Olsen waters the plants in the greenhouse during the holidays."
+        done = await engine.perform("review", {"verb": "accept", "target": target, "content": answer})
+        assert answer in world.read(done["path"]).decode() and "project: home" in world.read(done["path"]).decode()
+        await engine.perform("review", {"verb": "drop", "target": texts[other]["id"]})
+        assert (await engine.perform("inbox", {}))["waiting"] == []
+        assert [one["question"] for one in await listed(engine)] == ["when does the bakery in Tromsø open?"]
+        with pytest.raises(NotFound):
+            await engine.perform("review", {"verb": "drop", "target": target})
+    async with world.engine() as engine:  # without their words there is nothing to answer
+        assert (await engine.perform("inbox", {}))["waiting"] == []

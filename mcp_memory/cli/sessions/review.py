@@ -18,11 +18,12 @@ KEYS = f"[a]ccept [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_CONTRARY = f"[a]ccept beside it, [r]eplace it, [e]dit [m]erge [d]rop {_FURTHER}"
 KEYS_ACTIVE = f"[a]ccept [e]dit [d] undo {_FURTHER}"
 KEYS_DREAM = "[a]ccept [e]dit [d]rop [s]kip [b]ack [?] help [q]uit"
+KEYS_GAP = "[e] answer it [d]rop [s]kip [b]ack [?] help [q]uit"
 KEYS_PROMISE = f"[a]ccept [f]inished [e]dit [d] undo {_FURTHER}"
 EXPLAINED = """\
 a  accept: store it as a note; beside what it contradicts, if it does
 r  replace: store it, and mark what it contradicts as superseded
-e  edit: change the text in your editor, and store that; without a change nothing happens
+e  edit: change the text in your editor, and store that; without a change nothing happens. Of a question: the answer
 m  merge: name one of the nearest notes, or another; its text gets this one, or it is replaced by this one
 d  drop: never propose it again; of what is stored already: take it out again
 f  finished: the commitment is kept, as by mcp-memory due --done
@@ -48,8 +49,9 @@ _PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "me
 def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[str, ...]) -> None:
     """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
-    Then come statements that were stored immediately, until you accept them, and what DREAMS.md proposes: the next
-    `mcp-memory dream` does what you accept. A dropped candidate is not proposed
+    Then come statements that were stored immediately, until you accept them, what DREAMS.md proposes (the next
+    `mcp-memory dream` does what you accept), and what was asked more than once without an answer, if
+    `usage.keep_questions` keeps questions: what you write becomes a fact. A dropped candidate is not proposed
     again; `mcp-memory restore ID` brings it back. If another program changes one meanwhile, it is left alone and you
     are told.
 
@@ -64,7 +66,8 @@ def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[
         decisions += [
             ("accept", item["id"])
             for item in _waiting(cli)
-            if item["score"] >= accept_all_above and not (item["active"] or item["contradicts"] or _is_dream(item))
+            if item["score"] >= accept_all_above
+            and not (item["active"] or item["contradicts"] or not _is_candidate(item))
         ]
     if decisions or accept_all_above is not None:
         done: list[dict[str, Any]] = []
@@ -124,10 +127,13 @@ def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, 
 
 def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
     """What was done: a verb, `skip`, `back` or `quit`."""
+    is_gap = _is_gap(item)
     is_promise = item["active"] and item["kind"] == "commitment"
     keys = (
         KEYS_DREAM
         if _is_dream(item)
+        else KEYS_GAP
+        if is_gap
         else KEYS_PROMISE
         if is_promise
         else KEYS_ACTIVE
@@ -143,19 +149,19 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
         key = read_key(keys)
         if key in QUIT or key in {"s", "b"}:
             return {"s": "skip", "b": "back"}.get(key, "quit")
-        wanted = plain.get(key, {})
+        wanted = {} if key == "a" and is_gap else plain.get(key, {})
         match key:
             case "e":
-                wanted = _edited(str(item["text"]))
-            case "m" if not item["active"] and not _is_dream(item):
+                wanted = _edited("" if is_gap else str(item["text"]))
+            case "m" if not item["active"] and _is_candidate(item):
                 wanted = _other_note(cli, item)
             case "f" if is_promise:
                 kept = cli.ask("forget", target=item["id"], done=True, source=PERSON, personal=True)
                 say(f"done: {kept['path']}")
                 return "done"
-            case "k":
+            case "k" if _is_candidate(item):
                 changes["kind"] = click.prompt(f"kind (now {changes.get('kind', item['kind'])})")
-            case "p":
+            case "p" if _is_candidate(item):
                 now = changes.get("project", item["project"]) or "none"
                 changes["project"] = click.prompt(f"project (now {now}; empty: none)", default="", show_default=False)
             case "?":
@@ -176,6 +182,15 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
 def _is_dream(item: Mapping[str, Any]) -> bool:
     """Whether it is a proposal of DREAMS.md, which a run of `mcp-memory dream` stores."""
     return str(item["id"]).startswith("dream-")
+
+
+def _is_gap(item: Mapping[str, Any]) -> bool:
+    """Whether it is a question that memory could not answer."""
+    return str(item["id"]).startswith("gap-")
+
+
+def _is_candidate(item: Mapping[str, Any]) -> bool:
+    return not _is_dream(item) and not _is_gap(item)
 
 
 def _edited(text: str) -> dict[str, Any]:
@@ -203,10 +218,14 @@ def _other_note(cli: CommandContext, item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
-    state = "stored" if item["active"] else f"score {item['score']:.2f}"
-    yield Heading(f"{before}{item['kind']}  {state}  {item['id'] if _is_dream(item) else short_id(item['id'])}")
+    state = "stored" if item["active"] else item["source"] if _is_gap(item) else f"score {item['score']:.2f}"
+    yield Heading(f"{before}{item['kind']}  {state}  {short_id(item['id']) if _is_candidate(item) else item['id']}")
     yield from wrap(item["text"], "  ")
-    about = [item["created"] and item["created"].partition("T")[0], item["source"], item["project"]]
+    about = [
+        item["created"] and item["created"].partition("T")[0],
+        None if _is_gap(item) else item["source"],
+        item["project"],
+    ]
     yield fit("—", ", ".join([fact for fact in about if fact] + item["derived_from"]), indent="  ")
     for other in item["contradicts"]:
         yield fit("contradicts:", other["title"] or other["path"], short_id(other["id"]), indent="  ")

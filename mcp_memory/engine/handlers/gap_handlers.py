@@ -10,6 +10,8 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine import requests
 from mcp_memory.engine.serializers import Payload, receipt_payload
 from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.extraction.review import ReviewItem
+from mcp_memory.models import NoteId, NotePath
 from mcp_memory.recall.note_list import date_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import ANY_PROJECT
@@ -29,8 +31,15 @@ NEAR = 0.25
 """From here on the nearest note is named: it tells roughly what was asked. Of the same questions the 16 with weak
 answers have a passage at .25 to .38; what has nothing to do with a question is at .1."""
 
+ASKED = 2
+"""From so many times on a question is worth a person's answer in a review."""
+
 MOST_NEWER = 20
 GAPS_S = 60.0
+
+
+GAP = "gap-"
+"""Before the id of a gap, where ids of notes stand, too."""
 
 
 async def gaps(engine: Engine, request: requests.GapsRequest) -> Payload:
@@ -43,14 +52,47 @@ async def gaps(engine: Engine, request: requests.GapsRequest) -> Payload:
         wanted = None if request.project == ANY_PROJECT else request.project
         known = [gap for gap in await read() if wanted is None or gap.project in (wanted, None)]
         return visible_in(await in_thread(partial(_list, parts, known), deadline_s=GAPS_S, what="looking at gaps"))
-    gap = next((one for one in await read() if one.id == request.target.lower()), None)
-    if gap is None:
-        raise NotFound(f"no gap {request.target[:20]!r}", hint="mcp-memory gaps lists their ids")
+    gap = await _find(parts, request.target)
     if not (request.text or "").strip():
         raise InvalidInput("no answer", hint=f'mcp-memory gaps --answer {gap.id} "the answer"')
     receipt = await engine.append(request.text or "", kind="fact", project=gap.project, source=PERSON)
     await in_thread(partial(parts.uses.close_gaps, [gap.id]), deadline_s=GAPS_S, what="closing the gap")
     return {"closed": [gap.id], "stored": receipt_payload(receipt)}
+
+
+async def _find(parts: EngineParts, target: str) -> Gap:
+    known = await in_thread(parts.uses.read_gaps, deadline_s=GAPS_S, what="reading gaps")
+    for gap in known:
+        if gap.id == target.lower().removeprefix(GAP):
+            return gap
+    raise NotFound(f"no gap {target[:20]!r}", hint="mcp-memory gaps lists their ids")
+
+
+async def gaps_to_review(engine: Engine) -> list[ReviewItem]:
+    """What was asked more than once, of those gaps whose words are kept."""
+    listed = (await gaps(engine, requests.GapsRequest()))["gaps"]
+    return [
+        ReviewItem(
+            NoteId(f"{GAP}{one['id']}"), NotePath(""), "", "unanswered", one["question"], one["question"], 0.0,
+            active=False, created=one["last"], source=f"asked {one['times']} times", project=one["project"],
+            derived_from=[f"nearest: {one['nearest']['title']}"] if one["nearest"] else [],
+        )
+        for one in listed
+        if one["question"] and one["times"] >= ASKED
+    ]  # fmt: skip
+
+
+async def review_gap(engine: Engine, request: requests.ReviewRequest) -> Payload:
+    """Stores the content as the answer, or drops the question."""
+    gap = await _find(engine.parts, request.target)
+    title = gap.question or request.target
+    if request.verb == "drop":
+        await in_thread(partial(engine.parts.uses.close_gaps, [gap.id]), deadline_s=GAPS_S, what="closing the gap")
+        return {"id": request.target, "path": "no longer listed", "title": title, "kind": "unanswered"}
+    if request.verb != "accept":
+        raise InvalidInput(f"a question can't be {request.verb[:40]!r}", hint="accept with an answer, or drop")
+    stored = (await gaps(engine, requests.GapsRequest(target=gap.id, text=request.content)))["stored"]
+    return {"id": stored["id"], "path": stored["path"], "title": title, "kind": "fact"}
 
 
 def _list(parts: EngineParts, known: list[Gap]) -> Payload:

@@ -11,6 +11,7 @@ from mcp_memory.capture.readers.plain import read_plain
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.curation.dreams.dreamer import PROPOSED
 from mcp_memory.engine import requests
+from mcp_memory.engine.handlers.gap_handlers import GAP, gaps_to_review, review_gap
 from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
@@ -143,13 +144,16 @@ async def held(engine: Engine, request: requests.HeldRequest) -> Payload:
 
 
 async def inbox(engine: Engine, _: requests.NoArguments) -> Payload:
-    """Candidates, then what dreaming proposes for MEMORY.md."""
+    """Candidates, what dreaming proposes for MEMORY.md, then questions without an answer."""
     found = [asdict(candidate) for candidate in await engine.parts.review.waiting()]
-    return {"waiting": [*found, *map(asdict, await engine.parts.dreamer.waiting())]}
+    more = [*await engine.parts.dreamer.waiting(), *await gaps_to_review(engine)]
+    return {"waiting": [*found, *map(asdict, more)]}
 
 
 async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:
     review, target, etag = engine.parts.review, request.target, request.etag
+    if target.startswith(GAP):
+        return await review_gap(engine, request)
     if target.startswith(PROPOSED) and request.verb in {"accept", "drop"}:
         await engine.parts.dreamer.tick(target, "x" if request.verb == "accept" else "-", request.content)
         return {
