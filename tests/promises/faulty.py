@@ -14,16 +14,24 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import anyio
 
 from mcp_memory.compaction.execute_job import finish_jobs, revert_step, run_job
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
 from mcp_memory.compaction.journal import JobEntry, JobOutcome, RunJournal, WriteStep
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.topic_edits import VERBS, TopicEdit, TopicEditor
+from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.curation.dreams.dream_files import STORE, DreamFiles
+from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome, PrivateMarks, Receipt
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.link_targets import redirected
@@ -41,8 +49,11 @@ from mcp_memory.topics.page import (
 from mcp_memory.topics.page_parts import parts_of
 from mcp_memory.topics.plan import is_topic_name
 from mcp_memory.topics.topic_tree import build_tree
-from mcp_memory.vault.draft import WriteResult
-from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.usage.use_counter import UseCounter
+from mcp_memory.vault.draft import Draft, WriteResult
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import DREAMS, MEMORY
 from mcp_memory.vault.vault import Vault
 from tests.faults.driver import ACTIONS, shim
 from tests.support.world import NOON, draft, vault_in
@@ -51,6 +62,7 @@ MAPPED = f"topics/{MAP}"
 OLD, LOG = "notes/fact/tea-at-four.md", f"memory/{NOON.date()}.md"
 GREEN_TEA = sections.entries("Green tea")[0].hash
 MEMORIES = "# Memory\n\n## Tea\n\n- Green tea\n- Milk first\n"
+TICKED, OPEN = "Oolong at five.", "Mate at noon."
 ANSWERED, REFUSED = 0, 10
 
 
@@ -272,6 +284,52 @@ def judge_edit_of_topic(vault: Vault, answered: bool) -> list[str]:
     return faults
 
 
+def dreamer(vault: Vault) -> Dreamer:
+    async def append(wanted: Draft) -> Receipt:
+        with acting(Caller(wanted.source)):
+            written = vault.append(wanted)
+        receipt = SimpleNamespace(id=f"{MEMORY}#{written.entry}", path=MEMORY, outcome=written.outcome)
+        return cast(Receipt, receipt)
+
+    async def forget(*_: object, **__: object) -> None:
+        raise AssertionError("nothing is moved out of MEMORY.md here")
+
+    writer = cast(IndexWriter, SimpleNamespace(reindex_later=lambda _: None))
+    uses = cast(UseCounter, SimpleNamespace(read=dict))
+    files = DreamFiles(vault, writer, vault.roots()[""].parent / "dreams")
+    config, private = DreamsConfig(), PrivateMarks()
+    return Dreamer(vault, NO_WORDS, files, uses, append, forget, lambda: None, private, config, lambda: NOON, 200)
+
+
+def ticked(vault: Vault) -> None:
+    """One proposal is ticked and one waits; a person has written on both pages."""
+    root = vault.roots()[""]
+    (root / MEMORY).write_text(MEMORIES)
+    (root / DREAMS).write_text(
+        f"# Dreams\n\n## Tea\n\n- [x] {TICKED} ^dream-0123abcd\n- [ ] {OPEN} ^dream-89abcdef\n\nMine.\n"
+    )
+    for name, text in (("0123abcd", TICKED), ("89abcdef", OPEN)):
+        facts = {"id": name, "text": text, "kind": "decision", "status": "proposed", "score": 0.7}
+        facts |= {"days": ["2026-11-20"], "sources": ["memory/2026-11-20.md"]}
+        (root / STORE).mkdir(parents=True, exist_ok=True)
+        (root / STORE / f"{name}.json").write_text(json.dumps(facts))
+
+
+def judge_dream(vault: Vault, answered: bool) -> list[str]:
+    """After any end the next run has done what was ticked, once, and every other line is as it was."""
+    root = vault.roots()[""]
+    faults: list[str] = []
+    anyio.run(dreamer(vault).run)
+    memory, page = (root / MEMORY).read_text(), (root / DREAMS).read_text()
+    kept = "".join(line for line in memory.splitlines(keepends=True) if TICKED not in line)
+    if memory.count(TICKED) != 1 or kept != MEMORIES:
+        faults.append(f"MEMORY.md has what was ticked {memory.count(TICKED)} times, or another line is not as it was")
+    if TICKED in page or f"- [ ] {OPEN} ^dream-89abcdef\n" not in page or "\nMine.\n" not in page:
+        faults.append("DREAMS.md is not what it should be")
+    status = json.loads((root / STORE / "0123abcd.json").read_text())["status"]
+    return faults + ([] if status == "promoted" else [f"the proposal is still {status}"])
+
+
 def all_of(vault: Vault) -> dict[str, str]:
     return {path: vault.read(path).text for path in vault.list().files}
 
@@ -347,6 +405,7 @@ ORIGINAL = ""
 TEA: dict[str, str] = {}
 WHOLE: dict[str, str] = {}
 ACTS = {
+    "dream": Act(ticked, lambda vault: anyio.run(dreamer(vault).run), judge_dream),
     "compact": Act(tea_notes, compact, judge_compact),
     "tend": Act(filed, tend, judge_tend),
     **{f"topic-{verb}": Act(two_topics, topic_edit(verb), judge_edit_of_topic) for verb in VERBS},

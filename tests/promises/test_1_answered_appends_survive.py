@@ -84,6 +84,7 @@ def one_life(lives: subprocess.Popen, life: int, answers: int, wait_s: float) ->
         ("edit", 15),
         ("compact", 200),
         ("tend", 60),
+        ("dream", 60),
         ("topic-rename", 150),
         ("topic-move", 150),
         ("topic-merge", 150),

@@ -90,8 +90,11 @@ class DreamFiles:
         memory = was[MEMORY], self.text_of(MEMORY)
         files: dict[str, tuple[str | None, str | None]] = {MEMORY: memory} if self._is_ours_alone(*memory) else {}
         for name, facts in changed.items():
-            path, text = f"{STORE}/{name}.json", json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+            path, text = _stored_at(name), json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
             files[path] = self.text_of(path), text
+        # A kill in between must not lose a proposal: what is done is recorded before it leaves the page, and what is
+        # new is recorded after it is on the page. One that is recorded as waiting, and isn't there, counts as rejected.
+        first = [name for name, facts in changed.items() if facts["status"] in {"promoted", "rejected"}]
         journal = {"entries": done.entries, "moved": done.moved}
         for attempt in range(ATTEMPTS):
             if edited:
@@ -99,15 +102,16 @@ class DreamFiles:
                 files[DREAMS] = page, edited(page or "")
             with naming_the_cause(str(self.runs)):
                 replace_file(self.runs / f"{run}.json", json.dumps({"files": files, **journal}).encode())
+            for name in first if not attempt else ():
+                self.put(_stored_at(name), *files[_stored_at(name)])
             try:
                 self.put(DREAMS, *files.get(DREAMS, (None, None)))
                 break
             except PreconditionFailed:
                 if attempt == ATTEMPTS - 1:
                     raise
-        for path, (before, after) in files.items():
-            if path.startswith(STORE):
-                self.put(path, before, after)
+        for name in changed.keys() - {*first}:
+            self.put(_stored_at(name), *files[_stored_at(name)])
         for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
             old.unlink(missing_ok=True)
 
@@ -154,6 +158,10 @@ class DreamFiles:
 
     def _file(self, path: str) -> Path:
         return self.vault.roots()[""] / path
+
+
+def _stored_at(proposal: str) -> str:
+    return f"{STORE}/{proposal}.json"
 
 
 def _bytes(text: str) -> bytes:
