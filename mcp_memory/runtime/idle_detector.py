@@ -1,6 +1,7 @@
 """Tells background work whether anyone is being served."""
 
 import threading
+from asyncio import _get_running_loop  # pyright: ignore[reportPrivateUsage] -- the public one raises, and that is slow
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -66,5 +67,6 @@ class IdleDetector:
 def give_way() -> None:
     """In a job's loops, every few milliseconds of work: lets those be served first who wait. A thread that works on
     holds Python's lock, for which a search waits some thirty times."""
-    if detector := _BEHIND.get():
+    detector = _BEHIND.get()
+    if detector and _get_running_loop() is None:  # the event loop's own thread must not wait for itself
         detector.wait_until_idle(GIVE_WAY_S)

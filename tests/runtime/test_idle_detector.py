@@ -49,3 +49,11 @@ def test_a_job_goes_on_beside_calls_that_never_end() -> None:
         give_way()
     with detector.behind():
         give_way()  # nobody is served
+
+
+@pytest.mark.anyio
+async def test_the_event_loop_never_waits_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    detector = IdleDetector()
+    monkeypatch.setattr(detector, "wait_until_idle", lambda _: pytest.fail("it waits"))
+    with detector.serving(), detector.behind():
+        give_way()
