@@ -48,6 +48,10 @@ class NoteState(StrEnum):
     DELETED = "deleted"  # forgotten: known by id so that it can be restored, but has no chunks
 
 
+WRITTEN = frozenset(NoteState) - {NoteState.SUMMARY}
+"""What people and agents wrote."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileStat:
     """One file as a listing sees it."""

@@ -14,7 +14,7 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError, StillReading
 from mcp_memory.index.base import Index, Part, ScoredRows, Watermark
-from mcp_memory.models import Filters, NoteState
+from mcp_memory.models import WRITTEN, Filters
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import ThreadPool
 from mcp_memory.search.index_warmup import IndexWarmup
@@ -224,11 +224,11 @@ class Retrievers:
             parts = parts_of(text)
             return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
 
-        def ask(parts: dict[str, list[str]], mark: Watermark) -> KeywordRows:
-            # How rare a word is among one's own notes has nothing to do with what was imported.
-            of_class = None if filters.foreign is None else Filters(frozenset(NoteState), foreign=filters.foreign)
+        def ask(parts: dict[str, list[str]], _: Watermark) -> KeywordRows:
+            # How rare a word is among one's own notes has nothing to do with what was imported, nor with our pages.
+            of_class = Filters(WRITTEN, foreign=filters.foreign)
             counted = self._index.frequencies(words[: self._config.counted_terms], of_class)
-            chunks = self._index.count_chunks(of_class) if of_class else mark.chunks
+            chunks = self._index.count_chunks(of_class)
             frequencies = rarest(counted, self._config.rare_terms)
             meant, instead = self._respelled(frequencies, parts)
             chosen = [*frequencies, *instead]

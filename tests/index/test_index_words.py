@@ -17,7 +17,7 @@ from mcp_memory.index.keywords.tokenizer import any_of, count
 from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.schema import ORDINAL_BITS
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
-from mcp_memory.models import Filters, NotePath
+from mcp_memory.models import Filters, NotePath, NoteState
 from tests.support.index_contract import DIMENSION, make_upsert, start, texts_of
 
 ANY_TEXT = st.text(st.characters(), max_size=30) | st.text(
@@ -150,6 +150,25 @@ def test_a_rare_word_scores_like_a_common_one() -> None:
     assert dict(zip(some.tolist(), times.tolist(), strict=True)) == {at: n for at, n in expected.items() if n}
     every, times = made.around(any_of("common")[0])
     assert every == slice(None) and times[:3].tolist() == [4, 5, 6] and times[200] == 6
+
+
+def test_pages_that_repeat_the_notes_change_no_score(tmp_path: Path) -> None:
+    index = SqliteIndex(tmp_path)
+    notes = [make_upsert(f"{at}.md", [f"heron number {at}", "mill"], per_section=1) for at in range(20)]
+    generation = start(index, [*notes, make_upsert("rare.md", ["kiln heron"], per_section=1)])
+
+    def scores() -> list[list[float]]:
+        ways = (index.lexical(["kiln", "heron"], 50, Filters(), by=by) for by in ("chunk", "section"))
+        return [[float(row.score) for row in rows] for rows in ways]
+
+    before = scores()
+    pages = [make_upsert(f"p{at}.md", ["kiln " * 9], state=NoteState.SUMMARY) for at in range(30)]
+    index.apply(generation.number, pages)
+    assert scores() == before
+    assert len(index.lexical(["kiln"], 50, Filters(states=frozenset({NoteState.SUMMARY})))) == 30
+    index.apply(generation.number, [make_upsert(f"more/{at}.md", ["kiln " * 9]) for at in range(30)])
+    assert scores() != before
+    index.close()
 
 
 def test_frequencies_keep_up_with_changes(tmp_path: Path) -> None:

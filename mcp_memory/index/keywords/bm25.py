@@ -1,14 +1,15 @@
 """Ranks chunks with BM25 by their own words and those around them, and sections by all their words.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2 and b = .75.
-Word frequencies are those of all living notes, so a score does not depend on the filter.
+Word frequencies are those of all living notes, so a score does not depend on the filter. Pages that we write don't
+count: they repeat what the notes say, and would make their words look common.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,16 +31,22 @@ _LEAST_IDF = 1e-6
 
 @dataclass(frozen=True)
 class TermPart:
-    """A segment, and which of its rows (n,) belong to notes that still exist."""
+    """A segment, and which of its rows (n,) belong to notes that still exist. `counted`: of which the frequencies are;
+    None for all that are alive."""
 
     segment: PostingSegment
     alive: NDArray[np.bool_]
+    counted: NDArray[np.bool_] | None = None
+
+    @property
+    def counted_rows(self) -> NDArray[np.bool_]:
+        return self.alive if self.counted is None else self.counted
 
     @cached_property
-    def alive_sections(self) -> NDArray[np.bool_]:
-        """(m,): which sections have a living row."""
+    def counted_sections(self) -> NDArray[np.bool_]:
+        """(m,): which sections have a row that counts."""
         found = np.zeros(len(self.segment.place_lengths), dtype=np.bool_)
-        found[self.segment.sections[self.alive]] = True
+        found[self.segment.sections[self.counted_rows]] = True
         return found
 
 
@@ -72,6 +79,10 @@ class TermCorpus:
             starts.append(part.segment.section_starts[1:] + before)
             before += part.segment.rows
         return np.concatenate(starts)
+
+    def counting(self, counts: Callable[[Ids], Mask]) -> TermCorpus:
+        """The same words with the frequencies of these chunks alone."""
+        return TermCorpus([replace(part, counted=part.alive & counts(part.segment.chunks)) for part in self.parts])
 
     def score_chunks(self, keys: Iterable[int]) -> NDArray[np.float32]:
         """(n,): the score of each row; 0 where no key occurs."""
@@ -125,11 +136,11 @@ class TermCorpus:
 
     @cached_property
     def _chunk_scale(self) -> _Scale:
-        return _scale([(part.segment.around_lengths, part.alive) for part in self.parts])
+        return _scale([(part.segment.around_lengths, part.counted_rows) for part in self.parts])
 
     @cached_property
     def _section_scale(self) -> _Scale:
-        return _scale([(part.segment.section_lengths, part.alive_sections) for part in self.parts])
+        return _scale([(part.segment.section_lengths, part.counted_sections) for part in self.parts])
 
     def _scores(
         self, keys: Iterable[int], scale: _Scale, look: Callable[[TermPart, int], tuple[Some, NDArray[np.float32]]]
@@ -138,8 +149,8 @@ class TermCorpus:
         for key in keys:
             found = [look(part, key) for part in self.parts]
             holding = sum(
-                int(np.count_nonzero(np.logical_and(times, alive[some])))
-                for (some, times), alive in zip(found, scale.alive, strict=True)
+                int(np.count_nonzero(np.logical_and(times, counted[some])))
+                for (some, times), counted in zip(found, scale.counted, strict=True)
             )
             weight = np.float32((K1 + 1) * _idf(holding, scale.total))
             for (some, times), score, damping in zip(found, scores, scale.damping, strict=True):
@@ -162,17 +173,17 @@ class _Scale:
     """The effect of a text's length on its score: for each part `damping`, k1 · (1 − b + b · length / mean length)."""
 
     damping: list[NDArray[np.float32]]
-    alive: list[NDArray[np.bool_]]
+    counted: list[NDArray[np.bool_]]
     total: int
 
 
 def _scale(parts: Sequence[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> _Scale:
-    alive = [mask for _, mask in parts]
-    total = sum(int(np.count_nonzero(mask)) for mask in alive)
+    counted = [mask for _, mask in parts]
+    total = sum(int(np.count_nonzero(mask)) for mask in counted)
     # Lengths are whole numbers, so their sum does not depend on their order.
     mean = sum(float(lengths[mask].sum(dtype=np.float64)) for lengths, mask in parts) / total if total else 0.0
     damping = [K1 * (1 - B) + K1 * B * (lengths / mean if mean else lengths) for lengths, _ in parts]
-    return _Scale([part.astype(np.float32) for part in damping], alive, total)
+    return _Scale([part.astype(np.float32) for part in damping], counted, total)
 
 
 def _joined(arrays: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:

@@ -41,7 +41,7 @@ from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes
 from mcp_memory.index.sqlite.schema import Tables
 from mcp_memory.index.vectors.store import VectorStore, quantise
 from mcp_memory.index.vectors.top_k import among_best, best
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, Problem, TextHash
+from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteRecord, Passage, Problem, TextHash
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -69,6 +69,7 @@ class SqliteIndex(LinkTable):
         self._vectors = VectorStore(folder, self.database.problems.append)
         self._words = InvertedIndex(folder, self.database.problems.append)
         self._counted = CodecCache()
+        self._ranking: tuple[TermCorpus, int, TermCorpus] | None = None
         with suppress(IndexReplaced), self.database.read() as connection:  # a new file has no caches
             numbers = [generation.number for generation in generations.all_generations(connection)]
             self._vectors.delete_untrusted(connection, numbers)
@@ -154,10 +155,10 @@ class SqliteIndex(LinkTable):
     # -- retrievers --------------------------------------------------------------------------------------------------
     def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
         keys = list(dict.fromkeys(key for term in terms for key in any_of(term)))
-        with self._corpus() as (now, corpus):
+        with self._corpus() as (now, words):
             if now is None:
                 return ScoredRows()
-            admitted = self._admitted(now, filters)
+            corpus, admitted = self._for_ranking(now, words), self._admitted(now, filters)
             if by != "section":
                 scores = corpus.score_chunks(keys) if by == "chunk" else corpus.count_shared(keys)
                 return best(k, corpus.chunks, scores, admitted, above=0)
@@ -290,10 +291,19 @@ class SqliteIndex(LinkTable):
                     yield now, corpus
                     return
 
+    def _for_ranking(self, now: _Snapshot, corpus: TermCorpus) -> TermCorpus:
+        """The words, with the frequencies of what was written; remembered until either changes."""
+        known = self._ranking
+        if known is None or known[0] is not corpus or known[1] != now.token:
+            written = self._admitted(now, Filters(WRITTEN)).mask
+            known = self._ranking = corpus, now.token, corpus.counting(written)
+        return known[2]
+
     def _admitted(self, now: _Snapshot, filters: Filters) -> AdmittedNotes:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)
 
     def _drop_caches(self) -> None:
         self._admission.clear()
+        self._ranking = None
         self._vectors.forget()
         self._words.forget()
