@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -55,6 +55,7 @@ class TermCorpus:
     """All words of a generation at one moment. The ids of a part are lower than those of the next."""
 
     parts: Sequence[TermPart] = ()
+    _counting: dict[int, TermCorpus] = field(default_factory=dict[int, "TermCorpus"], compare=False, repr=False)
 
     @property
     def rows(self) -> int:
@@ -80,9 +81,14 @@ class TermCorpus:
             before += part.segment.rows
         return np.concatenate(starts)
 
-    def counting(self, counts: Callable[[Ids], Mask]) -> TermCorpus:
-        """The same words with the frequencies of these chunks alone."""
-        return TermCorpus([replace(part, counted=part.alive & counts(part.segment.chunks)) for part in self.parts])
+    def counting(self, counts: Callable[[Ids], Mask], token: int) -> TermCorpus:
+        """The same words with the frequencies of these chunks alone; remembered for the index's latest token."""
+        if (known := self._counting.get(token)) is None:
+            parts = [replace(part, counted=part.alive & counts(part.segment.chunks)) for part in self.parts]
+            known = TermCorpus(parts)
+            self._counting.clear()
+            self._counting[token] = known
+        return known
 
     def score_chunks(self, keys: Iterable[int]) -> NDArray[np.float32]:
         """(n,): the score of each row; 0 where no key occurs."""

@@ -69,7 +69,6 @@ class SqliteIndex(LinkTable):
         self._vectors = VectorStore(folder, self.database.problems.append)
         self._words = InvertedIndex(folder, self.database.problems.append)
         self._counted = CodecCache()
-        self._ranking: tuple[TermCorpus, int, TermCorpus] | None = None
         with suppress(IndexReplaced), self.database.read() as connection:  # a new file has no caches
             numbers = [generation.number for generation in generations.all_generations(connection)]
             self._vectors.delete_untrusted(connection, numbers)
@@ -158,7 +157,8 @@ class SqliteIndex(LinkTable):
         with self._corpus() as (now, words):
             if now is None:
                 return ScoredRows()
-            corpus, admitted = self._for_ranking(now, words), self._admitted(now, filters)
+            corpus = words.counting(self._admitted(now, Filters(WRITTEN)).mask, now.token)
+            admitted = self._admitted(now, filters)
             if by != "section":
                 scores = corpus.score_chunks(keys) if by == "chunk" else corpus.count_shared(keys)
                 return best(k, corpus.chunks, scores, admitted, above=0)
@@ -291,19 +291,10 @@ class SqliteIndex(LinkTable):
                     yield now, corpus
                     return
 
-    def _for_ranking(self, now: _Snapshot, corpus: TermCorpus) -> TermCorpus:
-        """The words, with the frequencies of what was written; remembered until either changes."""
-        known = self._ranking
-        if known is None or known[0] is not corpus or known[1] != now.token:
-            written = self._admitted(now, Filters(WRITTEN)).mask
-            known = self._ranking = corpus, now.token, corpus.counting(written)
-        return known[2]
-
     def _admitted(self, now: _Snapshot, filters: Filters) -> AdmittedNotes:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)
 
     def _drop_caches(self) -> None:
         self._admission.clear()
-        self._ranking = None
         self._vectors.forget()
         self._words.forget()
