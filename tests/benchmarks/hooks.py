@@ -36,9 +36,9 @@ def hooks() -> Iterator[Figure]:
     site = indexed(SMALL)
     with site.daemon() as daemon, fresh() as nowhere, fresh() as stuck, _hung(stuck):
         daemon.until_complete()
-        events = ("session-start", "prompt", "before-tool", "after-tool")
+        events = ("session-start", "prompt", "before-tool", "after-tool", "subagent-start")
         calls = [_bare(site), *(_hook(site, event) for event in events), _hook(nowhere, "prompt")]
-        bare, start, prompt, before, after, down = in_turns(calls, ROUNDS, warm_up=3)
+        bare, start, prompt, before, after, subagent, down = in_turns(calls, ROUNDS, warm_up=3)
         hung, hung_start = in_turns([_hook(stuck, "prompt"), _hook(stuck, "session-start")], HUNG_ROUNDS, warm_up=1)
     base = percentile(bare, 50) * 1e3
     for name, taken, budget in (
@@ -46,6 +46,7 @@ def hooks() -> Iterator[Figure]:
         ("prompt", prompt, PROMPT_MS),
         ("before a tool", before, PROMPT_MS),
         ("after a failure", after, PROMPT_MS),
+        ("a sub-agent's start", subagent, SESSION_START_MS),
         ("prompt, no daemon", down, PROMPT_MS),
         ("prompt, hung daemon", hung, PROMPT_MS),
         ("session start, hung daemon", hung_start, SESSION_START_MS),
@@ -72,7 +73,7 @@ def _hook(site: Site, event: str) -> Timed:
         elif event == "after-tool":
             said |= {"tool_name": "Bash", "error": f"Exit code 1\n{question}\n" + "E1234: no such table\n" * 200}
         else:
-            said["prompt"] = question
+            said |= {"prompt": question, "agent_type": "general-purpose"}
         return _run(site, SCRIPT, "hook", event, "--client", "benchmarks", data=json.dumps(said))
 
     return call
