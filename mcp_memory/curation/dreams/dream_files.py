@@ -115,6 +115,14 @@ class DreamFiles:
         for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
             old.unlink(missing_ok=True)
 
+    def put_memory_back(self, before: str | None, after: str | None) -> None:
+        """Restores every byte of MEMORY.md, if nobody else has changed it since it was `after`. Call it once its
+        entries are taken back one by one, without which they would count as lost."""
+        now = self.text_of(MEMORY)
+        if self._is_ours_alone(after, now):
+            with suppress(PreconditionFailed):
+                self.put(MEMORY, now, before)
+
     def _is_ours_alone(self, before: str | None, after: str | None) -> bool:
         """Whether dreaming alone has changed MEMORY.md: a rollback must not take back what others wrote meanwhile."""
         first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))

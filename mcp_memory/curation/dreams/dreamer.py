@@ -156,17 +156,19 @@ class Dreamer:
         journal, later = await in_thread(lambda: self.files.read_run(run), what="reading the run")
         for one in later:
             report.refused += (await self.rollback(one)).refused
+        memory = journal["files"].pop(MEMORY, None)
         kept = [path for path, texts in journal["files"].items() if not await self._is_put_back(path, *texts)]
-        report.refused += [f"{path} was changed since and stays" for path in kept if path != MEMORY]
+        report.refused += [f"{path} was changed since and stays" for path in kept]
         back = [(path, None, False) for _, path in journal["moved"]]
-        if MEMORY in kept or MEMORY not in journal["files"]:
-            back += [(MEMORY, entry, False) for entry in journal["entries"]]
-            back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
+        back += [(MEMORY, entry, False) for entry in journal["entries"]]
+        back += [(MEMORY, entry, True) for entry, _ in journal["moved"]]
         for path, entry, restore in back:
             try:
                 await self.forget(path, entry, restore=restore, reason=None if restore else "a dream was taken back")
             except McpMemoryError as error:  # you have changed or forgotten it
                 report.refused.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
+        if memory:
+            await in_thread(lambda: self.files.put_memory_back(*memory), what="writing MEMORY.md")
         await in_thread(lambda: self.files.remove_run(run), what="removing the run")
         return report
 

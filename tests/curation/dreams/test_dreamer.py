@@ -78,6 +78,8 @@ async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_s
         assert world.read("MEMORY.md").decode() == memory
         await dream(engine, rollback=done["run"])
         assert world.read("MEMORY.md") == once["MEMORY.md"]
+        await engine.perform("reconcile", {})
+        assert (await engine.perform("lost", {}))["lost"] == [], "what is taken back isn't lost"
         assert f"[x] {PNPM}" in world.read("DREAMS.md").decode()
         assert {path: data for path, data in snapshot(world).items() if path.startswith("memory/2026")} == {
             path: data for path, data in before.items() if path.startswith("memory/2026")
