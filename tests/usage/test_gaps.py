@@ -144,7 +144,8 @@ async def test_in_a_review_a_question_that_comes_back_becomes_a_fact_or_is_dropp
             await engine.perform("review", {"verb": "merge", "target": target})
         answer = "Mrs. Olsen waters the plants in the greenhouse during the holidays."
         done = await engine.perform("review", {"verb": "accept", "target": target, "content": answer})
-        assert answer in world.read(done["path"]).decode() and "project: home" in world.read(done["path"]).decode()
+        text = world.read(done["path"]).decode()
+        assert f"{UNKNOWN}\n\n{answer}" in text and "project: home" in text
         await engine.perform("review", {"verb": "drop", "target": texts[other]["id"]})
         assert (await engine.perform("inbox", {}))["waiting"] == []
         assert [one["question"] for one in await listed(engine)] == ["when does the bakery in Tromsø open?"]

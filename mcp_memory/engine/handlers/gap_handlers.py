@@ -55,7 +55,8 @@ async def gaps(engine: Engine, request: requests.GapsRequest) -> Payload:
     gap = await _find(parts, request.target)
     if not (request.text or "").strip():
         raise InvalidInput("no answer", hint=f'mcp-memory gaps --answer {gap.id} "the answer"')
-    receipt = await engine.append(request.text or "", kind="fact", project=gap.project, source=PERSON)
+    text = f"{gap.question}\n\n{request.text}" if gap.question else request.text or ""  # "Mrs. Olsen does" needs it
+    receipt = await engine.append(text, kind="fact", project=gap.project, source=PERSON)
     await in_thread(partial(parts.uses.close_gaps, [gap.id]), deadline_s=GAPS_S, what="closing the gap")
     return {"closed": [gap.id], "stored": receipt_payload(receipt)}
 
