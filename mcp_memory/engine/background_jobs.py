@@ -88,7 +88,7 @@ def list_jobs(parts: EngineParts) -> list[Job]:
     after_a_log = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=lambda paths: any(map(is_log_path, paths)))
 
     def has_moved(paths: Collection[NotePath]) -> bool:
-        recent = parts.vault.changes.recent
+        recent = [*parts.vault.changes.recent]
         return any(one.kind is ChangeKind.MOVED and one.client == DISK and one.other in paths for one in recent)
 
     after_a_move = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=has_moved)

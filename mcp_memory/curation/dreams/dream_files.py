@@ -126,7 +126,7 @@ class DreamFiles:
     def _is_ours_alone(self, before: str | None, after: str | None) -> bool:
         """Whether dreaming alone has changed MEMORY.md: a rollback must not take back what others wrote meanwhile."""
         first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))
-        for change in reversed(self.vault.changes.recent):
+        for change in reversed([*self.vault.changes.recent]):  # others add to it
             if etag != first and change.path == MEMORY and change.client == DREAM and change.after == etag:
                 etag = change.before
         return etag == first
