@@ -14,7 +14,7 @@ import numpy as np
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError, StillReading
 from mcp_memory.index.base import Index, Part, ScoredRows, Watermark
-from mcp_memory.models import WRITTEN, Filters
+from mcp_memory.models import WRITTEN, Filters, NoteState
 from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.threads import ThreadPool
 from mcp_memory.search.index_warmup import IndexWarmup
@@ -226,7 +226,8 @@ class Retrievers:
 
         def ask(parts: dict[str, list[str]], _: Watermark) -> KeywordRows:
             # How rare a word is among one's own notes has nothing to do with what was imported, nor with our pages.
-            of_class = Filters(WRITTEN, foreign=filters.foreign)
+            pages = filters.states & {NoteState.SUMMARY}  # a search for them also knows the words that only they have
+            of_class = Filters(WRITTEN | pages, foreign=filters.foreign)
             counted = self._index.frequencies(words[: self._config.counted_terms], of_class)
             chunks = self._index.count_chunks(of_class)
             frequencies = rarest(counted, self._config.rare_terms)

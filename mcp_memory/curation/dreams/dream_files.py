@@ -134,7 +134,7 @@ class DreamFiles:
     def put(self, path: str, was: str | None, text: str | None) -> None:
         """Writes a file that `was` this text, or removes it (None: there is no file). Raises PreconditionFailed if it
         is another by now, StorageFailed."""
-        if was == text:
+        if was == text or self.text_of(path) == text:
             return
         if path.startswith(STORE):
             if self.text_of(path) != was:

@@ -152,11 +152,16 @@ class Dreamer:
     async def rollback(self, run: str) -> DreamReport:
         """Takes a run back, and before it what later ones made of its entries: every byte that nobody has changed
         since. Raises NotFound, StorageFailed."""
+        async with self._lock:
+            return await self._rollback(run)
+
+    async def _rollback(self, run: str) -> DreamReport:
         report = DreamReport(run)
         journal, later = await in_thread(lambda: self.files.read_run(run), what="reading the run")
         for one in later:
-            report.refused += (await self.rollback(one)).refused
-        memory = journal["files"].pop(MEMORY, None)
+            report.refused += (await self._rollback(one)).refused
+        before, after = journal["files"].pop(MEMORY, (None, None))
+        is_untouched = await in_thread(lambda: self.files.text_of(MEMORY) == after, what="reading MEMORY.md")
         kept = [path for path, texts in journal["files"].items() if not await self._is_put_back(path, *texts)]
         report.refused += [f"{path} was changed since and stays" for path in kept]
         back = [(path, None, False) for _, path in journal["moved"]]
@@ -167,8 +172,8 @@ class Dreamer:
                 await self.forget(path, entry, restore=restore, reason=None if restore else "a dream was taken back")
             except McpMemoryError as error:  # you have changed or forgotten it
                 report.refused.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
-        if memory:
-            await in_thread(lambda: self.files.put_memory_back(*memory), what="writing MEMORY.md")
+        if is_untouched and before != after:  # else it also has what later runs, or others, have stored
+            await in_thread(lambda: self.files.put_memory_back(before, after), what="writing MEMORY.md")
         await in_thread(lambda: self.files.remove_run(run), what="removing the run")
         return report
 

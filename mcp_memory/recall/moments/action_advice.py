@@ -147,7 +147,7 @@ def _is_standing(passage: Passage) -> bool:
 def _nearness(passage: Passage) -> tuple[bool, str]:
     """What the project itself has written comes before what is written for any, and the newer before the older."""
     note = passage.note
-    return note_of(passage).project is not None, str(note.updated or note.created)
+    return note_of(passage).project is not None, str(note.updated or note.created or "")
 
 
 def _terms(action: ToolAction) -> Iterable[str]:

@@ -341,6 +341,21 @@ async def test_what_is_saved_while_it_dreams_stays_and_so_it_does_after_a_rollba
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])
 
 
+async def test_a_rollback_of_an_earlier_run_keeps_what_a_later_one_stored(world: World) -> None:
+    logs(world)
+    async with world.engine() as engine:
+        await dream(engine)
+        runs = list[str]()
+        for text in (PNPM, BERLIN):
+            world.write("DREAMS.md", world.read("DREAMS.md").decode().replace(f"[ ] {text}", f"[x] {text}"))
+            runs.append((await dream(engine))["run"])
+        await dream(engine, rollback=runs[0])
+        memory = world.read("MEMORY.md").decode()
+        assert BERLIN in memory and PNPM not in memory
+        await engine.perform("reconcile", {})
+        assert (await engine.perform("lost", {}))["lost"] == []
+
+
 @pytest.mark.parametrize("path", ["DREAMS.md", "MEMORY.md"])
 async def test_a_rollback_leaves_a_file_that_is_saved_at_the_same_time(world: World, path: str) -> None:
     logs(world).write("MEMORY.md", "# Memory\n")
