@@ -211,7 +211,7 @@ def chain_of(task: Task[Any], frame: FrameType | None, last: str) -> list[str]:
     coroutine, passed = task.get_coro(), list[str]()
     while (outer := getattr(coroutine, "cr_frame", None)) is not None:
         passed.append(outer.f_globals["__name__"])
-        coroutine = coroutine.cr_await  # type: ignore[union-attr]
+        coroutine = coroutine.cr_await
     thread = list[str]()
     while frame is not None:
         thread.append(frame.f_globals["__name__"])

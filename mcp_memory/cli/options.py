@@ -96,7 +96,7 @@ class TextCommand(click.Command):
 
         def restored(value: Any) -> Any:
             if isinstance(value, tuple):  # of click, whose values have no types
-                return tuple(map(restored, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] -- JSON
+                return tuple(map(restored, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] -- of click
             return texts[int(value[1:])] if isinstance(value, str) and value.startswith("\0") else value
 
         ctx.params = {name: restored(value) for name, value in ctx.params.items()}

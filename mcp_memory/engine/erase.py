@@ -106,6 +106,7 @@ class Eraser:
 
     def _erase(self, path: NotePath, entry: str | None) -> list[NotePath]:
         """The files that were changed or are gone. Traces go last: as long as one is left, `plan` finds the rest."""
+        self._uses.forget_words()  # they may repeat the note; first, because this may fail
         holders, ids = self._holders(path, entry), self._ids(path, entry)
         pages = self._our_pages(path, ids)
         relating = self._pages_relating_to(pages)

@@ -460,10 +460,11 @@ class OrganizeRequest:
 
 @dataclass(frozen=True, slots=True)
 class TreeRequest:
-    """The topics, down to `depth` levels. `dropped`: instead the facts that the page of this topic, or (empty) of each,
-    doesn't tell."""
+    """The topics, down to `depth` levels; of one `topic`, what is below it and the one above. `dropped`: instead the
+    facts that the page of this topic, or (empty) of each, doesn't tell."""
 
     depth: int | None = None
+    topic: str | None = None
     dropped: str | None = None
 
 

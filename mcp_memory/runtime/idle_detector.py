@@ -12,10 +12,12 @@ import anyio
 
 POLL_S = 0.05
 
-GIVE_WAY_S = 0.03
-"""The longest wait of `give_way`, a few times what a search takes: under a load that never ends a job goes on."""
+GIVE_WAY_S, WORK_S = 0.03, 0.005
+"""The longest wait of `give_way`, a few times what a search takes, and the least work between two: under a load that
+never ends a job takes some seven times as long, whatever its loops."""
 
 _BEHIND: ContextVar["IdleDetector | None"] = ContextVar("_BEHIND", default=None)
+_gave_way = threading.local()
 
 
 class IdleDetector:
@@ -65,8 +67,10 @@ class IdleDetector:
 
 
 def give_way() -> None:
-    """In a job's loops, every few milliseconds of work: lets those be served first who wait. A thread that works on
-    holds Python's lock, for which a search waits some thirty times."""
+    """In the loops of a job: lets those be served first who wait. A thread that works on holds Python's lock, for which
+    a search waits some thirty times."""
     detector = _BEHIND.get()
-    if detector and _get_running_loop() is None:  # the event loop's own thread must not wait for itself
+    # The event loop's own thread must not wait for itself.
+    if detector and _get_running_loop() is None and monotonic() - getattr(_gave_way, "at", -inf) >= WORK_S:
         detector.wait_until_idle(GIVE_WAY_S)
+        _gave_way.at = monotonic()

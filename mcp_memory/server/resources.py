@@ -17,7 +17,6 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.text.escape_invisible import in_line, visible, visible_in
 from mcp_memory.text.pluralize import counted
-from mcp_memory.topics.page import PAGE
 
 NOTE_TOKENS = 100_000
 
@@ -47,15 +46,11 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
 
     @server.resource("memory://tree/{folder*}", mime_type="text/markdown", title="A topic, by its folder, id or name")
     async def topic(folder: str) -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
-        tops = (await engine.perform("tree", {}))["topics"]
-        wanted = folder.strip("/").removesuffix(f"/{PAGE}")
-        every = list(_walk(tops, None))
-        found = [one for one in every if wanted in (one[0]["path"], one[0]["id"])]
-        found = found or [one for one in every if one[0]["path"].endswith(f"/{wanted}")]
-        if len(found) != 1:
-            what = "no topic" if not found else f"{len(found)} topics"
-            raise ResourceError(visible(f"NotFound: {what} {in_line(wanted)[:100]!r}; memory://tree has their folders"))
-        return "\n".join(map(visible, _shown(*found[0]))) + "\n"
+        try:
+            found = await engine.perform("tree", {"topic": folder})
+        except McpMemoryError as error:
+            raise ResourceError(visible(f"{error.code}: {error}")) from error
+        return "\n".join(map(visible, _shown(found["topic"], found["above"]))) + "\n"
 
     @server.resource("memory://status", mime_type="application/json", title="The state of memory")
     async def status() -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
@@ -78,13 +73,6 @@ def add_prompts(server: FastMCP) -> None:
     )
     def reflect(topic: str = "") -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         return REFLECT.format(about=f" about {in_line(topic)}" if topic else "")
-
-
-def _walk(topics: Sequence[Topic], above: Topic | None) -> Iterator[tuple[Topic, Topic | None]]:
-    """Each topic with the one above it."""
-    for topic in topics:
-        yield topic, above
-        yield from _walk(topic["topics"], topic)
 
 
 def _shown(topic: Topic, above: Topic | None) -> Iterator[str]:

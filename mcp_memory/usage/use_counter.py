@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal
 import anyio
 import numpy as np
 
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import McpMemoryError, StorageFailed
 from mcp_memory.models import NoteId
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.usage.knowledge_gaps import Gap, KnowledgeGaps, close_gap, forget_words, read_gaps
@@ -135,15 +135,20 @@ class UseCounter:
         self._transact(lambda database: [close_gap(database, one) for one in ids])
 
     def erase(self, notes: Collection[str]) -> None:
-        """Forgets all of these notes' use, and the words of all questions, which may repeat what was erased."""
+        """Forgets all of these notes' use."""
         named = [(note,) for note in notes]
         self.flush()
-        self._transact(forget_words)
         self._transact(lambda database: database.executemany("DELETE FROM uses WHERE note = ?", named))
         self._transact(lambda database: database.executemany("DELETE FROM seen WHERE note = ?", named))
 
-    def _transact(self, work: Callable[[sqlite3.Connection], object]) -> None:
-        """Never raises: a damaged file makes room for a new one."""
+    def forget_words(self) -> None:
+        """Drops the words of all questions. Raises StorageFailed."""
+        self.flush()
+        if fault := self._transact(forget_words):
+            raise StorageFailed(f"the words of questions can't be dropped: {fault}", hint="try again")
+
+    def _transact(self, work: Callable[[sqlite3.Connection], object]) -> str | None:
+        """Why it was not done. Never raises: a damaged file makes room for a new one."""
         try:
             self._file.touch(mode=0o600)
             with self._lock, closing(sqlite3.connect(self._file, timeout=5)) as database, database:
@@ -152,9 +157,11 @@ class UseCounter:
                 work(database)
         except (sqlite3.OperationalError, OSError) as error:  # a full disk, another process
             log.warning("uses are not counted: %s", error)
+            return str(error)
         except sqlite3.DatabaseError:
             log.warning("the counts of uses were damaged, and begin anew")
             self._file.unlink(missing_ok=True)
+        return None
 
     def _flush(self, database: sqlite3.Connection) -> None:
         is_idle = not self._waiting

@@ -97,7 +97,7 @@ def test_a_model_that_is_not_bundled_names_the_extra_that_runs_it(tmp_path, monk
         ("-m pip install", {"sentence_transformers"}),
         ("uv pip install -p", {"sentence_transformers", "pip"}),
     ):
-        without = lambda name, *more, gone=missing: None if name in gone else find(name, *more)  # noqa: E731
+        without = lambda name, *more, gone=missing: None if name in gone else find(name, *more)  # noqa: E731 -- shorter than a function
         monkeypatch.setattr(importlib.util, "find_spec", without)
         for config in (EmbedderConfig(model="owner/other"), EmbedderConfig(model=str(tmp_path))):
             with pytest.raises(EmbedderUnavailable, match="needs sentence-transformers") as caught:

@@ -123,7 +123,7 @@ class _Index:
         self.dues = dues
 
     def notes(self, _: Filters) -> list[NoteRecord]:
-        record = NoteRecord(NotePath("n.md"), NoteId("n"), "", "", "Turn the clocks", "commitment", NoteState.ACTIVE)  # type: ignore[arg-type]
+        record = NoteRecord(NotePath("n.md"), NoteId("n"), "", "", "Turn the clocks", "commitment", NoteState.ACTIVE)
         return [
             NoteRecord(**{**{name: getattr(record, name) for name in record.__slots__}, "meta": {"due": due}})
             for due in self.dues
@@ -133,10 +133,10 @@ class _Index:
 @pytest.mark.parametrize("due", ["2026-10-25", "2026-10-25T02:30:00+01:00", "2026-03-29T02:30:00+01:00", "2026-03-29"])
 def test_on_the_day_on_which_clocks_change_each_stage_is_told_once(due: str) -> None:
     zone, seen, stages = ZoneInfo("Europe/Berlin"), set[str](), list[Stage]()
-    now = due_from(due, zone).moment(zone).astimezone(UTC) - timedelta(days=3)  # type: ignore[union-attr]
+    now = due_from(due, zone).moment(zone).astimezone(UTC) - timedelta(days=3)
     for _ in range(4 * 24 * 6):
         now += timedelta(minutes=15)
-        found: list[Commitment] = commitments(_Index(due), Filters(), now, zone)  # type: ignore[arg-type]
+        found: list[Commitment] = commitments(_Index(due), Filters(), now, zone)
         for one in reminders(found, TOLD, "s", frozenset(seen)):
             seen.update(one.marks)
             stages.append(found[0].stage)

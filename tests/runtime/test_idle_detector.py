@@ -51,6 +51,19 @@ def test_a_job_goes_on_beside_calls_that_never_end() -> None:
         give_way()  # nobody is served
 
 
+def test_between_two_waits_a_job_works_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, waits = 0.0, list[float]()
+    monkeypatch.setattr(idle_detector, "monotonic", lambda: now)
+    monkeypatch.setattr(idle_detector, "_gave_way", threading.local())
+    detector = IdleDetector()
+    monkeypatch.setattr(detector, "wait_until_idle", waits.append)
+    with detector.behind():
+        for at in (0.0, 0.001, 0.004, 0.006, 0.007, 0.012):
+            now = at
+            give_way()
+    assert len(waits) == 3
+
+
 @pytest.mark.anyio
 async def test_the_event_loop_never_waits_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     detector = IdleDetector()

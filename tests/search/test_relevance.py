@@ -47,7 +47,7 @@ def judged(rows: list[WeightedRow], retrieved: RetrieverRows, prompt: str = "", 
 
 @given(st.builds(RelevanceFeatures, *[FINITE] * 7), st.sampled_from([WITH_VECTORS, WITH_WORDS]))
 def test_a_probability_is_one_whatever_the_features(features: RelevanceFeatures, weights: object) -> None:
-    assert 0.0 <= weights.probability(features) <= 1.0  # type: ignore[attr-defined]
+    assert 0.0 <= weights.probability(features) <= 1.0
 
 
 @given(st.lists(TEXTS, max_size=30), TEXTS, st.floats(0, 1), st.booleans(), st.data())

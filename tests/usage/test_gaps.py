@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import InvalidInput, NotFound, StorageFailed
 from mcp_memory.usage import knowledge_gaps
 from mcp_memory.usage.config import UsageConfig
 from tests.support.briefings import PORT, QUESTION, told
@@ -126,6 +126,23 @@ async def test_gaps_are_bounded_in_number_and_time(world: World, monkeypatch: py
         assert len(await listed(engine)) == 2
         world.later(days=knowledge_gaps.MOST_DAYS + 1)
         assert await listed(engine) == []
+
+
+async def test_an_erasure_that_cannot_drop_the_words_fails_and_the_same_call_does_the_rest(world: World) -> None:
+    async with world.engine(usage=UsageConfig(keep_questions=True)) as engine:
+        await engine.search(UNKNOWN)
+        assert await listed(engine)
+        note = await engine.append("The station has two platforms.", kind="fact")
+        counts = world.state / "usage.db"
+        counts.rename(world.state / "kept.db")
+        counts.mkdir()
+        with pytest.raises(StorageFailed):
+            await engine.perform("erase", {"target": note.path, "sure": True})
+        assert (world.root / note.path).exists()
+        counts.rmdir()
+        (world.state / "kept.db").rename(counts)
+        await engine.perform("erase", {"target": note.path, "sure": True})
+        assert [one["question"] for one in await listed(engine)] == [None]
 
 
 async def test_in_a_review_a_question_that_comes_back_becomes_a_fact_or_is_dropped(world: World) -> None:

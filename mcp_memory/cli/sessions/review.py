@@ -66,8 +66,7 @@ def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[
         decisions += [
             ("accept", item["id"])
             for item in _waiting(cli)
-            if item["score"] >= accept_all_above
-            and not (item["active"] or item["contradicts"] or not _is_candidate(item))
+            if item["score"] >= accept_all_above and _is_candidate(item) and not (item["active"] or item["contradicts"])
         ]
     if decisions or accept_all_above is not None:
         done: list[dict[str, Any]] = []
@@ -112,16 +111,17 @@ def _review_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
 
 
 def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, str], number: int) -> int:
-    """The last one before that can be decided again: it was skipped, or is dropped and comes back."""
+    """The last one before that can be decided again: it was skipped, or is dropped and comes back. A question that was
+    dropped doesn't."""
     for before in range(number - 1, -1, -1):
-        verb = done.get(before, "skip")
-        if verb == "drop":
+        verb, is_candidate = done.get(before, "skip"), _is_candidate(items[before])
+        if verb == "drop" and is_candidate:
             cli.ask("restore", target=items[before]["id"], source=PERSON, personal=True)
             items[before] = next((one for one in _waiting(cli) if one["id"] == items[before]["id"]), items[before])
-        if verb in {"drop", "skip"}:
+        if verb == "skip" or (verb == "drop" and not _is_gap(items[before])):
             return before
-        ending = short_id(items[before]["id"])
-        say(f"{before + 1} is {_PAST[verb]} already; to take that back: mcp-memory forget {ending}")
+        undo = f"; to take that back: mcp-memory forget {short_id(items[before]['id'])}" if is_candidate else ""
+        say(f"{before + 1} is {_PAST[verb]} already{undo}")
     return number
 
 

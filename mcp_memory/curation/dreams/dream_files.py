@@ -112,8 +112,9 @@ class DreamFiles:
                     raise
         for name in changed.keys() - {*first}:
             self.put(_stored_at(name), *files[_stored_at(name)])
-        for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
-            old.unlink(missing_ok=True)
+        with naming_the_cause(str(self.runs)):
+            for old in sorted(self.runs.glob("*.json"))[:-MOST_RUNS]:
+                old.unlink(missing_ok=True)
 
     def put_memory_back(self, before: str | None, after: str | None) -> None:
         """Restores every byte of MEMORY.md, if nobody else has changed it since it was `after`. Call it once its

@@ -71,15 +71,17 @@ async def _find(parts: EngineParts, target: str) -> Gap:
 
 async def gaps_to_review(engine: Engine) -> list[ReviewItem]:
     """What was asked more than once, of those gaps whose words are kept."""
-    listed = (await gaps(engine, requests.GapsRequest()))["gaps"]
+    parts = engine.parts
+    known = await in_thread(parts.uses.read_gaps, deadline_s=GAPS_S, what="reading gaps")
+    asked = [gap for gap in known if gap.question and gap.times >= ASKED]
+    listed = await in_thread(partial(_list, parts, asked), deadline_s=GAPS_S, what="looking at gaps")
     return [
         ReviewItem(
             NoteId(f"{GAP}{one['id']}"), NotePath(""), "", "unanswered", one["question"], one["question"], 0.0,
             active=False, created=one["last"], source=f"asked {one['times']} times", project=one["project"],
             derived_from=[f"nearest: {one['nearest']['title']}"] if one["nearest"] else [],
         )
-        for one in listed
-        if one["question"] and one["times"] >= ASKED
+        for one in visible_in(listed)["gaps"]
     ]  # fmt: skip
 
 

@@ -11,13 +11,12 @@ from mcp_memory.compaction.topic_payloads import (
     preview_payload,
     run_payload,
     shown_payload,
+    topic_payload,
     tree_payload,
 )
 from mcp_memory.engine import requests
 from mcp_memory.engine.background_jobs import organize
-from mcp_memory.engine.serializers import (
-    Payload,
-)
+from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import EmbedderUnavailable, InvalidInput
 from mcp_memory.models import NoteRecord
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
@@ -73,6 +72,10 @@ async def tree(engine: Engine, request: requests.TreeRequest) -> Payload:
     if depth is not None and depth < 1:
         raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
     topics, fresh = await _tree_and_fresh(engine)
+    if request.topic is not None:
+        topic = find_topic(request.topic, topics, engine.parts.compactor.root)
+        above = next((one for top in topics for one in top.walk() if topic in one.topics), None)
+        return {"topic": topic_payload(topic, depth), "above": above and topic_payload(above, 1)}
     if request.dropped is None:
         return tree_payload(topics, fresh, depth)
     parts, every = engine.parts, [topic for top in topics for topic in reversed([*top.walk()]) if topic.page]

@@ -12,10 +12,7 @@ from mcp_memory.engine import requests
 from mcp_memory.engine.diagnosis.doctor import examine, fix
 from mcp_memory.engine.erase import Eraser
 from mcp_memory.engine.history.change_history import list_changes, undo_changes
-from mcp_memory.engine.serializers import (
-    Payload,
-    lost_payload,
-)
+from mcp_memory.engine.serializers import Payload, lost_payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.links.linter import LINT_S
 from mcp_memory.links.note_graph import NoteGraph

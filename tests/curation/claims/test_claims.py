@@ -43,7 +43,7 @@ async def claims_about(engine: Engine, name: str, project: str | None = None) ->
 def note(day: int, session: str | None, *, source: str | None = "codex", **rest: object) -> NoteRecord:
     at = datetime(2026, 11, day, tzinfo=UTC)
     place = NotePath(f"n{day}.md"), NoteId(f"{day}"), Etag(""), ""
-    return NoteRecord(*place, "Ports", "fact", NoteState.ACTIVE, session=session, source=source, created=at, **rest)  # type: ignore[arg-type]
+    return NoteRecord(*place, "Ports", "fact", NoteState.ACTIVE, session=session, source=source, created=at, **rest)
 
 
 def sure(*notes: NoteRecord, as_of: datetime = NOON) -> float:
@@ -71,10 +71,10 @@ async def test_a_subject_has_what_holds_with_evidence_and_what_is_against_it(wor
         about = await claims_about(engine, "petra", "shop")
         assert sorted(about) == ["Ask Petra about the logo.", "Petra leads the design team now."], "not billing's"
         leads = about["Petra leads the design team now."]
-        assert [one["session"] for one in leads["evidence"]] == ["s2", "s1"] and leads["confidence"] == 0.91  # type: ignore[union-attr]
+        assert [one["session"] for one in leads["evidence"]] == ["s2", "s1"] and leads["confidence"] == 0.91
         shop = await claims_about(engine, "shop")
-        assert not shop[PORT]["holds"] and shop[PORT]["refuted_by"]["id"] == ids["The API listens on port 8090 now."]  # type: ignore[index]
-        assert shop["The API listens on port 8090 now."]["contradicts"][0]["text"] == PORT  # type: ignore[index]
+        assert not shop[PORT]["holds"] and shop[PORT]["refuted_by"]["id"] == ids["The API listens on port 8090 now."]
+        assert shop["The API listens on port 8090 now."]["contradicts"][0]["text"] == PORT
         with pytest.raises(NotFound, match="nothing is known"):
             await engine.perform("claims", {"subject": "Nobody"})
 

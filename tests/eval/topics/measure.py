@@ -148,7 +148,7 @@ def measured(
         if as_notes:
             vault.notes = [replace(note, kind="note") for note in vault.notes]
         with tempfile.TemporaryDirectory() as folder:
-            yield name, anyio.run(lambda: file_vault(vault, Path(folder), config, MODELS, pages=pages))  # noqa: B023
+            yield name, anyio.run(lambda: file_vault(vault, Path(folder), config, MODELS, pages=pages))  # noqa: B023 -- called at once
 
 
 def main() -> None:
