@@ -6,15 +6,16 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
-from time import monotonic
+from time import monotonic, sleep
 
 import anyio
 
 POLL_S = 0.05
 
-GIVE_WAY_S, WORK_S = 0.03, 0.005
-"""The longest wait of `give_way`, a few times what a search takes, and the least work between two: under a load that
-never ends a job takes some seven times as long, whatever its loops."""
+GIVE_WAY_S, LULL_S, WORK_S = 0.04, 0.01, 0.005
+"""The longest wait of `give_way`, a few times what a search takes; how long nobody may have been served for it to end
+sooner, because who calls again and again would meet the job each time; and the least work between two. Under a load
+that never ends a job takes some nine times as long, whatever its loops."""
 
 _BEHIND: ContextVar["IdleDetector | None"] = ContextVar("_BEHIND", default=None)
 _gave_way = threading.local()
@@ -53,7 +54,12 @@ class IdleDetector:
 
     def wait_until_idle(self, at_most_s: float) -> None:
         """For worker threads."""
-        self._idle.wait(at_most_s)
+        until = self._clock() + at_most_s
+        while (left := until - self._clock()) > 0 and not self.is_quiet(LULL_S):
+            if self._under_way:
+                self._idle.wait(left)
+            else:
+                sleep(min(left, LULL_S))
 
     def is_quiet(self, for_s: float) -> bool:
         """Whether no call is running, and none has ended within the last `for_s`."""

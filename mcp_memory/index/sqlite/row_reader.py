@@ -14,6 +14,7 @@ from mcp_memory.index.sqlite.note_filter import condition
 from mcp_memory.index.sqlite.row_codec import decode_chunk, decode_note
 from mcp_memory.index.sqlite.schema import MAX_CHUNKS, ORDER, ORDINAL_BITS, Tables
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
+from mcp_memory.runtime.idle_detector import give_way
 
 _IN_BATCH = 500
 
@@ -22,8 +23,11 @@ _IDS_OF_NOTE = f"BETWEEN number << {ORDINAL_BITS} AND ((number + 1) << {ORDINAL_
 
 def records(connection: sqlite3.Connection, tables: Tables, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
     """Notes by an SQL condition, with its order and limit."""
-    rows = connection.execute(f"SELECT record FROM {tables.notes} WHERE {clause}", values)
-    return [decode_note(row[0]) for row in rows]
+    found: list[NoteRecord] = []
+    for row in connection.execute(f"SELECT record FROM {tables.notes} WHERE {clause}", values):
+        give_way()
+        found.append(decode_note(row[0]))
+    return found
 
 
 def records_admitted(connection: sqlite3.Connection, tables: Tables, filters: Filters, limit: int) -> list[NoteRecord]:
@@ -55,6 +59,7 @@ def passages_by_id(connection: sqlite3.Connection, tables: Tables, chunk_ids: It
 
 def passages_of_note(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Iterator[Passage]:
     """In order; none if there is no such note."""
+    give_way()
     rows = connection.execute(
         f"SELECT chunk.id, text, rest FROM {tables.notes} JOIN {tables.chunks} chunk ON chunk.id {_IDS_OF_NOTE}"
         " WHERE path = ? ORDER BY chunk.id",
