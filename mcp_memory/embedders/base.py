@@ -59,6 +59,11 @@ class Embedder(Protocol):
         """Shape (dimension,). Raises EmbedderUnavailable."""
         ...
 
+    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
+        """Shape (len(texts), states), not unit vectors: what the model's middle layers make of the texts, which says
+        more of how something is put than its last one. None if it shows none. Raises EmbedderUnavailable."""
+        ...
+
     def close(self) -> None:
         """Frees the model; idempotent."""
         ...

@@ -9,8 +9,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from mcp_memory.embedders.compiled_models import INNER_STATES
+
 DIMENSION, MAX_TOKENS = 384, 256
 """As sentence-transformers publishes the model."""
+MIDDLE = ("layer_norm_6", "layer_norm_8")
+"""The graph's names for the states behind the third and the fourth of the six layers."""
 VOCABULARY = Path(__file__).with_name("bundled_vocab.txt")
 """Of bert-base-uncased, which the model was made from (Apache-2.0): the package has no tokenizer."""
 
@@ -25,7 +29,8 @@ def write_tokenizer(file: Path) -> None:
 
 
 def write_graph(source: Path, file: Path, *, bits: int | None) -> None:
-    """Writes (input_ids, attention_mask, token_type_ids), each (1, tokens), → a unit vector (1, dimension).
+    """Writes (input_ids, attention_mask, token_type_ids), each (1, tokens), → a unit vector (1, dimension), and the
+    means of the states of `MIDDLE` (1, 2 * dimension).
 
     `bits` of the weights: 8, 7 for processors whose int8 products saturate, None for float arithmetic.
     """
@@ -42,9 +47,9 @@ def write_graph(source: Path, file: Path, *, bits: int | None) -> None:
     for field in (model.graph.node, model.graph.output, model.graph.value_info):
         del field[:]
     model.graph.node.extend(nodes)
-    shape = ["batch", DIMENSION]
-    output = library.helper.make_tensor_value_info("unit_vector", library.TensorProto.FLOAT, shape)
-    model.graph.output.append(output)
+    for name, size in (("unit_vector", DIMENSION), (INNER_STATES, len(MIDDLE) * DIMENSION)):
+        shape = ["batch", size]
+        model.graph.output.append(library.helper.make_tensor_value_info(name, library.TensorProto.FLOAT, shape))
     library.save(model, str(file))
 
 
@@ -89,6 +94,8 @@ def _pooling(hidden: str) -> list[Any]:
     return [
         helper.make_node("ReduceMean", [hidden], ["pooled"], axes=[1], keepdims=0),
         helper.make_node("LpNormalization", ["pooled"], ["unit_vector"], axis=-1, p=2),
+        helper.make_node("Concat", [*MIDDLE], ["middle"], axis=-1),
+        helper.make_node("ReduceMean", ["middle"], [INNER_STATES], axes=[1], keepdims=0),
     ]
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
+
+_V = TypeVar("_V")
 
 PATIENCE_S = 2.0
 """A model in this process embeds a question in 2 ms, an endpoint in some 0.1 s."""
@@ -48,10 +50,13 @@ class CircuitBreakerEmbedder:
     def embed_query(self, text: str) -> Vectors:
         return self._call(lambda: self._embedder.embed_query(text))
 
+    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
+        return self._call(lambda: self._embedder.inner_states(texts))
+
     def close(self) -> None:
         self._embedder.close()
 
-    def _call(self, embed: Callable[[], Vectors]) -> Vectors:
+    def _call(self, embed: Callable[[], _V]) -> _V:
         if not self._slots.acquire(timeout=PATIENCE_S):
             raise EmbedderUnavailable("the embedding model does not answer")
         call, begun = object(), monotonic()

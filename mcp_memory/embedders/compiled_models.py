@@ -19,11 +19,13 @@ from typing import Any, Literal
 from mcp_memory.embedders.inputs import prompts_mark
 from mcp_memory.embedders.locate import ModelSource, sha256_of
 
-FORMAT = 1
+FORMAT = 2
 """Increased when the recipe or the manifest changes: models of another format are left alone and compiled again."""
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
+INNER_STATES = "inner_states"
+"""The graph's output behind its vectors, if it has one."""
 
 SETTLED_NS = 2 * 10**9
 

@@ -46,6 +46,10 @@ class IdleUnloadEmbedder:
         with self._in_use() as embedder:
             return embedder.embed_query(text)
 
+    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
+        with self._in_use() as embedder:
+            return embedder.inner_states(texts)
+
     def load(self) -> None:
         """Loads the model if it is unloaded, and restarts the idle time. Raises what opening raises."""
         with self._in_use():

@@ -9,10 +9,17 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcp_memory.embedders.compiled_models import MODEL_FILE, TOKENIZER_FILE, CompiledModel, fingerprint
+from mcp_memory.embedders.compiled_models import (
+    INNER_STATES,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    CompiledModel,
+    fingerprint,
+)
 from mcp_memory.embedders.inputs import CHARS_PER_TOKEN, prepared
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry
@@ -61,6 +68,7 @@ class OnnxEmbedder:
             # Both libraries raise bare Exception from native code.
             raise EmbedderUnavailable(f"the compiled model in {compiled.folder} cannot be opened: {error}") from error
         self._inputs = [value.name for value in self._session.get_inputs()]
+        self._vector, *self._more = [value.name for value in self._session.get_outputs()]
         self._runs = ThreadPoolExecutor(
             threads or default_threads(), thread_name_prefix="embed", initializer=_yield_to_others
         )
@@ -70,24 +78,31 @@ class OnnxEmbedder:
 
         if len(texts) == 1:  # a caller waits for it, so it doesn't queue behind a backlog
             return self._embed(prepared(texts[0], self._document_prompt, self._max_chars))[np.newaxis]
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        inputs = (prepared(text, self._document_prompt, self._max_chars) for text in texts)
-        try:
-            for row, vector in enumerate(self._runs.map(self._embed, inputs)):
-                vectors[row] = vector
-        except (CancelledError, RuntimeError) as error:
-            raise EmbedderUnavailable("the embedding model is closed") from error
-        return vectors
+        return np.array(self._each(texts, self._vector), dtype=np.float32).reshape(len(texts), self.dimension)
 
     def embed_query(self, text: str) -> Vectors:
         return self._embed(prepared(text, self._query_prompt, self._max_chars))
+
+    def inner_states(self, texts: Sequence[str]) -> Vectors | None:
+        import numpy as np
+
+        if INNER_STATES not in self._more:
+            return None
+        return np.array(self._each(texts, INNER_STATES))
 
     def close(self) -> None:
         """Frees the model when the current runs end; idempotent."""
         self._session = None
         self._runs.shutdown(wait=False, cancel_futures=True)
 
-    def _embed(self, text: str) -> Vectors:
+    def _each(self, texts: Sequence[str], output: str) -> list[Vectors]:
+        inputs = (prepared(text, self._document_prompt, self._max_chars) for text in texts)
+        try:
+            return list(self._runs.map(self._embed, inputs, repeat(output)))
+        except (CancelledError, RuntimeError) as error:
+            raise EmbedderUnavailable("the embedding model is closed") from error
+
+    def _embed(self, text: str, output: str = "") -> Vectors:
         import numpy as np
 
         session = self._session
@@ -96,7 +111,7 @@ class OnnxEmbedder:
         encoding = self._tokenizer.encode(text)
         try:
             feeds = {name: np.array([getattr(encoding, _FIELDS[name])], dtype=np.int64) for name in self._inputs}
-            return session.run(None, feeds)[0][0]
+            return session.run([output or self._vector], feeds)[0][0]
         except Exception as error:
             # The runtime raises its own untyped exceptions (out of memory, a damaged graph).
             raise EmbedderUnavailable(f"the embedding model failed: {error}") from error

@@ -75,6 +75,9 @@ class OpenAIEmbedder:
     def embed_query(self, text: str) -> Vectors:
         return self._request([_input(text, self._config.query_prompt)])[0]
 
+    def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
+        return None
+
     def close(self) -> None:
         """Ends waiting calls and closes the connections; idempotent."""
         self._closed.set()

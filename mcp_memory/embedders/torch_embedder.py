@@ -51,6 +51,9 @@ class TorchEmbedder:
     def embed_query(self, text: str) -> Vectors:
         return self._encode("encode_query", [text], self._query_prompt)[0]
 
+    def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
+        return None
+
     def close(self) -> None:
         with self._lock:
             self._model = None

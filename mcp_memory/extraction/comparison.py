@@ -18,11 +18,6 @@ HELD_WORDS = 0.6
 HELD_COSINE = 0.85
 """… or this cosine, and all its numbers, dates and identifiers. Names may be written differently."""
 
-ABOUT_THE_SAME = 0.4
-"""From this `likeness` on, what tells of a preference or a norm probably replaces the closest note …"""
-ABOUT_A_CHANGE = 0.3
-"""… and from this one on, what says that something changed."""
-
 _EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 
 
@@ -45,10 +40,10 @@ def say_the_same(new: str, known: str, cosine: float = 0.0) -> bool:
     return _exact(of_new) == _exact(of_known) and _is_negated(of_new) == _is_negated(of_known)
 
 
-def likeness(new: str, known: str, cosine: float = 0.0) -> float:
-    """0 to 1: how likely two statements are about the same, by cosine or the share of the shorter one's words."""
+def likeness(new: str, known: str) -> float:
+    """0 to 1: the share of the shorter statement's words that the other has."""
     one, two = content_words(new), content_words(known)
-    return max(cosine, len(one & two) / (min(len(one), len(two)) or 1))
+    return len(one & two) / (min(len(one), len(two)) or 1)
 
 
 def best_holder(text: str, passages: Sequence[Holder]) -> Holder | None:

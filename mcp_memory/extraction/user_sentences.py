@@ -98,10 +98,14 @@ _MACHINE = re.compile(
 """Claude Code writes these into messages of the user."""
 
 _OPENING = re.compile(
-    r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)"
+    r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"
+    r"(?i:\b(?:paste|sent|send|e?-?mail|memo|letter|forward\w*|dropped|wrote|whatsapp|log|geschickt|schick\w*|"
+    r"geschrieben|\w*mail|kopier\w*|envoy\w*|reçu|colle|courriel|mand[oó]|mandaron|envi[oó]|enviaron|peg[oó]|correo|"
+    r"llegó)\b)[^\n]{0,80}\n\s*(?=\S)"
 )
-"""Something follows a line that ends with a colon or a question mark, or a paragraph follows one that doesn't end as a
-sentence: a heading, or `I fetched it and got`. People type like that too, so the rest waits for review."""
+"""Something follows a line that ends with a colon or a question mark, or says that something came from elsewhere, or a
+paragraph follows one that doesn't end as a sentence: a heading, or `I fetched it and got`. People type like that too,
+so the rest waits for review."""
 
 _FOREIGN = (
     re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
@@ -135,6 +139,8 @@ _QUOTED = re.compile(
 _MARKER = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,3}[.)]\s+)?")
 _END = re.compile(
     r"(?<!\b[^\W\d_])(?<!\b(?:dr|mr|ms|st|nr|vs|ca|sr))(?<!\b(?:mrs|mme|sra|ggf|bzw))(?<!\b(?:prof|incl|inkl|evtl))"
-    r"(?<![.!?…])[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
+    r"(?<![.!?…])(?!\.\.|…)[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
+    r"(?!(?<=\d\.)\s+(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)\w*)"
 )
-"""Not after an abbreviation or a single letter: Prof. Li, z. B."""
+"""Not after an abbreviation or a single letter, nor within a date: Prof. Li, z. B., 1. Mai. Some end nothing with
+`...`, and go on."""

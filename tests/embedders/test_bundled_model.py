@@ -10,6 +10,7 @@ import resource
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mcp_memory.embedders import bundled_model
@@ -87,3 +88,9 @@ def test_a_disk_without_room_is_named_and_left_as_it_was(tmp_path: Path) -> None
     assert caught.value.message == f"{tmp_path / 'models'}: {os.strerror(errno.EFBIG)} [EFBIG]"
     assert [file for file in tmp_path.rglob("*") if file.is_file() and file.stat().st_size] == []
     open_embedder(EmbedderConfig(), tmp_path).close()
+
+
+def test_it_shows_its_inner_states(minilm: Embedder):
+    states = minilm.inner_states(["tea", "We deploy on Mondays.", "tea"])
+    assert states is not None and states.shape == (3, 2 * minilm.dimension)
+    assert np.array_equal(states[0], states[2]) and not np.allclose(states[0], states[1])

@@ -60,14 +60,21 @@ def test_nobody_else_speaks_for_the_person():
 
 
 def test_a_message_that_was_hardly_typed_states_nothing_outright():
-    long = f"{ORDER}\n" + "Some more words about nothing.\n" * (MAX_CHARS // 30 + 1)
+    long = f"{ORDER}\n" + "What is it about?\n" * (MAX_CHARS // 18 + 1)
     assert [each.outright for each in extract_candidates([person(long)])] == [False]
     assert [each.outright for each in extract_candidates([person(ORDER)])] == [True]
 
 
 @pytest.mark.parametrize(
     "before",
-    ["Look at this\n\n", "I fetched https://a.example/ and got\n\n", "Contributing\n\n", "thoughts?\n", "rules:\n- "],
+    [
+        "Look at this\n\n",
+        "I fetched https://a.example/ and got\n\n",
+        "Contributing\n\n",
+        "thoughts?\n",
+        "rules:\n- ",
+        "this mail came in\n",
+    ],
 )
 def test_what_may_be_pasted_waits(before: str):
     assert [each.outright for each in extract_candidates([person(before + ORDER)])] == [False]

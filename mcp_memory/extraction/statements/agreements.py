@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from math import log1p
 
 from mcp_memory.extraction.statements.cues import AGREEMENT, patterns
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
@@ -15,8 +16,13 @@ MOST_ANSWER_WORDS = 14
 MOST_ASKING_WORDS = 5
 """A shorter question asks about the sentence before it: "Is that fine?"."""
 MOST_PICK_WORDS = 8
+LEAST_CONTENT_WORDS = 4
 ANTECEDENT = 2
 """What `it` or `the one` stands for is named in the last sentences."""
+
+
+AGREED, LEANS = 0.5, 0.3
+"""Likelihoods from which on you agreed, or perhaps did. Of 111 agreements in 76 sessions the rules alone find 28."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +34,40 @@ class Agreement:
     sure: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What a few words may agree to: the last sentence, or the one before that a short question is about."""
+
+    sentence: UserSentence
+    is_asked_about: bool
+    context: str
+
+
+def offer(sentence: UserSentence, assistant: str) -> Offer | None:
+    said = user_sentences(assistant, lambda _: False)[-ANTECEDENT - 1 :]
+    if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS or not said:
+        return None
+    asks = len(said) > 1 and said[-1].is_question and len(said[-1].view.split()) <= MOST_ASKING_WORDS
+    return Offer(said[-2 if asks else -1], asks, " ".join(one.text for one in said))
+
+
+def offer_features(sentence: UserSentence, made: Offer, by_rule: Agreement | None) -> list[float]:
+    """What the classifier sees of an offer beside the two sentences."""
+    words = len(made.sentence.view.split())
+    return [
+        float(made.is_asked_about), float(made.sentence.is_question), log1p(len(sentence.view.split())), words / 20,
+        float(by_rule is not None), float(by_rule is not None and by_rule.sure),
+    ]  # fmt: skip
+
+
+def agreed_to(sentence: UserSentence, made: Offer, likely: float) -> Agreement | None:
+    if likely < LEANS or patterns(AGREEMENT)["refuses"].match(sentence.view):
+        return None
+    return _taken_up(sentence, made.sentence, made.context, sure=likely >= AGREED)
+
+
 def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
-    """What a sentence agrees to, given the message that it answers; None if it doesn't."""
+    """What a sentence agrees to by its words, given the message that it answers; None if it doesn't."""
     view, found = sentence.view, patterns(AGREEMENT)
     if sentence.is_question or len(view.split()) > MOST_WORDS:
         return None
@@ -50,10 +88,14 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     )
     if not manner and not repeats and not is_plain:
         return None
-    lead = found["lead"].match(proposal.view)
+    return _taken_up(sentence, proposal, proposal.text, sure=bool(manner or repeats))
+
+
+def _taken_up(sentence: UserSentence, proposal: UserSentence, context: str, *, sure: bool) -> Agreement:
+    lead = patterns(AGREEMENT)["lead"].match(proposal.view)
     statement = proposal.text[lead.end() if lead else 0 :].rstrip(" ?.!")
-    quote = f"> Assistant: {proposal.text}\n> {sentence.text}"
-    return Agreement(f"{statement[:1].upper()}{statement[1:]}.", quote, bool(manner or repeats))
+    quote = f"> Assistant: {context}\n> {sentence.text}"
+    return Agreement(f"{statement[:1].upper()}{statement[1:]}.", quote, sure)
 
 
 def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
@@ -81,8 +123,9 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
 
 
 def pointed_at(sentence: UserSentence, assistant: str) -> str | None:
-    """The sentences that name what yours speaks of as `it`, `that` or `the one`."""
-    if not assistant or not patterns(AGREEMENT)["points"].match(sentence.view):
+    """The sentences that name what yours speaks of as `it`, `that` or `the one`, or says too few words to name."""
+    is_short = len(content_words(sentence.text)) < LEAST_CONTENT_WORDS
+    if not assistant or not (is_short or patterns(AGREEMENT)["points"].match(sentence.view)):
         return None
     return " ".join(one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:]) or None
 

@@ -1,59 +1,74 @@
-"""Judges by logistic regression how likely you want a sentence kept, by its cues and, with a model, by its vector.
+"""Judges by logistic regression how likely you want a sentence kept: by its cues and phrases and, with a model, by what
+the model's middle layers make of it. They tell how something is said; the last one tells what it is about.
 
-`tests/benchmarks/train_statements.py` fits `weights.json` on the labelled sets. The vectors' weights are those of the
-bundled model; with any other, or none, the cues decide alone.
+`tests/benchmarks/train_statements.py` fits `weights.json` on the labelled sets. The model's weights are those of the
+bundled one; with any other, or none, cues and phrases decide alone.
 """
 
 import json
 import logging
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.extraction.user_sentences import UserSentence
 
 ONCE, PROPOSED = 0.8, 0.2
-"""Stored at once, or proposed, from this likelihood on. Of 28 sessions, judged by weights that had not seen them, 94 %
-of what is stored was right, and 57 % of what deserved it was stored; of 18 that fitted nothing, 82 % and 54 %."""
-MODEL, DIMENSION = "all-MiniLM-L6-v2", 384
+"""Stored at once, or proposed, from this likelihood on."""
+MODEL = "all-MiniLM-L6-v2"
 
-EmbedSentences = Callable[[Sequence[str]], npt.NDArray[np.float32] | None]
-"""Embeds sentences, or returns None without the bundled model."""
+States = npt.NDArray[np.float32]
+EmbedSentences = Callable[[Sequence[str]], States | None]
+"""Returns the model's inner states for sentences, or None without the bundled model."""
+
+_WORD = re.compile(r"[\w’▪]+")
 
 log = logging.getLogger(__name__)
 
 
 @cache
-def _weights() -> dict[str, npt.NDArray[np.float64]]:
+def _weights() -> dict[str, tuple[npt.NDArray[np.float64], dict[str, list[float]]]]:
+    """With and without a model: a row for each likelihood, the last column its constant; and each phrase's share of
+    both."""
     table = json.loads((files("mcp_memory.extraction.statements") / "weights.json").read_text("utf-8"))
-    return {name: np.array(rows) for name, rows in table.items()}
+    return {name: (np.array(way["rows"]), way["phrases"]) for name, way in table.items()}
 
 
-def likelihoods(
-    texts: Sequence[str], features: Sequence[Sequence[float]], embed: EmbedSentences | None
-) -> list[tuple[float, float]]:
-    """For each sentence: how likely it deserves to be stored at once, and to be stored or proposed."""
-    if not texts:
-        return []
-    table, name = np.array(features), "cues"
-    vectors = embed(texts) if embed else None
-    if vectors is not None:
-        table, name = np.hstack([table, vectors]), "model"
-    found = _weights()[name]
-    shares = 1 / (1 + np.exp(-(table @ found[:, :-1].T + found[:, -1])))
-    return [(float(once), float(kept)) for once, kept in shares]
+def phrases(view: str) -> set[str]:
+    """The words of a sentence, and its pairs of words."""
+    words = _WORD.findall(view)
+    return {*words, *map(" ".join, pairwise(words))}
+
+
+def likelihoods(sentence: UserSentence, features: Sequence[float], states: States | None) -> tuple[float, float]:
+    """How likely a sentence deserves to be stored at once, and to be stored or proposed."""
+    rows, known = _weights()["cues" if states is None else "model"]
+    seen = np.array(features) if states is None else np.concatenate([features, states])
+    said = [known[one] for one in phrases(sentence.view) & known.keys()]
+    once, kept = 1 / (1 + np.exp(-(rows[:, :-1] @ seen + rows[:, -1] + np.sum([*said, [0.0, 0.0]], axis=0))))
+    return float(once), float(kept)
+
+
+def likelihood(way: str, features: Sequence[float], *states: States | None) -> float:
+    """By the weights of that name, for what has one likelihood."""
+    row = _weights()[way][0][0]
+    seen = np.concatenate([features, *(one for one in states if one is not None)])
+    return float(1 / (1 + np.exp(-(row[:-1] @ seen + row[-1]))))
 
 
 def sentence_embedder(embedder: Embedder | None) -> EmbedSentences:
-    def embed(texts: Sequence[str]) -> npt.NDArray[np.float32] | None:
-        if embedder is None or MODEL not in embedder.fingerprint or embedder.dimension != DIMENSION:
+    def embed(texts: Sequence[str]) -> States | None:
+        if embedder is None or MODEL not in embedder.fingerprint:
             return None
         try:
-            return embedder.embed_documents(texts)
+            return embedder.inner_states(texts)
         except McpMemoryError as error:
             log.warning("sentences are judged without a model: %s", error.code)
             return None

@@ -36,8 +36,9 @@ def has_cue(view: str, *names: str) -> bool:
     return any(patterns(CUE)[name].search(view) for name in names)
 
 
-def features(sentence: UserSentence, *, answers: bool, ruled: float) -> list[float]:
-    """What the classifier sees. `answers`: the assistant had asked; `ruled`: the score that the rules give."""
+def features(sentence: UserSentence, message: str, assistant: str, ruled: float) -> list[float]:
+    """What the classifier sees of a sentence of this message. `assistant`: what it answers, if anything; `ruled`: the
+    score that the rules give."""
     view = sentence.view
     own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, view, strict=True))
     found = {fact.kind for fact in facts(own)}
@@ -45,6 +46,7 @@ def features(sentence: UserSentence, *, answers: bool, ruled: float) -> list[flo
     return [
         *(float(pattern.search(view) is not None) for pattern in patterns(CUE).values()),
         *(float(kind in found) for kind in _KINDS),
-        float(MASK in view), float(answers), ruled, float(ruled >= 0.9), log1p(count) / 3, float(count < 4),
-        float(count > 30),
+        float(MASK in view), ruled, float(ruled >= 0.9), log1p(count) / 3, float(count < 4), float(count > 30),
+        float(bool(assistant)), float("?" in assistant), float(assistant.rstrip().endswith("?")),
+        min(len(assistant) / 300, 3.0), min(len(message) / 300, 3.0), len(view) / max(len(message), 1),
     ]  # fmt: skip

@@ -4,21 +4,35 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.extraction.candidate import Candidate, StatementKind, make_title
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import Statement, classify, is_denial, opening_chars
-from mcp_memory.extraction.statements.agreements import agreement, answered_question, choice, is_retraction, pointed_at
-from mcp_memory.extraction.statements.classifier import ONCE, PROPOSED, EmbedSentences, likelihoods
+from mcp_memory.extraction.statements.agreements import (
+    LEANS,
+    Agreement,
+    Offer,
+    agreed_to,
+    agreement,
+    answered_question,
+    choice,
+    is_retraction,
+    offer,
+    offer_features,
+    pointed_at,
+)
+from mcp_memory.extraction.statements.classifier import ONCE, PROPOSED, EmbedSentences, likelihood, likelihoods
 from mcp_memory.extraction.statements.cues import features, has_cue, is_joke, is_vetoed
+from mcp_memory.extraction.statements.reasons import EXPLAINS, PLAINLY, explains, reason_features
 from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_sentences
 from mcp_memory.text.language.terms import content_words
 
 LIKELY, LEANING = 0.88, 0.45
 """Scores of what the classifier takes for a statement, or for one to propose."""
-MIN_REASON_WORDS = 4
-_GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
-_FOLLOWS = re.compile(r"(?:so|thus|therefore|hence|deshalb|daher|darum|also|donc|alors|así que|por eso)\b(?!,)")
+_PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il|elle|ils|elles|él|ella|ellos)\b")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?=[\s,:;’'])")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
@@ -33,6 +47,23 @@ class _Spoken:
     rule: Statement | None
     once: float = 0.0
     kept: float = 0.0
+    offer: Offer | None = None
+    by_rule: Agreement | None = None
+    agrees: float | None = None
+    states: npt.NDArray[np.float32] | None = None
+
+    @property
+    def is_ruled(self) -> bool:
+        return self.rule is not None and (self.rule.outright or self.rule.kind is StatementKind.COMMITMENT)
+
+    @property
+    def is_statement(self) -> bool:
+        return self.is_ruled or self.once >= ONCE
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may become a candidate."""
+        return self.is_statement or self.kept >= PROPOSED or bool(self.agrees and self.agrees >= LEANS)
 
     @property
     def is_typed(self) -> bool:
@@ -41,28 +72,64 @@ class _Spoken:
 
 def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences | None) -> Iterator[Candidate]:
     spoken = list(_spoken(messages))
-    judged = [one for one in spoken if not is_vetoed(one.sentence)]
-    rows = [
-        features(one.sentence, answers=one.assistant.rstrip().endswith("?"), ruled=one.rule.score if one.rule else 0.0)
-        for one in judged
-    ]
-    for one, (once, kept) in zip(judged, likelihoods([one.sentence.text for one in judged], rows, embed), strict=True):
-        one.once, one.kept = once, kept
+    _judge(spoken, embed)
     latest: Candidate | None = None
-    used = set[int]()
+    reasons = _reasons(spoken)
     for number, one in enumerate(spoken):
-        if number in used:
+        if number in reasons.values():
             continue
-        behind = spoken[number + 1] if number + 1 < len(spoken) and spoken[number + 1].message is one.message else None
-        reason = behind.sentence.text if behind and _explains(behind) else ""
-        ahead = spoken[number - 1] if number and spoken[number - 1].message is one.message else None
-        if not reason and ahead and _FOLLOWS.match(one.sentence.view) and not ahead.sentence.is_question:
-            reason = ahead.sentence.text
-        if found := _taken_back(one, latest) or _agreed(one, reason) or _stated(one, reason):
-            if reason and behind and behind.sentence.text[1:] in found.text:
-                used.add(number + 1)
+        why = spoken[reasons[number]].sentence.text if number in reasons else ""
+        before = spoken[number - 1] if number and spoken[number - 1].message is one.message else None
+        if found := _taken_back(one, latest) or _agreed(one, why) or _stated(one, why, before):
             latest = found
             yield found
+
+
+def _judge(spoken: Sequence[_Spoken], embed: EmbedSentences | None) -> None:
+    """Sets what the classifier says of each sentence that may count."""
+    for one in spoken:
+        if one.assistant:
+            one.by_rule, one.offer = agreement(one.sentence, one.assistant), offer(one.sentence, one.assistant)
+    answers = [(one, one.offer) for one in spoken if one.offer]
+    texts = [*(one.sentence.text for one in spoken), *(made.sentence.text for _, made in answers)]
+    states = embed(texts) if embed and texts else None
+    if states is not None:
+        for one, row in zip(spoken, states[: len(spoken)], strict=True):
+            one.states = row
+        for (one, made), offered in zip(answers, states[len(spoken) :], strict=True):
+            seen = offer_features(one.sentence, made, one.by_rule)
+            one.agrees = likelihood("agreement", seen, one.states, offered)
+    for one in spoken:
+        if not is_vetoed(one.sentence):
+            ruled = one.rule.score if one.rule else 0.0
+            seen = features(one.sentence, one.message.turn.text, one.assistant, ruled)
+            one.once, one.kept = likelihoods(one.sentence, seen, one.states)
+
+
+def _reasons(spoken: Sequence[_Spoken]) -> dict[int, int]:
+    """Which sentences say best why their neighbours hold. Of two statements, one has to say plainly why the other
+    does."""
+    found: dict[int, int] = {}
+    taken: dict[int, float] = {}
+    for at, other in enumerate(spoken):
+        for number, is_behind in ((at - 1, True), (at + 1, False)):
+            one = spoken[number] if 0 <= number < len(spoken) else None
+            if one is None or one.message is not other.message or not one.counts or other.sentence.is_question:
+                continue
+            likely = _likely_reason(one, other, is_behind=is_behind)
+            least = PLAINLY if other.is_statement else EXPLAINS
+            weaker = not other.is_ruled and (not other.is_statement or other.once < one.once)
+            if weaker and likely >= least and likely > taken.get(at, 0.0) and number not in found:
+                found = {each: why for each, why in found.items() if why != at}
+                found[number], taken[at] = at, likely
+    return {number: why for number, why in found.items() if number not in found.values()}
+
+
+def _likely_reason(one: _Spoken, other: _Spoken, *, is_behind: bool) -> float:
+    if one.states is None:
+        return EXPLAINS * explains(one.sentence, other.sentence, is_behind=is_behind)
+    seen = reason_features(one.sentence, other.sentence, is_behind=is_behind)
+    return likelihood("reason", seen, other.states, one.states)
 
 
 def _spoken(messages: Sequence[TranscriptMessage]) -> Iterator[_Spoken]:
@@ -91,17 +158,6 @@ def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
             yield sentence
 
 
-def _explains(one: _Spoken) -> bool:
-    """Whether a sentence says why the one before it holds."""
-    view = one.sentence.view
-    is_statement = one.rule and (one.rule.outright or one.rule.kind is StatementKind.COMMITMENT)
-    if is_statement or is_vetoed(one.sentence) or has_cue(view, "task", "reaction"):
-        return False
-    is_short = len(view.split()) < MIN_REASON_WORDS and not any(c.isdigit() for c in view)
-    goes_on = is_short or _GOES_ON.match(view) or has_cue(view, "hedge", "someday")
-    return has_cue(view, "reason") or (one.once < ONCE and (has_cue(view, "trouble") or not goes_on))
-
-
 def _taken_back(one: _Spoken, latest: Candidate | None) -> Candidate | None:
     """`Scrap that` concerns the latest statement."""
     text = one.sentence.text
@@ -117,18 +173,23 @@ def _taken_back(one: _Spoken, latest: Candidate | None) -> Candidate | None:
 
 
 def _agreed(one: _Spoken, reason: str) -> Candidate | None:
-    found = agreement(one.sentence, one.assistant) or choice(one.sentence, one.assistant) if one.assistant else None
+    found = choice(one.sentence, one.assistant) if one.assistant else None
+    if found is None and one.offer and one.agrees is not None:
+        found = agreed_to(one.sentence, one.offer, one.agrees)
+        found = found if found and (found.sure or one.once < ONCE) else None  # else it says more than yes
+    elif found is None:
+        found = one.by_rule
     if found is None or is_vetoed(one.sentence) or has_cue(one.sentence.view, "hedge"):
         return None
     quote = f"{found.quote} {reason}" if reason else found.quote
     return _candidate(one, StatementKind.DECISION, LIKELY if found.sure else LEANING, f"{found.statement}\n\n{quote}")
 
 
-def _stated(one: _Spoken, reason: str) -> Candidate | None:
+def _stated(one: _Spoken, reason: str, before: _Spoken | None) -> Candidate | None:
     rule, view = one.rule, one.sentence.view
     if rule and ((rule.outright and not is_joke(one.sentence)) or rule.kind is StatementKind.COMMITMENT):
         kind, score = rule.kind, rule.score
-    elif one.once >= ONCE and not _is_vague(view):
+    elif one.once >= ONCE:
         kind, score = _kind(one), LIKELY
     elif one.kept >= PROPOSED or (rule and one.kept):
         kind, score = _kind(one), max(LEANING, rule.score if rule else 0.0)
@@ -137,17 +198,14 @@ def _stated(one: _Spoken, reason: str) -> Candidate | None:
     if kind is StatementKind.COMMITMENT:
         return _candidate(one, kind, score, one.sentence.text)
     text = _clean(one.sentence, rule.prefix_chars if rule else 0)
+    if before and _PRONOUN.match(view):
+        text = f"{_clean(before.sentence)} {text}"
     question = answered_question(one.sentence, one.assistant) if one.assistant else None
     named = pointed_at(one.sentence, one.assistant)
     if question and not has_cue(view, "stative", "relation", "change"):
         text, named = f"{question} {text}", None
     quote = f"\n\n> Assistant: {named}\n> {one.sentence.text}" if named else ""
     return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip() + quote)
-
-
-def _is_vague(view: str) -> bool:
-    is_reported = has_cue(view, "reported") and not has_cue(view, "agreed")
-    return is_reported or has_cue(view, "hedge", "someday", "personal", "they")
 
 
 def _kind(one: _Spoken) -> StatementKind:

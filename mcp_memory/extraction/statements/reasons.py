@@ -1,0 +1,38 @@
+"""Tells whether the sentence before or behind a statement says why it holds."""
+
+import re
+from math import log1p
+
+from mcp_memory.extraction.statement_rules import classify
+from mcp_memory.extraction.statements.cues import has_cue, is_vetoed
+from mcp_memory.extraction.user_sentences import UserSentence
+
+EXPLAINS, PLAINLY = 0.3, 0.5
+"""Likelihood from which on it does: of the neighbours in 76 sessions, judged by weights that hadn't seen them, 6 of 10
+are reasons then, and 85 % of the reasons are found; by the rules alone, half, and 55 %."""
+MIN_REASON_WORDS = 4
+_GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
+_FOLLOWS = re.compile(r"(?:so|thus|therefore|hence|deshalb|daher|darum|also|donc|alors|así que|por eso)\b(?!,)")
+_CUES = ("reason", "trouble", "task", "reaction", "hedge", "someday", "norm", "change", "i", "they", "others")
+
+
+def explains(statement: UserSentence, neighbour: UserSentence, *, is_behind: bool) -> bool:
+    """By rule. One that comes before has to be taken up: `so …`."""
+    view = neighbour.view
+    if not is_behind:
+        return _FOLLOWS.match(statement.view) is not None and not neighbour.is_question
+    if is_vetoed(neighbour) or has_cue(view, "task", "reaction"):
+        return False
+    is_short = len(view.split()) < MIN_REASON_WORDS and not any(c.isdigit() for c in view)
+    goes_on = is_short or _GOES_ON.match(view) is not None or has_cue(view, "hedge", "someday")
+    return has_cue(view, "reason", "trouble") or not goes_on
+
+
+def reason_features(statement: UserSentence, neighbour: UserSentence, *, is_behind: bool) -> list[float]:
+    """What the classifier sees beside the two sentences."""
+    by_rule = explains(statement, neighbour, is_behind=is_behind)
+    view = neighbour.view
+    return [
+        float(is_behind), float(by_rule), float(is_behind and by_rule), float(is_vetoed(neighbour)),
+        float(classify(neighbour) is not None), log1p(len(view.split())), *(float(has_cue(view, cue)) for cue in _CUES),
+    ]  # fmt: skip

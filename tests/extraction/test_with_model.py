@@ -1,0 +1,83 @@
+"""With the bundled model: what a few words agree to, which sentence is a reason, and what strangers' sessions give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcp_memory.embedders.base import Embedder, EmbedderConfig
+from mcp_memory.embedders.open_embedder import open_embedder
+from mcp_memory.extraction.candidate import Candidate
+from mcp_memory.extraction.extractor import extract_candidates
+from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.statements.classifier import sentence_embedder
+from mcp_memory.extraction.user_sentences import user_sentences
+from tests.benchmarks.extraction_sessions import SESSIONS, files_in, score_files
+from tests.extraction.talks import assistant, person
+
+OFFER = "I'd name each export after its city and day, like `lyon_2026-11-23`."
+
+
+@pytest.fixture(scope="module")
+def model(model_cache: Path) -> Iterator[Embedder]:
+    embedder = open_embedder(EmbedderConfig(), model_cache)
+    yield embedder
+    embedder.close()
+
+
+def stored(model: Embedder, *messages: str) -> list[Candidate]:
+    """The assistant speaks first, then the person, in turns; what counts at once."""
+    said = [(assistant, person)[at % 2](text, at) for at, text in enumerate(messages)]
+    return [one for one in extract_candidates(said, sentence_embedder(model)) if one.outright]
+
+
+@pytest.mark.parametrize("words", ["sounds good, let's do that", "yes, exactly in this way", "ja, so machen wir das"])
+def test_what_a_few_words_agree_to_is_stored(model: Embedder, words: str):
+    (found,) = stored(model, OFFER, words)
+    assert "`lyon_2026-11-23`" in found.text and f"> {words}" in found.text
+
+
+@pytest.mark.parametrize("words", ["hm, no idea", "wait, let me read that first", "no, not like that", "why?"])
+def test_other_few_words_agree_to_nothing(model: Embedder, words: str):
+    assert not stored(model, OFFER, words)
+
+
+def test_a_reason_that_is_said_first_goes_with_its_statement(model: Embedder):
+    (found,) = stored(
+        model, "", "The auditors complained about it twice. Exports always go through the proxy from now on."
+    )
+    assert found.text == "Exports always go through the proxy from now on. The auditors complained about it twice."
+
+
+def test_who_she_is_stands_beside_what_she_does(model: Embedder):
+    (found,) = stored(model, "", "talked to Petra. she's on the ops team now and has the keys to the vault")
+    assert found.text == "Talked to Petra. She's on the ops team now and has the keys to the vault."
+
+
+def test_three_points_end_no_sentence_and_a_date_neither(model: Embedder):
+    assert [one.text for one in stored(model, "", "nightly job... runs at 02:15 from now on, always")] == [
+        "Nightly job... runs at 02:15 from now on, always."
+    ]
+    said = "Seit dem 1. Oktober sind wir auf Java 21. Das gilt überall."
+    assert [one.text for one in user_sentences(said, introduces)] == [
+        "Seit dem 1. Oktober sind wir auf Java 21.", "Das gilt überall."
+    ]  # fmt: skip
+
+
+def test_what_strangers_state_is_found(model: Embedder, model_cache: Path):
+    """Floors under the figures of the three sets that train nothing, whose goals are .92, .60, .80, .80 and .60."""
+    held_out = files_in([*sorted(SESSIONS.parent.glob("held_out*"))])
+    counts = score_files(held_out, models=model_cache)["all"].counts
+    shares = {
+        "precision at once": counts["right_once"] / counts["stored"],
+        "recall at once": counts["right_once"] / counts["once"],
+        "with proposals": counts["found"] / counts["wanted"],
+        "reasons": counts["reasons"] / counts["of_reasons"],
+        "replaced": counts["replaced"] / counts["of_replaced"],
+    }
+    floors = {
+        "precision at once": 0.8, "recall at once": 0.54, "with proposals": 0.79, "reasons": 0.73, "replaced": 0.58
+    }  # fmt: skip
+    assert all(shares[name] >= floor for name, floor in floors.items()), shares
