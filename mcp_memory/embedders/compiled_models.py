@@ -21,6 +21,8 @@ from mcp_memory.embedders.locate import ModelSource, sha256_of
 
 FORMAT = 2
 """Increased when the recipe or the manifest changes: models of another format are left alone and compiled again."""
+VECTORS = 1
+"""Increased when a recipe gives other vectors: then all notes are embedded again."""
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 MANIFEST_FILE = "manifest.json"
@@ -101,7 +103,7 @@ def fingerprint(manifest: Manifest, query_prompt: str, document_prompt: str) -> 
     """One line: equal fingerprints, equal vectors (up to the last bits, which differ between processors)."""
     return (
         f"{manifest.name}@{manifest.revision[:12]} pooling={manifest.pooling} normalised "
-        f"max={manifest.max_seq_length} {manifest.precision}/{manifest.format} "
+        f"max={manifest.max_seq_length} {manifest.precision}/{VECTORS} "
         f"prompts={prompts_mark(query_prompt, document_prompt)}"
     )
 

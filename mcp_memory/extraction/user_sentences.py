@@ -99,9 +99,10 @@ _MACHINE = re.compile(
 
 _OPENING = re.compile(
     r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"
-    r"(?i:\b(?:paste|sent|send|e?-?mail|memo|letter|forward\w*|dropped|wrote|whatsapp|log|geschickt|schick\w*|"
-    r"geschrieben|\w*mail|kopier\w*|envoy\w*|reçu|colle|courriel|mand[oó]|mandaron|envi[oó]|enviaron|peg[oó]|correo|"
-    r"llegó)\b)[^\n]{0,80}\n\s*(?=\S)"
+    r"(?i:\b(?:i paste|pasted|sent (?:me|us|this|it|out|round|over)|forwarded|dropped (?:this|it)|"
+    r"wrote (?:to )?(?:me|us)|(?:this|the|an?) (?:\w+ )?(?:mail|e-?mail|letter|memo|log)|geschickt|geschrieben|"
+    r"(?:die|der|diese|eine) \w*mail|envoyé|reçu|(?:ce|le|un) (?:courriel|mail)|mandó|mandaron|envió|enviaron|"
+    r"llegó|(?:el|este|un) correo)\b)[^\n]{0,80}\n\s*(?=\S)"
 )
 """Something follows a line that ends with a colon or a question mark, or says that something came from elsewhere, or a
 paragraph follows one that doesn't end as a sentence: a heading, or `I fetched it and got`. People type like that too,
@@ -140,7 +141,7 @@ _MARKER = re.compile(r"\s*(?:[-*+•]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,3}[.)]\s+)?")
 _END = re.compile(
     r"(?<!\b[^\W\d_])(?<!\b(?:dr|mr|ms|st|nr|vs|ca|sr))(?<!\b(?:mrs|mme|sra|ggf|bzw))(?<!\b(?:prof|incl|inkl|evtl))"
     r"(?<![.!?…])(?!\.\.|…)[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
-    r"(?!(?<=\d\.)\s+(?:jan|feb|mär|apr|mai|jun|jul|aug|sep|okt|nov|dez)\w*)"
+    r"(?!(?<=\d\.)\s+(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b)"
 )
 """Not after an abbreviation or a single letter, nor within a date: Prof. Li, z. B., 1. Mai. Some end nothing with
 `...`, and go on."""

@@ -38,8 +38,8 @@ class IdleDetector:
         try:
             yield
         finally:
-            self._under_way -= 1
             self._last = self._clock()
+            self._under_way -= 1
             if not self._under_way:
                 self._idle.set()
 
@@ -54,8 +54,8 @@ class IdleDetector:
 
     def wait_until_idle(self, at_most_s: float) -> None:
         """For worker threads."""
-        until = self._clock() + at_most_s
-        while (left := until - self._clock()) > 0 and not self.is_quiet(LULL_S):
+        until = monotonic() + at_most_s
+        while (left := until - monotonic()) > 0 and not self.is_quiet(LULL_S):
             if self._under_way:
                 self._idle.wait(left)
             else:

@@ -87,7 +87,7 @@ def test_commands(served: Place) -> None:
 
 
 def test_json_is_a_document_a_line(served: Place) -> None:
-    ran = said(served, "The nightly job runs at 02:15.", "/tree", options=("--json",)).ok()
+    ran = said(served, "Remember: the nightly job runs at 02:15.", "/tree", options=("--json",)).ok()
     answer, tree = map(json.loads, ran.out.splitlines())
     assert answer["stored"][0]["title"] == "The nightly job runs at 02:15." and "topics" in tree
 

@@ -80,7 +80,7 @@ def test_a_closed_model_says_so(model_cache):
 def test_the_fingerprint_names_what_decides_a_vector(model_cache, minilm: Embedder):
     prompted = open_embedder(EmbedderConfig(query_prompt="query: "), model_cache)
     assert minilm.fingerprint == (
-        "sentence-transformers/all-MiniLM-L6-v2@8199be6f699a pooling=mean normalised max=256 int8/2 prompts=none"
+        "sentence-transformers/all-MiniLM-L6-v2@8199be6f699a pooling=mean normalised max=256 int8/1 prompts=none"
     )
     assert prompted.fingerprint.endswith(f"prompts={prompts_mark('query: ', '')}")
     assert not np.array_equal(prompted.embed_query("tea"), minilm.embed_query("tea"))

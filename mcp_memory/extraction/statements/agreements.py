@@ -103,10 +103,10 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
     head, found = re.split(r"[,;.:]", sentence.view)[0], patterns(AGREEMENT)
     if sentence.is_question or len(head.split()) > MOST_PICK_WORDS:
         return None
-    for offer in reversed(user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]):
-        listed = found["listed"].split(offer.text)[1:]
-        offered = listed if len(listed) > 1 else found["either"].split(offer.text)
-        if len(offered) < 2 or found["order"].search(offer.view):
+    for said in reversed(user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]):
+        listed = found["listed"].split(said.text)[1:]
+        offered = listed if len(listed) > 1 else found["either"].split(said.text)
+        if len(offered) < 2 or found["order"].search(said.view):
             continue
         named = content_words(found["picks"].sub(" ", head))
         by_name = [one for one in offered if named and named <= content_words(one)]
@@ -116,14 +116,15 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
             continue
         statement = picked[0].strip(" ,;?.!")
         lead = found["lead"].match(statement.lower())
-        statement = f"{offer.text} {sentence.text}" if offer.is_question else statement[lead.end() if lead else 0 :]
-        quote = f"> Assistant: {offer.text}\n> {sentence.text}"
+        statement = f"{said.text} {sentence.text}" if said.is_question else statement[lead.end() if lead else 0 :]
+        quote = f"> Assistant: {said.text}\n> {sentence.text}"
         return Agreement(f"{statement[:1].upper()}{statement[1:].rstrip('.')}.", quote, sure=True)
     return None
 
 
 def pointed_at(sentence: UserSentence, assistant: str) -> str | None:
-    """The sentences that name what yours speaks of as `it`, `that` or `the one`, or says too few words to name."""
+    """The sentences that name what yours speaks of as `it`, `that` or `the one`, or what it answers if
+    it is too short to stand alone."""
     is_short = len(content_words(sentence.text)) < LEAST_CONTENT_WORDS
     if not assistant or not (is_short or patterns(AGREEMENT)["points"].match(sentence.view)):
         return None

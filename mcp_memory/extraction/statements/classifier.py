@@ -35,8 +35,8 @@ log = logging.getLogger(__name__)
 
 @cache
 def _weights() -> dict[str, tuple[npt.NDArray[np.float64], dict[str, list[float]]]]:
-    """With and without a model: a row for each likelihood, the last column its constant; and each phrase's share of
-    both."""
+    """Of each way to judge: a row for each likelihood, the last column its constant; and, where phrases count, what
+    each adds to the rows."""
     table = json.loads((files("mcp_memory.extraction.statements") / "weights.json").read_text("utf-8"))
     return {name: (np.array(way["rows"]), way["phrases"]) for name, way in table.items()}
 

@@ -12,7 +12,6 @@ from mcp_memory.extraction.candidate import Candidate, StatementKind, make_title
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import Statement, classify, is_denial, opening_chars
 from mcp_memory.extraction.statements.agreements import (
-    LEANS,
     Agreement,
     Offer,
     agreed_to,
@@ -32,7 +31,7 @@ from mcp_memory.text.language.terms import content_words
 
 LIKELY, LEANING = 0.88, 0.45
 """Scores of what the classifier takes for a statement, or for one to propose."""
-_PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il|elle|ils|elles|él|ella|ellos)\b")
+_PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?=[\s,:;’'])")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
@@ -61,9 +60,9 @@ class _Spoken:
         return self.is_ruled or self.once >= ONCE
 
     @property
-    def counts(self) -> bool:
-        """Whether it may become a candidate."""
-        return self.is_statement or self.kept >= PROPOSED or bool(self.agrees and self.agrees >= LEANS)
+    def names_somebody(self) -> bool:
+        """Whether a pronoun in the next sentence may stand for what this one names."""
+        return not is_vetoed(self.sentence) and not has_cue(self.sentence.view, "hedge", "reaction")
 
     @property
     def is_typed(self) -> bool:
@@ -108,21 +107,33 @@ def _judge(spoken: Sequence[_Spoken], embed: EmbedSentences | None) -> None:
 
 def _reasons(spoken: Sequence[_Spoken]) -> dict[int, int]:
     """Which sentences say best why their neighbours hold. Of two statements, one has to say plainly why the other
-    does."""
+    does; a sentence that has a reason is none."""
+    likely: list[tuple[float, int, int]] = []
+    for number, one in enumerate(spoken):
+        for at in (number + 1, number - 1):
+            other = spoken[at] if 0 <= at < len(spoken) else None
+            if other and other.message is one.message and _takes_reason(one) and _may_explain(other, one):
+                share = _likely_reason(one, other, is_behind=at > number)
+                if share >= (PLAINLY if other.is_statement else EXPLAINS):
+                    likely.append((share, number, at))
     found: dict[int, int] = {}
-    taken: dict[int, float] = {}
-    for at, other in enumerate(spoken):
-        for number, is_behind in ((at - 1, True), (at + 1, False)):
-            one = spoken[number] if 0 <= number < len(spoken) else None
-            if one is None or one.message is not other.message or not one.counts or other.sentence.is_question:
-                continue
-            likely = _likely_reason(one, other, is_behind=is_behind)
-            least = PLAINLY if other.is_statement else EXPLAINS
-            weaker = not other.is_ruled and (not other.is_statement or other.once < one.once)
-            if weaker and likely >= least and likely > taken.get(at, 0.0) and number not in found:
-                found = {each: why for each, why in found.items() if why != at}
-                found[number], taken[at] = at, likely
-    return {number: why for number, why in found.items() if number not in found.values()}
+    for _, number, at in sorted(likely, key=lambda each: -each[0]):
+        if number not in found and at not in found and not {number, at} & {*found.values()}:
+            found[number] = at
+    return found
+
+
+def _takes_reason(one: _Spoken) -> bool:
+    """Whether it becomes a candidate that quotes its reason."""
+    found = None if is_retraction(one.sentence) else _agreed(one, "") or _stated(one, "", None)
+    return found is not None and found.kind is not StatementKind.COMMITMENT
+
+
+def _may_explain(other: _Spoken, one: _Spoken) -> bool:
+    """A question doesn't, nor what counts by itself and at least as much."""
+    if other.is_ruled or other.sentence.is_question or is_retraction(other.sentence) or _agreed(other, ""):
+        return False
+    return not other.is_statement or other.once < one.once
 
 
 def _likely_reason(one: _Spoken, other: _Spoken, *, is_behind: bool) -> float:
@@ -198,7 +209,7 @@ def _stated(one: _Spoken, reason: str, before: _Spoken | None) -> Candidate | No
     if kind is StatementKind.COMMITMENT:
         return _candidate(one, kind, score, one.sentence.text)
     text = _clean(one.sentence, rule.prefix_chars if rule else 0)
-    if before and _PRONOUN.match(view):
+    if before and before.sentence.text != reason and before.names_somebody and _PRONOUN.match(view):
         text = f"{_clean(before.sentence)} {text}"
     question = answered_question(one.sentence, one.assistant) if one.assistant else None
     named = pointed_at(one.sentence, one.assistant)
