@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
-from time import monotonic, sleep
+from time import monotonic
 
 import anyio
 
@@ -30,6 +30,8 @@ class IdleDetector:
         self._last = -inf
         self._idle = threading.Event()
         self._idle.set()
+        self._pause = threading.Event()
+        """Never set: a pause that no change of the clock disturbs, as `time.sleep` raises OSError then."""
 
     @contextmanager
     def serving(self) -> Generator[None]:
@@ -59,7 +61,7 @@ class IdleDetector:
             if self._under_way:
                 self._idle.wait(left)
             else:
-                sleep(min(left, LULL_S))
+                self._pause.wait(min(left, LULL_S))
 
     def is_quiet(self, for_s: float) -> bool:
         """Whether no call is running, and none has ended within the last `for_s`."""
