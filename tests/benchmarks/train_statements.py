@@ -15,23 +15,23 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from mcp_memory.capture.readers.message import Role
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.replaced_notes import replacement_features
 from mcp_memory.extraction.statement_rules import classify
 from mcp_memory.extraction.statements.agreements import agreement, offer, offer_features
-from mcp_memory.extraction.statements.classifier import phrases
+from mcp_memory.extraction.statements.classifier import Weights, phrases
 from mcp_memory.extraction.statements.cues import features, is_vetoed
 from mcp_memory.extraction.statements.reasons import reason_features
+from mcp_memory.extraction.statements.spoken import spoken_sentences
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
 from tests.benchmarks.extraction_sessions import (
     AT_ONCE,
@@ -39,6 +39,7 @@ from tests.benchmarks.extraction_sessions import (
     PROPOSED,
     SESSIONS,
     Label,
+    Session,
     files_in,
     read_session,
     share_of_words,
@@ -65,19 +66,15 @@ def _split(text: str) -> list[UserSentence]:
 
 
 def rows_of_sessions(files: Sequence[Path]) -> Iterator[Row]:
-    for file in files:
-        session = read_session(file)
-        before = None
-        for message in session.messages:
-            if message.role is Role.USER:
-                labels = [one for one in session.labels if one.offset == message.offset]
-                assistant = before.turn.text if before and before.role is Role.ASSISTANT else ""
-                for sentence in _split(message.turn.text):
-                    label = _label_of(sentence, labels)
-                    if label is not None and not sentence.may_be_pasted:
-                        yield Row(file.stem, sentence, message.turn.text, assistant, label)
-                    assistant = ""
-            before = message
+    for session in map(read_session, files):
+        for one in spoken_sentences(session.messages):
+            label = _label_of(one.sentence, labels_of(session, one.message))
+            if label is not None and one.is_typed:
+                yield Row(session.name, one.sentence, one.message.turn.text, one.assistant, label)
+
+
+def labels_of(session: Session, message: TranscriptMessage) -> list[Label]:
+    return [one for one in session.labels if one.offset == message.offset]
 
 
 def _label_of(sentence: UserSentence, labels: Sequence[Any]) -> int | None:
@@ -150,16 +147,18 @@ def fit(features: Matrix, wanted: Matrix, weights: Matrix, penalties: Matrix, st
     return found
 
 
-@dataclass(frozen=True)
-class Weights:
-    """One row for each likelihood, the last column the constant, and one for each phrase."""
-
-    rows: Matrix
-    phrases: dict[str, list[float]]
-
-    def likelihoods(self, table: Matrix, said: Sequence[set[str]]) -> Matrix:
-        more = [np.sum([self.phrases[one] for one in each & self.phrases.keys()] or [[0, 0]], axis=0) for each in said]
-        return 1 / (1 + np.exp(-(table @ self.rows[:, :-1].T + self.rows[:, -1] + np.array(more))))
+def fit_rows(
+    seen: Matrix, states: Matrix, said: Matrix, wanted: Sequence[Matrix], weights: Matrix, ridge: float
+) -> tuple[Matrix, Matrix]:
+    """A row for each of `wanted`: the weights of what is seen and of the states, with the constant; and apart those of
+    the phrases said. The states are fitted on one scale, which goes into their weights."""
+    middle, scale = states.mean(axis=0), STATES / (states.std(axis=0) * WIDTH**0.5 + 1e-9)
+    columns = np.hstack([seen, (states - middle) * scale, said * PHRASE])
+    penalties = np.full(columns.shape[1], ridge)
+    found = np.array([fit(columns, one.astype(float), weights, penalties) for one in wanted])
+    own, inner, spoken, constant = np.split(found, np.cumsum([seen.shape[1], states.shape[1], said.shape[1]]), axis=1)
+    inner = inner * scale
+    return np.hstack([own, inner, constant - (inner @ middle)[:, None]]), spoken * PHRASE
 
 
 @dataclass(frozen=True)
@@ -168,38 +167,28 @@ class Table:
 
     cues: Matrix
     states: Matrix
-    said: Sequence[set[str]]
+    views: Sequence[str]
     labels: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64]
     sources: npt.NDArray[np.str_]
 
-    def features(self, way: str) -> Matrix:
+    def seen(self, way: str) -> Matrix:
         return np.hstack([self.cues, self.states]) if way == "model" else self.cues
 
     def fit(self, chosen: npt.NDArray[np.bool_]) -> dict[str, Weights]:
         """The weights, with and without a model, that the chosen rows give."""
         talk = np.where(np.isin(self.sources, LINES), self.weights, TALK * self.weights)
         plain = self.weights * np.where(self.sources == "talk", 0.0, np.where(self.labels == NOTHING, CAUTION, 1.0))
-        common = Counter(one for said, is_chosen in zip(self.said, chosen, strict=True) if is_chosen for one in said)
+        spoken = [phrases(view) for view, is_chosen in zip(self.views, chosen, strict=True) if is_chosen]
+        common = Counter(one for said in spoken for one in said)
         names = sorted(one for one, count in common.items() if count >= LEAST_SAID)
-        spoken = np.array([[one in said for one in names] for said in self.said]) * PHRASE
-        middle, spread = self.states[chosen].mean(axis=0), self.states[chosen].std(axis=0)
-        scale = STATES / (spread * len(spread) ** 0.5 + 1e-9)
+        said = np.array([[one in each for one in names] for each in spoken], dtype=float)
         made = dict[str, Weights]()
-        for way, weights in (("cues", plain), ("model", talk)):
-            known = self.cues if way == "cues" else np.hstack([self.cues, (self.states - middle) * scale])
-            columns = np.hstack([known, spoken])[chosen]
-            found = np.array([
-                fit(columns, wanted[chosen].astype(float), weights[chosen], np.full(columns.shape[1], RIDGE))
-                for wanted in (self.labels == ONCE, self.labels > NOTHING)
-            ])  # fmt: skip
-            rows, phrases, constant = np.split(found, [known.shape[1], columns.shape[1]], axis=1)
-            if way == "model":
-                inner = rows[:, self.cues.shape[1] :] * scale
-                rows = np.hstack([rows[:, : self.cues.shape[1]], inner])
-                constant = constant - (inner @ middle)[:, None]
-            said = {one: list(each) for one, each in zip(names, (phrases * PHRASE).T.round(3).tolist(), strict=True)}
-            made[way] = Weights(np.hstack([rows, constant]), {one: each for one, each in said.items() if any(each)})
+        for way, weights, states in (("cues", plain, self.states[:, :0]), ("model", talk, self.states)):
+            wanted = [(self.labels == ONCE)[chosen], (self.labels > NOTHING)[chosen]]
+            rows, of_phrases = fit_rows(self.cues[chosen], states[chosen], said, wanted, weights[chosen], RIDGE)
+            each = zip(names, of_phrases.T.round(3).tolist(), strict=True)
+            made[way] = Weights(rows.round(4), {one: added for one, added in each if any(added)})
         return made
 
 
@@ -209,7 +198,7 @@ def training_table() -> Table:
     return Table(
         np.array([features(row.sentence, row.message, row.assistant, _ruled(row.sentence)) for row in rows]),
         states_of([row.sentence.text for row in rows]),
-        [phrases(row.sentence.view) for row in rows],
+        [row.sentence.view for row in rows],
         np.array([row.label for row in rows]),
         np.array([row.weight for row in rows]),
         np.array([row.source for row in rows]),
@@ -220,15 +209,10 @@ Pair = tuple[list[float], UserSentence, UserSentence, bool]
 """What is seen beside two sentences, the two, and whether they belong together."""
 
 
-def fit_pairs(pairs: Sequence[Pair], ridge: float) -> Matrix:
-    inner = np.hstack([states_of([pair[at].text for pair in pairs]) for at in (1, 2)])
-    middle, scale = inner.mean(axis=0), STATES / (inner.std(axis=0) * (inner.shape[1] / 2) ** 0.5 + 1e-9)
-    seen = np.array([pair[0] for pair in pairs])
-    columns = np.hstack([seen, (inner - middle) * scale])
-    wanted = np.array([float(pair[3]) for pair in pairs])
-    found = fit(columns, wanted, np.ones(len(pairs)), np.full(columns.shape[1], ridge))
-    weights = found[seen.shape[1] : -1] * scale
-    return np.concatenate([found[: seen.shape[1]], weights, [found[-1] - weights @ middle]])[None]
+def fit_pairs(pairs: Sequence[Pair], ridge: float) -> Weights:
+    states = np.hstack([states_of([pair[at].text for pair in pairs]) for at in (1, 2)])
+    seen, wanted, none = np.array([pair[0] for pair in pairs]), np.array([pair[3] for pair in pairs]), states[:, :0]
+    return Weights(fit_rows(seen, states, none, [wanted], np.ones(len(pairs)), ridge)[0].round(4), {})
 
 
 def _reasons(files: Sequence[Path]) -> Iterator[Pair]:
@@ -254,20 +238,19 @@ def _reasons(files: Sequence[Path]) -> Iterator[Pair]:
 def _answers(files: Sequence[Path]) -> Iterator[Pair]:
     """A few words and what the assistant had offered: they agree if a label has the assistant's words."""
     for session in map(read_session, files):
-        for before, message in pairwise(session.messages):
-            if (before.role, message.role) == (Role.ASSISTANT, Role.USER) and (said := _split(message.turn.text)):
-                made = offer(said[0], before.turn.text)
-                labels = [one for one in session.labels if one.offset == message.offset]
-                if made is None or is_vetoed(said[0]) or any(one.mark == "~" for one in labels):
-                    continue
-                meant = [one for one in labels if share_of_words(one.statement, message.turn.text) < 0.34]
-                agreed = [one for one in meant if share_of_words(one.statement, before.turn.text) >= 0.5]
-                if agreed or not meant:
-                    shown = offer_features(said[0], made, agreement(said[0], before.turn.text))
-                    yield shown, said[0], made.sentence, any(one.mark == AT_ONCE for one in agreed)
+        for one in spoken_sentences(session.messages):
+            made = offer(one.sentence, one.assistant) if one.assistant else None
+            labels = labels_of(session, one.message)
+            if made is None or is_vetoed(one.sentence) or any(label.mark == "~" for label in labels):
+                continue
+            meant = [label for label in labels if share_of_words(label.statement, one.message.turn.text) < 0.34]
+            agreed = [label for label in meant if share_of_words(label.statement, one.assistant) >= 0.5]
+            if agreed or not meant:
+                seen = offer_features(one.sentence, made, agreement(one.sentence, one.assistant))
+                yield seen, one.sentence, made.sentence, any(label.mark == AT_ONCE for label in agreed)
 
 
-def fit_replacements(files: Sequence[Path]) -> Matrix:
+def fit_replacements(files: Sequence[Path]) -> Weights:
     """The weights by which a statement replaces one of those stored before it in its session."""
     seen, wanted = list[list[float]](), list[float]()
     embedder = open_embedder(EmbedderConfig(), MODELS)
@@ -286,7 +269,8 @@ def fit_replacements(files: Sequence[Path]) -> Matrix:
             if label.mark in (AT_ONCE, PROPOSED):
                 known.append(label.statement)
     table = np.array(seen)
-    return fit(table, np.array(wanted), np.ones(len(table)), np.full(table.shape[1], 1.0))[None]
+    none = table[:, :0]
+    return Weights(fit_rows(table, none, none, [np.array(wanted)], np.ones(len(table)), 1.0)[0].round(4), {})
 
 
 def main() -> int:
@@ -303,21 +287,20 @@ def main() -> int:
         for fold in range(FOLDS):
             inside = talked & (groups == fold)
             for name, found in table.fit(~inside).items():
-                said = [each for each, is_in in zip(table.said, inside, strict=True) if is_in]
-                scores[name][inside] = found.likelihoods(table.features(name)[inside], said)
+                seen = table.seen(name)
+                for at in np.flatnonzero(inside):
+                    scores[name][at] = found.likelihoods(seen[at], table.views[at])
         for name, likely in scores.items():
             print_curve(name, table.labels[talked], likely[talked])
     if options.write:
-        made = {
-            name: {"rows": found.rows.round(4).tolist(), "phrases": found.phrases}
-            for name, found in table.fit(table.labels >= NOTHING).items()
+        files = files_in([SESSIONS])
+        made = table.fit(table.labels >= NOTHING) | {
+            "agreement": fit_pairs(list(_answers(files)), 1.0),
+            "reason": fit_pairs(list(_reasons(files)), RIDGE),
+            "replaces": fit_replacements(files),
         }
-        for name, pairs, ridge in (("agreement", _answers, 1.0), ("reason", _reasons, 2.0)):
-            found = fit_pairs(list(pairs(files_in([SESSIONS]))), ridge)
-            made[name] = {"rows": found.round(4).tolist(), "phrases": {}}
-        replaces = fit_replacements(files_in([SESSIONS]))
-        made["replaces"] = {"rows": replaces.round(4).tolist(), "phrases": {}}
-        WEIGHTS.write_text(json.dumps(made, ensure_ascii=False) + "\n", encoding="utf-8")
+        written = {name: {"rows": found.rows.tolist(), "phrases": found.phrases} for name, found in made.items()}
+        WEIGHTS.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 
 
@@ -334,7 +317,7 @@ LINES = ["lines", "talk", "messages", "contradictions", "prompts"]
 RIDGE, STATES, PHRASE, LEAST_SAID = 2.0, 1.5, 0.5, 6
 """The penalty on each weight, and the scale of what the model and the phrases say beside that of the cues; a phrase
 counts if it is in so many sentences. Chosen by leaving an author out."""
-FOLDS = 8
+WIDTH, FOLDS = 768, 8
 
 
 def print_curve(name: str, labels: Any, scores: Matrix) -> None:

@@ -1,6 +1,7 @@
 """Resolves what you agree to: a proposal of the assistant, or its question that you answer in a few words."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log1p
 
@@ -19,7 +20,6 @@ MOST_PICK_WORDS = 8
 LEAST_CONTENT_WORDS = 4
 ANTECEDENT = 2
 """What `it` or `the one` stands for is named in the last sentences."""
-
 
 AGREED, LEANS = 0.5, 0.3
 """Likelihoods from which on you agreed, or perhaps did. Of 111 agreements in 76 sessions the rules alone find 28."""
@@ -47,8 +47,12 @@ def offer(sentence: UserSentence, assistant: str) -> Offer | None:
     said = user_sentences(assistant, lambda _: False)[-ANTECEDENT - 1 :]
     if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS or not said:
         return None
-    asks = len(said) > 1 and said[-1].is_question and len(said[-1].view.split()) <= MOST_ASKING_WORDS
+    asks = _asks_about_the_last(said)
     return Offer(said[-2 if asks else -1], asks, " ".join(one.text for one in said))
+
+
+def _asks_about_the_last(said: Sequence[UserSentence]) -> bool:
+    return len(said) > 1 and said[-1].is_question and len(said[-1].view.split()) <= MOST_ASKING_WORDS
 
 
 def offer_features(sentence: UserSentence, made: Offer, by_rule: Agreement | None) -> list[float]:
@@ -73,7 +77,7 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
         return None
     manner = found["manner"].match(view)
     said = user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]
-    asks = len(said) > 1 and said[-1].is_question and len(said[-1].view.split()) <= MOST_ASKING_WORDS
+    asks = _asks_about_the_last(said)
     proposals = [one for one in said if found["proposes"].search(one.view) or (asks and one is said[-2])]
     proposals = [one for one in proposals if not found["chore"].search(one.view)]
     if not proposals:

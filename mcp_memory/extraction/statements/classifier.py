@@ -8,7 +8,8 @@ bundled one; with any other, or none, cues and phrases decide alone.
 import json
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
@@ -22,7 +23,6 @@ from mcp_memory.extraction.user_sentences import UserSentence
 
 ONCE, PROPOSED = 0.8, 0.2
 """Stored at once, or proposed, from this likelihood on."""
-MODEL = "all-MiniLM-L6-v2"
 
 States = npt.NDArray[np.float32]
 EmbedSentences = Callable[[Sequence[str]], States | None]
@@ -33,12 +33,24 @@ _WORD = re.compile(r"[\w’▪]+")
 log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """`rows`: one for each likelihood, the last column its constant. `phrases`: what each phrase adds to the rows."""
+
+    rows: npt.NDArray[np.float64]
+    phrases: Mapping[str, Sequence[float]]
+
+    def likelihoods(self, seen: npt.NDArray[np.float64], view: str = "") -> npt.NDArray[np.float64]:
+        sums = self.rows[:, :-1] @ seen + self.rows[:, -1]
+        for one in phrases(view) & self.phrases.keys():
+            sums += self.phrases[one]
+        return 1 / (1 + np.exp(-sums))
+
+
 @cache
-def _weights() -> dict[str, tuple[npt.NDArray[np.float64], dict[str, list[float]]]]:
-    """Of each way to judge: a row for each likelihood, the last column its constant; and, where phrases count, what
-    each adds to the rows."""
+def _weights() -> dict[str, Weights]:
     table = json.loads((files("mcp_memory.extraction.statements") / "weights.json").read_text("utf-8"))
-    return {name: (np.array(way["rows"]), way["phrases"]) for name, way in table.items()}
+    return {name: Weights(np.array(way["rows"]), way["phrases"]) for name, way in table.items()}
 
 
 def phrases(view: str) -> set[str]:
@@ -49,26 +61,21 @@ def phrases(view: str) -> set[str]:
 
 def likelihoods(sentence: UserSentence, features: Sequence[float], states: States | None) -> tuple[float, float]:
     """How likely a sentence deserves to be stored at once, and to be stored or proposed."""
-    rows, known = _weights()["cues" if states is None else "model"]
+    weights = _weights()["cues" if states is None else "model"]
     seen = np.array(features) if states is None else np.concatenate([features, states])
-    said = [known[one] for one in phrases(sentence.view) & known.keys()]
-    once, kept = 1 / (1 + np.exp(-(rows[:, :-1] @ seen + rows[:, -1] + np.sum([*said, [0.0, 0.0]], axis=0))))
+    once, kept = weights.likelihoods(seen, sentence.view)
     return float(once), float(kept)
 
 
-def likelihood(way: str, features: Sequence[float], *states: States | None) -> float:
+def likelihood(way: str, features: Sequence[float], *states: States) -> float:
     """By the weights of that name, for what has one likelihood."""
-    row = _weights()[way][0][0]
-    seen = np.concatenate([features, *(one for one in states if one is not None)])
-    return float(1 / (1 + np.exp(-(row[:-1] @ seen + row[-1]))))
+    return float(_weights()[way].likelihoods(np.concatenate([features, *states]))[0])
 
 
 def sentence_embedder(embedder: Embedder | None) -> EmbedSentences:
     def embed(texts: Sequence[str]) -> States | None:
-        if embedder is None or MODEL not in embedder.fingerprint:
-            return None
         try:
-            return embedder.inner_states(texts)
+            return embedder.inner_states(texts) if embedder else None
         except McpMemoryError as error:
             log.warning("sentences are judged without a model: %s", error.code)
             return None

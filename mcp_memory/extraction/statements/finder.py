@@ -4,13 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
-
-from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.extraction.candidate import Candidate, StatementKind, make_title
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.statement_rules import Statement, classify, is_denial, opening_chars
+from mcp_memory.extraction.statement_rules import Statement, classify, opening_chars
 from mcp_memory.extraction.statements.agreements import (
     Agreement,
     Offer,
@@ -23,10 +19,18 @@ from mcp_memory.extraction.statements.agreements import (
     offer_features,
     pointed_at,
 )
-from mcp_memory.extraction.statements.classifier import ONCE, PROPOSED, EmbedSentences, likelihood, likelihoods
+from mcp_memory.extraction.statements.classifier import (
+    ONCE,
+    PROPOSED,
+    EmbedSentences,
+    States,
+    likelihood,
+    likelihoods,
+)
 from mcp_memory.extraction.statements.cues import features, has_cue, is_joke, is_vetoed
 from mcp_memory.extraction.statements.reasons import EXPLAINS, PLAINLY, explains, reason_features
-from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_sentences
+from mcp_memory.extraction.statements.spoken import SpokenSentence, spoken_sentences
+from mcp_memory.extraction.user_sentences import UserSentence
 from mcp_memory.text.language.terms import content_words
 
 LIKELY, LEANING = 0.88, 0.45
@@ -36,46 +40,38 @@ _PLAIN_WORD = re.compile(r"[^\W\d_]+(?=[\s,:;’'])")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class _Spoken:
-    """One of your sentences. `assistant`: what it answers."""
+@dataclass(frozen=True, slots=True)
+class _Judged(SpokenSentence):
+    """A sentence with what rules and classifier say of it. `agreed`: what it agrees to."""
 
-    message: TranscriptMessage
-    sentence: UserSentence
-    assistant: str
     rule: Statement | None
-    once: float = 0.0
-    kept: float = 0.0
-    offer: Offer | None = None
-    by_rule: Agreement | None = None
-    agrees: float | None = None
-    states: npt.NDArray[np.float32] | None = None
+    once: float
+    kept: float
+    agreed: Agreement | None
+    states: States | None
 
     @property
     def is_ruled(self) -> bool:
-        return self.rule is not None and (self.rule.outright or self.rule.kind is StatementKind.COMMITMENT)
+        outright = self.rule is not None and self.rule.outright and not is_joke(self.sentence)
+        return outright or (self.rule is not None and self.rule.kind is StatementKind.COMMITMENT)
 
     @property
     def is_statement(self) -> bool:
         return self.is_ruled or self.once >= ONCE
 
     @property
-    def names_somebody(self) -> bool:
+    def can_be_meant(self) -> bool:
         """Whether a pronoun in the next sentence may stand for what this one names."""
         return not is_vetoed(self.sentence) and not has_cue(self.sentence.view, "hedge", "reaction")
 
-    @property
-    def is_typed(self) -> bool:
-        return len(self.message.turn.text) <= MAX_CHARS and not self.sentence.may_be_pasted
-
 
 def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences | None) -> Iterator[Candidate]:
-    spoken = list(_spoken(messages))
-    _judge(spoken, embed)
+    spoken = _judged(list(spoken_sentences(messages)), embed)
     latest: Candidate | None = None
     reasons = _reasons(spoken)
+    explaining = {*reasons.values()}
     for number, one in enumerate(spoken):
-        if number in reasons.values():
+        if number in explaining:
             continue
         why = spoken[reasons[number]].sentence.text if number in reasons else ""
         before = spoken[number - 1] if number and spoken[number - 1].message is one.message else None
@@ -84,28 +80,41 @@ def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences
             yield found
 
 
-def _judge(spoken: Sequence[_Spoken], embed: EmbedSentences | None) -> None:
-    """Sets what the classifier says of each sentence that may count."""
-    for one in spoken:
-        if one.assistant:
-            one.by_rule, one.offer = agreement(one.sentence, one.assistant), offer(one.sentence, one.assistant)
-    answers = [(one, one.offer) for one in spoken if one.offer]
-    texts = [*(one.sentence.text for one in spoken), *(made.sentence.text for _, made in answers)]
+def _judged(spoken: Sequence[SpokenSentence], embed: EmbedSentences | None) -> list[_Judged]:
+    offers = [offer(one.sentence, one.assistant) if one.assistant else None for one in spoken]
+    texts = [*(one.sentence.text for one in spoken), *(made.sentence.text for made in offers if made)]
     states = embed(texts) if embed and texts else None
-    if states is not None:
-        for one, row in zip(spoken, states[: len(spoken)], strict=True):
-            one.states = row
-        for (one, made), offered in zip(answers, states[len(spoken) :], strict=True):
-            seen = offer_features(one.sentence, made, one.by_rule)
-            one.agrees = likelihood("agreement", seen, one.states, offered)
-    for one in spoken:
+    of_offers = iter(states[len(spoken) :] if states is not None else ())
+    found: list[_Judged] = []
+    for number, (one, made) in enumerate(zip(spoken, offers, strict=True)):
+        own, rule = states[number] if states is not None else None, classify(one.sentence)
+        offered = next(of_offers, None) if made else None
+        once = kept = 0.0
+        agreed: Agreement | None = None
         if not is_vetoed(one.sentence):
-            ruled = one.rule.score if one.rule else 0.0
-            seen = features(one.sentence, one.message.turn.text, one.assistant, ruled)
-            one.once, one.kept = likelihoods(one.sentence, seen, one.states)
+            seen = features(one.sentence, one.message.turn.text, one.assistant, rule.score if rule else 0.0)
+            once, kept = likelihoods(one.sentence, seen, own)
+            agreed = _agreement(one, made, own, offered)
+            if agreed and not agreed.sure and once >= ONCE:  # it says more than yes
+                agreed = None
+        found.append(_Judged(one.message, one.sentence, one.assistant, rule, once, kept, agreed, own))
+    return found
 
 
-def _reasons(spoken: Sequence[_Spoken]) -> dict[int, int]:
+def _agreement(one: SpokenSentence, made: Offer | None, own: States | None, offered: States | None) -> Agreement | None:
+    if not one.assistant or has_cue(one.sentence.view, "hedge"):
+        return None
+    if picked := choice(one.sentence, one.assistant):
+        return picked
+    by_rule = agreement(one.sentence, one.assistant)
+    if made is None or own is None or offered is None:
+        return by_rule
+    return agreed_to(
+        one.sentence, made, likelihood("agreement", offer_features(one.sentence, made, by_rule), own, offered)
+    )
+
+
+def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:
     """Which sentences say best why their neighbours hold. Of two statements, one has to say plainly why the other
     does; a sentence that has a reason is none."""
     likely: list[tuple[float, int, int]] = []
@@ -123,53 +132,27 @@ def _reasons(spoken: Sequence[_Spoken]) -> dict[int, int]:
     return found
 
 
-def _takes_reason(one: _Spoken) -> bool:
+def _takes_reason(one: _Judged) -> bool:
     """Whether it becomes a candidate that quotes its reason."""
     found = None if is_retraction(one.sentence) else _agreed(one, "") or _stated(one, "", None)
     return found is not None and found.kind is not StatementKind.COMMITMENT
 
 
-def _may_explain(other: _Spoken, one: _Spoken) -> bool:
+def _may_explain(other: _Judged, one: _Judged) -> bool:
     """A question doesn't, nor what counts by itself and at least as much."""
-    if other.is_ruled or other.sentence.is_question or is_retraction(other.sentence) or _agreed(other, ""):
+    if other.is_ruled or other.sentence.is_question or is_retraction(other.sentence) or other.agreed:
         return False
     return not other.is_statement or other.once < one.once
 
 
-def _likely_reason(one: _Spoken, other: _Spoken, *, is_behind: bool) -> float:
-    if one.states is None:
+def _likely_reason(one: _Judged, other: _Judged, *, is_behind: bool) -> float:
+    if one.states is None or other.states is None:
         return EXPLAINS * explains(one.sentence, other.sentence, is_behind=is_behind)
     seen = reason_features(one.sentence, other.sentence, is_behind=is_behind)
     return likelihood("reason", seen, other.states, one.states)
 
 
-def _spoken(messages: Sequence[TranscriptMessage]) -> Iterator[_Spoken]:
-    assistant = ""
-    for message in messages:
-        if message.role is Role.USER:
-            for sentence in _joined(user_sentences(message.turn.text, introduces)):
-                yield _Spoken(message, sentence, assistant, classify(sentence))
-                assistant = ""
-            assistant = ""
-        elif message.role is Role.ASSISTANT:
-            assistant = message.turn.text
-
-
-def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
-    """Joins a plain no to the sentence that follows it."""
-    denial: UserSentence | None = None
-    for sentence in sentences:
-        if is_denial(sentence):
-            denial = sentence
-        elif denial:
-            text, view = f"{denial.text} {sentence.text}", f"{denial.view} {sentence.view}"
-            yield UserSentence(text, view, sentence.is_question, sentence.may_be_pasted)
-            denial = None
-        else:
-            yield sentence
-
-
-def _taken_back(one: _Spoken, latest: Candidate | None) -> Candidate | None:
+def _taken_back(one: _Judged, latest: Candidate | None) -> Candidate | None:
     """`Scrap that` concerns the latest statement."""
     text = one.sentence.text
     if latest is None or not is_retraction(one.sentence):
@@ -183,22 +166,17 @@ def _taken_back(one: _Spoken, latest: Candidate | None) -> Candidate | None:
     return _candidate(one, StatementKind.DECISION, LIKELY, f"{statement}\n\n> {text}", latest)
 
 
-def _agreed(one: _Spoken, reason: str) -> Candidate | None:
-    found = choice(one.sentence, one.assistant) if one.assistant else None
-    if found is None and one.offer and one.agrees is not None:
-        found = agreed_to(one.sentence, one.offer, one.agrees)
-        found = found if found and (found.sure or one.once < ONCE) else None  # else it says more than yes
-    elif found is None:
-        found = one.by_rule
-    if found is None or is_vetoed(one.sentence) or has_cue(one.sentence.view, "hedge"):
+def _agreed(one: _Judged, reason: str) -> Candidate | None:
+    if one.agreed is None:
         return None
-    quote = f"{found.quote} {reason}" if reason else found.quote
-    return _candidate(one, StatementKind.DECISION, LIKELY if found.sure else LEANING, f"{found.statement}\n\n{quote}")
+    score = LIKELY if one.agreed.sure else LEANING
+    text = f"{one.agreed.statement}\n\n{one.agreed.quote} {reason}".strip()
+    return _candidate(one, StatementKind.DECISION, score, text)
 
 
-def _stated(one: _Spoken, reason: str, before: _Spoken | None) -> Candidate | None:
+def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | None:
     rule, view = one.rule, one.sentence.view
-    if rule and ((rule.outright and not is_joke(one.sentence)) or rule.kind is StatementKind.COMMITMENT):
+    if rule and one.is_ruled:
         kind, score = rule.kind, rule.score
     elif one.once >= ONCE:
         kind, score = _kind(one), LIKELY
@@ -209,7 +187,7 @@ def _stated(one: _Spoken, reason: str, before: _Spoken | None) -> Candidate | No
     if kind is StatementKind.COMMITMENT:
         return _candidate(one, kind, score, one.sentence.text)
     text = _clean(one.sentence, rule.prefix_chars if rule else 0)
-    if before and before.sentence.text != reason and before.names_somebody and _PRONOUN.match(view):
+    if before and before.sentence.text != reason and before.can_be_meant and _PRONOUN.match(view):
         text = f"{_clean(before.sentence)} {text}"
     question = answered_question(one.sentence, one.assistant) if one.assistant else None
     named = pointed_at(one.sentence, one.assistant)
@@ -219,7 +197,7 @@ def _stated(one: _Spoken, reason: str, before: _Spoken | None) -> Candidate | No
     return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip() + quote)
 
 
-def _kind(one: _Spoken) -> StatementKind:
+def _kind(one: _Judged) -> StatementKind:
     view = one.sentence.view
     if one.rule:
         return one.rule.kind
@@ -229,7 +207,7 @@ def _kind(one: _Spoken) -> StatementKind:
 
 
 def _candidate(
-    one: _Spoken, kind: StatementKind, score: float, text: str, instead_of: Candidate | None = None
+    one: _Judged, kind: StatementKind, score: float, text: str, instead_of: Candidate | None = None
 ) -> Candidate:
     said = one.sentence.text
     is_outright = score >= LIKELY and one.is_typed

@@ -24,7 +24,7 @@ _IDS_OF_NOTE = f"BETWEEN number << {ORDINAL_BITS} AND ((number + 1) << {ORDINAL_
 def records(connection: sqlite3.Connection, tables: Tables, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
     """Notes by an SQL condition, with its order and limit."""
     found: list[NoteRecord] = []
-    for row in connection.execute(f"SELECT record FROM {tables.notes} WHERE {clause}", values).fetchall():
+    for row in connection.execute(f"SELECT record FROM {tables.notes} WHERE {clause}", values):
         give_way()
         found.append(decode_note(row[0]))
     return found

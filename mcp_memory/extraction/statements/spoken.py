@@ -1,0 +1,48 @@
+"""Your sentences in a session, each with what it answers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.statement_rules import is_denial
+from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_sentences
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenSentence:
+    """`assistant`: the latest message of the assistant, for the first sentence that follows it, else empty."""
+
+    message: TranscriptMessage
+    sentence: UserSentence
+    assistant: str
+
+    @property
+    def is_typed(self) -> bool:
+        return len(self.message.turn.text) <= MAX_CHARS and not self.sentence.may_be_pasted
+
+
+def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSentence]:
+    assistant = ""
+    for message in messages:
+        if message.role is Role.USER:
+            for sentence in _joined(user_sentences(message.turn.text, introduces)):
+                yield SpokenSentence(message, sentence, assistant)
+                assistant = ""
+            assistant = ""
+        elif message.role is Role.ASSISTANT:
+            assistant = message.turn.text
+
+
+def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
+    """Joins a plain no to the sentence that follows it."""
+    denial: UserSentence | None = None
+    for sentence in sentences:
+        if is_denial(sentence):
+            denial = sentence
+        elif denial:
+            text, view = f"{denial.text} {sentence.text}", f"{denial.view} {sentence.view}"
+            yield UserSentence(text, view, sentence.is_question, sentence.may_be_pasted)
+            denial = None
+        else:
+            yield sentence
