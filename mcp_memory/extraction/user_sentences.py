@@ -21,12 +21,13 @@ MASK = "▪"
 @dataclass(frozen=True, slots=True)
 class UserSentence:
     """`text` is verbatim; `view` is as long, in lower case, with quotations and code masked. `may_be_pasted`: it comes
-    after what looks like the beginning of a page."""
+    after what looks like the beginning of a page. `line`: of its message, from 0."""
 
     text: str
     view: str
     is_question: bool
     may_be_pasted: bool = False
+    line: int = 0
 
 
 def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[UserSentence]:
@@ -48,7 +49,8 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
         if len(text) <= MAX_SENTENCE_CHARS and any(c.isalnum() for c in masked):
             is_question = masked.rstrip(" \"'”’)*_").endswith("?")
             text_view = masked[begin : begin + len(text)]  # by the text's bounds: a quotation may begin with spaces
-            found.append(UserSentence(text, text_view, is_question, may_be_pasted=start >= pasted_from))
+            line = message[: start + begin].lstrip().count("\n")
+            found.append(UserSentence(text, text_view, is_question, start >= pasted_from, line))
     return found
 
 
@@ -99,8 +101,11 @@ _MACHINE = re.compile(
 
 _OPENING = re.compile(
     r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"
-    r"(?i:\b(?:i paste|pasted|sent (?:me|us|this|it|out|round|over)|forwarded|dropped (?:this|it)|"
-    r"wrote (?:to )?(?:me|us)|(?:this|the|an?) (?:\w+ )?(?:mail|e-?mail|letter|memo|log)|geschickt|geschrieben|"
+    r"(?i:\b(?:i paste|pasted|sent (?:me|us|this|it|out|round|over)|forwarded|dropped (?:this|it)|wrote back|"
+    r"wrote (?:to )?(?:me|us)|got (?:this|that|it) (?:in|from)|here(?:[’']s|s| is) what|"
+    r"(?:look|see|found)[^\n]{0,20} what|"
+    r"from (?:the|our|their|his|her) [^\n]{0,30}(?:mail|letter|brochure|docs|page|ticket|contract)|"
+    r"(?:this|the|an?) (?:\w+ )?(?:mail|e-?mail|letter|memo|log)|geschickt|geschrieben|"
     r"(?:die|der|diese|eine) \w*mail|envoyé|reçu|(?:ce|le|un) (?:courriel|mail)|mandó|mandaron|envió|enviaron|"
     r"llegó|(?:el|este|un) correo)\b)[^\n]{0,80}\n\s*(?=\S)"
 )

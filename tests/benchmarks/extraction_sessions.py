@@ -70,7 +70,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NoteState
 from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter
 from tests.support.world import NOON, World
@@ -309,8 +309,12 @@ def share_of_words(wanted: str, text: str, said: str = "") -> float:
     return len(words & content_words(text)) / len(words) if words else 0.0
 
 
+def exact_facts(statement: str) -> set[Fact]:
+    return {fact for fact in facts(statement) if fact.kind in _EXACT}
+
+
 def _has(text: str, statement: str, said: str) -> bool:
-    exact = {fact for fact in facts(statement) if fact.kind in _EXACT} & facts(said)
+    exact = exact_facts(statement) & facts(said)
     return share_of_words(statement, text, said) >= SHARE and exact <= facts(text)
 
 

@@ -14,25 +14,28 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import minimize
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.extraction.language import introduces
+from mcp_memory.extraction.language import introduces, is_personal
 from mcp_memory.extraction.replaced_notes import replacement_features
 from mcp_memory.extraction.statement_rules import classify
-from mcp_memory.extraction.statements.agreements import agreement, offer, offer_features
-from mcp_memory.extraction.statements.classifier import Weights, phrases
+from mcp_memory.extraction.statements.agreements import agreement, last_said, leans_on_it, offer, offer_features
+from mcp_memory.extraction.statements.classifier import States, Weights, in_context, phrases
 from mcp_memory.extraction.statements.cues import features, is_vetoed
 from mcp_memory.extraction.statements.reasons import reason_features
-from mcp_memory.extraction.statements.spoken import spoken_sentences
+from mcp_memory.extraction.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
+from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.language.facts import facts
 from tests.benchmarks.extraction_sessions import (
     AT_ONCE,
     MODELS,
@@ -40,10 +43,12 @@ from tests.benchmarks.extraction_sessions import (
     SESSIONS,
     Label,
     Session,
+    exact_facts,
     files_in,
     read_session,
     share_of_words,
 )
+from tests.support.world import NOON
 
 EVAL = SESSIONS.parents[1]
 WEIGHTS = Path(__file__).parents[2] / "mcp_memory" / "extraction" / "statements" / "weights.json"
@@ -52,76 +57,94 @@ Matrix = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Row:
+class Talk:
+    """Sentences said one after another, each with its label, None where it trains nothing."""
+
     source: str
-    sentence: UserSentence
-    message: str
-    assistant: str
-    label: int
+    spoken: Sequence[SpokenSentence]
+    labels: Sequence[int | None]
     weight: float = 1.0
+
+
+def talks_of_sessions(files: Sequence[Path]) -> Iterator[Talk]:
+    """Each session; and once more with every sentence on a line of its own, as most lines in them are pasted."""
+    for session in map(read_session, files):
+        spoken = list(spoken_sentences(session.messages))
+        yield Talk(session.name, spoken, [_label_of(one, labels_of(session, one.message)) for one in spoken])
+        lines = list(spoken_sentences([_in_lines(message) for message in session.messages]))
+        plain = {message.offset for message in session.messages if "\n" not in message.turn.text}
+        labels = [
+            _label_of(one, labels_of(session, one.message)) if one.count > 1 and one.message.offset in plain else None
+            for one in lines
+        ]
+        yield Talk(session.name, lines, labels, IN_LINES)
+
+
+def _in_lines(message: TranscriptMessage) -> TranscriptMessage:
+    if message.role is not Role.USER:
+        return message
+    text = "\n".join(one.text for one in _split(message.turn.text))
+    return replace(message, turn=replace(message.turn, text=text))
 
 
 def _split(text: str) -> list[UserSentence]:
     return user_sentences(text, introduces)
 
 
-def rows_of_sessions(files: Sequence[Path]) -> Iterator[Row]:
-    for session in map(read_session, files):
-        for one in spoken_sentences(session.messages):
-            label = _label_of(one.sentence, labels_of(session, one.message))
-            if label is not None and one.is_typed:
-                yield Row(session.name, one.sentence, one.message.turn.text, one.assistant, label)
-
-
 def labels_of(session: Session, message: TranscriptMessage) -> list[Label]:
     return [one for one in session.labels if one.offset == message.offset]
 
 
-def _label_of(sentence: UserSentence, labels: Sequence[Any]) -> int | None:
-    """None where it is a reason, or nothing of the statement was said in it."""
-    if any(one.mark == "~" for one in labels):
+def _label_of(one: SpokenSentence, labels: Sequence[Label]) -> int | None:
+    """None where it is a reason, or part of what isn't told from it alone."""
+    if any(label.mark == "~" for label in labels) or not one.is_typed:
         return None
-    wanted = [one for one in labels if one.mark in (AT_ONCE, PROPOSED)]
-    shares = [(share_of_words(sentence.text, one.statement), one) for one in wanted]
-    best = max(shares, key=lambda pair: pair[0], default=None)
+    wanted = [label for label in labels if label.mark in (AT_ONCE, PROPOSED)]
+    shares = [(share_of_words(one.sentence.text, label.statement), label) for label in wanted]
+    share, best = max(shares, key=lambda pair: pair[0], default=(0.0, None))
     if best is None:
         return NOTHING
-    if best[0] >= 0.34:
-        return ONCE if best[1].mark == AT_ONCE else MAYBE
-    return None
+    if share >= OWN:
+        return ONCE if best.mark == AT_ONCE else MAYBE
+    if any(share_of_words(label.statement, one.message.turn.text) < 0.5 for label in wanted):
+        return None  # it agrees to what the assistant said
+    with_reasons = [share_of_words(one.sentence.text, f"{label.statement} {label.reason}") for label in wanted]
+    return NOTHING if max(with_reasons) < NONE_OF_IT else None
 
 
-def rows_of_lines() -> Iterator[Row]:
+def talks_of_lines() -> Iterator[Talk]:
     marks = {"+": ONCE, "?": MAYBE, "-": NOTHING}
     for name in ("lines", "talk"):
         for line in (EVAL / "extraction" / f"{name}.txt").read_text(encoding="utf-8").splitlines():
             if line[:1] in marks:
                 asked, _, answer = line[3:].partition("] ") if line[2:3] == "[" else ("", "", line[2:])
-                for sentence in _split(answer)[:1]:
-                    weight = TALK_LINE if name == "talk" else 1.0
-                    yield Row(name, sentence, answer, f"{asked}?" if asked else "", marks[line[0]], weight)
+                weight = TALK_LINE if name == "talk" else 1.0
+                yield _said(name, answer, marks[line[0]], weight, f"{asked}?" if asked else "")
     for name in ("messages", "afterwards", "unseen", "commitments"):
         for line in (EVAL / "extraction" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            sentences = _split(row["text"]) if row["role"] == "user" else []
             labels = [each for each in row.get("expect", []) if each not in ("fix",)]
-            if len(sentences) == 1 or not labels:
-                for sentence in sentences:
-                    label = NOTHING
-                    if labels and labels[0] != "commitment":
-                        label = ONCE if labels[0].endswith("+") or labels[0] == "fact" else MAYBE
-                    elif labels:
-                        continue
-                    yield Row("messages", sentence, row["text"], "", label, 1.0 if label else HARD)
+            if row["role"] != "user" or labels[:1] == ["commitment"]:
+                continue
+            label = NOTHING
+            if labels:
+                label = ONCE if labels[0].endswith("+") or labels[0] == "fact" else MAYBE
+            if not labels or len(_split(row["text"])) == 1:
+                yield _said("messages", row["text"], label, 1.0 if label else HARD, every=True)
     for file in (EVAL / "contradictions").glob("development.jsonl"):
         for line in file.read_text(encoding="utf-8").splitlines():
-            for sentence in _split(json.loads(line)["newer"]["text"])[:1]:
-                yield Row("contradictions", sentence, sentence.text, "", ONCE, 0.3)
+            yield _said("contradictions", json.loads(line)["newer"]["text"], ONCE, 0.3)
     for file in EVAL.rglob("prompts.jsonl"):
         for line in file.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            for sentence in _split(row["prompt"])[:1]:
-                yield Row("prompts", sentence, sentence.text, "", NOTHING, 0.5)
+            yield _said("prompts", json.loads(line)["prompt"], NOTHING, 0.5)
+
+
+def _said(source: str, text: str, label: int, weight: float, asked: str = "", *, every: bool = False) -> Talk:
+    """One message, of which the first sentence or `every` one has this label."""
+    turns = [(Role.ASSISTANT, asked), (Role.USER, text)]
+    messages = [TranscriptMessage(role, Turn("", words, NOON), at, "", False) for at, (role, words) in enumerate(turns)]
+    spoken = list(spoken_sentences(messages))
+    return Talk(source, spoken, [label if every or not number else None for number in range(len(spoken))], weight)
 
 
 def states_of(texts: Sequence[str]) -> Matrix:
@@ -134,31 +157,46 @@ def states_of(texts: Sequence[str]) -> Matrix:
     return np.load(kept).astype(np.float64)
 
 
-def fit(features: Matrix, wanted: Matrix, weights: Matrix, penalties: Matrix, steps: int = 12) -> Matrix:
-    """Logistic regression by Newton's method; the last column is the constant."""
-    columns = np.hstack([features, np.ones((len(features), 1))])
-    found = np.zeros(columns.shape[1])
-    ridge = np.append(penalties, 1e-3)
-    for _ in range(steps):
-        likely = 1 / (1 + np.exp(-columns @ found))
-        slope = columns.T @ (weights * (likely - wanted)) + ridge * found
-        curve = (columns * (weights * likely * (1 - likely) + 1e-6)[:, None]).T @ columns + np.diag(ridge)
-        found -= np.linalg.solve(curve, slope)
-    return found
+def fit(columns: Matrix, wanted: Matrix, weights: Matrix, ridge: float) -> Matrix:
+    """Logistic regression; the last column is the constant, which has no penalty."""
+    seen = np.hstack([columns, np.ones((len(columns), 1))]).astype(np.float32)
+    penalties = np.append(np.full(columns.shape[1], ridge), 0.0)
+
+    def loss(found: Matrix) -> tuple[float, Matrix]:
+        sums = (seen @ found.astype(np.float32)).astype(np.float64)
+        off = weights * (1 / (1 + np.exp(-sums)) - wanted)
+        slope = (seen.T @ off.astype(np.float32)).astype(np.float64) + penalties * found
+        return float(weights @ (np.logaddexp(0.0, sums) - wanted * sums) + penalties @ found**2 / 2), slope
+
+    start = np.zeros(seen.shape[1])
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 400}).x)
 
 
 def fit_rows(
-    seen: Matrix, states: Matrix, said: Matrix, wanted: Sequence[Matrix], weights: Matrix, ridge: float
+    seen: Matrix, states: Matrix, said: Matrix, wanted: Sequence[Matrix], weights: Matrix, ridge: float, *scales: float
 ) -> tuple[Matrix, Matrix]:
     """A row for each of `wanted`: the weights of what is seen and of the states, with the constant; and apart those of
-    the phrases said. The states are fitted on one scale, which goes into their weights."""
-    middle, scale = states.mean(axis=0), STATES / (states.std(axis=0) * WIDTH**0.5 + 1e-9)
+    the phrases said. Each of the `scales` is that of one state; it goes into its weights."""
+    middle, width = states.mean(axis=0), states.shape[1] // max(1, len(scales))
+    scale = np.repeat(scales, width) / (states.std(axis=0) * max(1, width) ** 0.5 + 1e-9)
     columns = np.hstack([seen, (states - middle) * scale, said * PHRASE])
-    penalties = np.full(columns.shape[1], ridge)
-    found = np.array([fit(columns, one.astype(float), weights, penalties) for one in wanted])
+    found = np.array([fit(columns, one.astype(float), weights, ridge) for one in wanted])
     own, inner, spoken, constant = np.split(found, np.cumsum([seen.shape[1], states.shape[1], said.shape[1]]), axis=1)
     inner = inner * scale
     return np.hstack([own, inner, constant - (inner @ middle)[:, None]]), spoken * PHRASE
+
+
+def phrases_said(views: Sequence[str]) -> tuple[list[str], Matrix]:
+    """The phrases that are common enough to count, and in which of the sentences each is."""
+    spoken = [phrases(view) for view in views]
+    common = Counter(one for said in spoken for one in said)
+    names = sorted(one for one, count in common.items() if count >= LEAST_SAID)
+    return names, np.array([[one in each for one in names] for each in spoken], dtype=np.float32)
+
+
+def made_of(rows: Matrix, names: Sequence[str], of_phrases: Matrix) -> Weights:
+    each = zip(names, of_phrases.T.round(3).tolist(), strict=True)
+    return Weights(rows.round(4), {one: added for one, added in each if any(added)})
 
 
 @dataclass(frozen=True)
@@ -179,29 +217,41 @@ class Table:
         """The weights, with and without a model, that the chosen rows give."""
         talk = np.where(np.isin(self.sources, LINES), self.weights, TALK * self.weights)
         plain = self.weights * np.where(self.sources == "talk", 0.0, np.where(self.labels == NOTHING, CAUTION, 1.0))
-        spoken = [phrases(view) for view, is_chosen in zip(self.views, chosen, strict=True) if is_chosen]
-        common = Counter(one for said in spoken for one in said)
-        names = sorted(one for one, count in common.items() if count >= LEAST_SAID)
-        said = np.array([[one in each for one in names] for each in spoken], dtype=float)
+        names, said = phrases_said([view for view, is_chosen in zip(self.views, chosen, strict=True) if is_chosen])
         made = dict[str, Weights]()
-        for way, weights, states in (("cues", plain, self.states[:, :0]), ("model", talk, self.states)):
+        for way, weights in (("cues", plain), ("model", talk)):
+            states, scales = (self.states, CONTEXT) if way == "model" else (self.states[:, :0], ())
             wanted = [(self.labels == ONCE)[chosen], (self.labels > NOTHING)[chosen]]
-            rows, of_phrases = fit_rows(self.cues[chosen], states[chosen], said, wanted, weights[chosen], RIDGE)
-            each = zip(names, of_phrases.T.round(3).tolist(), strict=True)
-            made[way] = Weights(rows.round(4), {one: added for one, added in each if any(added)})
+            found = fit_rows(self.cues[chosen], states[chosen], said, wanted, weights[chosen], RIDGE, *scales)
+            made[way] = made_of(found[0], names, found[1])
         return made
 
 
-def training_table() -> Table:
-    every = [*rows_of_sessions(files_in([SESSIONS])), *rows_of_lines()]
-    rows = [row for row in every if not is_vetoed(row.sentence)]
+def training_table(files: Sequence[Path]) -> Table:
+    talks = [*talks_of_sessions(files), *talks_of_lines()]
+    texts = [text for talk in talks for one in talk.spoken for text in (one.sentence.text, one.answered)]
+    states = dict(zip(texts, states_of(texts), strict=True))
+
+    def embed(said: Sequence[str]) -> States:
+        return np.array([states[text] for text in said], dtype=np.float32)
+
+    def around(spoken: Sequence[SpokenSentence]) -> States:
+        found = in_context(spoken, embed)
+        return np.zeros((0, 0), dtype=np.float32) if found is None else found
+
+    rows = [
+        (talk, one, label, state)
+        for talk in talks
+        for one, label, state in zip(talk.spoken, talk.labels, around(talk.spoken), strict=True)
+        if label is not None and not is_vetoed(one.sentence)
+    ]
     return Table(
-        np.array([features(row.sentence, row.message, row.assistant, _ruled(row.sentence)) for row in rows]),
-        states_of([row.sentence.text for row in rows]),
-        [row.sentence.view for row in rows],
-        np.array([row.label for row in rows]),
-        np.array([row.weight for row in rows]),
-        np.array([row.source for row in rows]),
+        np.array([features(one, _ruled(one.sentence)) for _, one, _, _ in rows]),
+        np.array([state for _, _, _, state in rows]),
+        [one.sentence.view for _, one, _, _ in rows],
+        np.array([label for _, _, label, _ in rows]),
+        np.array([talk.weight for talk, _, _, _ in rows]),
+        np.array([talk.source for talk, _, _, _ in rows]),
     )
 
 
@@ -212,27 +262,74 @@ Pair = tuple[list[float], UserSentence, UserSentence, bool]
 def fit_pairs(pairs: Sequence[Pair], ridge: float) -> Weights:
     states = np.hstack([states_of([pair[at].text for pair in pairs]) for at in (1, 2)])
     seen, wanted, none = np.array([pair[0] for pair in pairs]), np.array([pair[3] for pair in pairs]), states[:, :0]
-    return Weights(fit_rows(seen, states, none, [wanted], np.ones(len(pairs)), ridge)[0].round(4), {})
+    return Weights(fit_rows(seen, states, none, [wanted], np.ones(len(pairs)), ridge, *OF_PAIRS)[0].round(4), {})
+
+
+def homes(session: Session, spoken: Sequence[SpokenSentence]) -> dict[int, list[Label]]:
+    """The sentences in which the labelled statements are said, if they are said in one."""
+    found = dict[int, list[Label]]()
+    for label in session.labels:
+        said = [at for at, one in enumerate(spoken) if one.message.offset == label.offset]
+        if said and label.mark in (AT_ONCE, PROPOSED):
+            shares = [share_of_words(label.statement, spoken[at].sentence.text) for at in said]
+            if max(shares) >= OWN:
+                found.setdefault(said[shares.index(max(shares))], []).append(label)
+    return found
 
 
 def _reasons(files: Sequence[Path]) -> Iterator[Pair]:
-    """The sentences beside a labelled statement: a reason has half of the label's words."""
+    """The sentences beside a labelled statement: a reason has half of the label's words, or what completes it does."""
     for session in map(read_session, files):
-        for message in session.messages:
-            said = _split(message.turn.text) if message.role is Role.USER else []
-            homes = dict[int, list[Label]]()
-            for label in session.labels:
-                if said and label.offset == message.offset and label.mark in (AT_ONCE, PROPOSED):
-                    shares = [share_of_words(label.statement, one.text) for one in said]
-                    if max(shares) >= 0.34:
-                        homes.setdefault(shares.index(max(shares)), []).append(label)
-            for at, labels in homes.items():
-                for other in {at - 1, at + 1} - homes.keys():
-                    if 0 <= other < len(said) and not said[other].is_question:
-                        seen = reason_features(said[at], said[other], is_behind=other > at)
-                        why = [one.reason for one in labels if one.reason]
-                        explains = any(share_of_words(one, said[other].text) >= 0.5 for one in why)
-                        yield seen, said[other], said[at], explains
+        spoken = list(spoken_sentences(session.messages))
+        of_statements = homes(session, spoken)
+        for at, labels in of_statements.items():
+            for step in spoken[at].beside:
+                own, other = spoken[at].sentence, spoken[at + step].sentence
+                if at + step not in of_statements and not other.is_question:
+                    seen = reason_features(own, other, is_behind=step > 0)
+                    explains = any(one.reason and share_of_words(one.reason, other.text) >= 0.5 for one in labels)
+                    yield seen, other, own, explains or any(_completes(other.text, own.text, one) for one in labels)
+
+
+def _completes(other: str, own: str, label: Label) -> bool:
+    return share_of_words(label.statement, f"{own} {other}") - share_of_words(label.statement, own) >= MORE
+
+
+def fit_leaning(files: Sequence[Path]) -> Weights:
+    """The weights by which a statement says little without what it answers: its label has words or facts of that."""
+    seen, said, answered, wanted = list[list[float]](), list[str](), list[str](), list[bool]()
+    for session in map(read_session, files):
+        spoken = list(spoken_sentences(session.messages))
+        for at, labels in homes(session, spoken).items():
+            one = spoken[at]
+            if one.assistant:
+                context = last_said(one.assistant)
+                seen.append([*features(one, _ruled(one.sentence)), float(leans_on_it(one.sentence))])
+                said.append(one.sentence.text)
+                answered.append(one.answered)
+                wanted.append(any(_needs(context, one.sentence.text, label) for label in labels))
+    states = np.hstack([states_of(said), states_of(answered)])
+    found, _ = fit_rows(
+        np.array(seen), states, states[:, :0], [np.array(wanted)], np.ones(len(wanted)), RIDGE, *OF_PAIRS
+    )
+    return Weights(found.round(4), {})
+
+
+def _needs(context: str, own: str, label: Label) -> bool:
+    return _completes(context, own, label) or bool((exact_facts(label.statement) & facts(context)) - facts(own))
+
+
+def fit_scope(files: Sequence[Path]) -> Weights:
+    """The weights by which a statement holds for the person everywhere, and not for this project."""
+    rows = list[tuple[SpokenSentence, bool]]()
+    for session in map(read_session, files):
+        spoken = list(spoken_sentences(session.messages))
+        rows += ((spoken[at], any(one.person for one in labels)) for at, labels in homes(session, spoken).items())
+    seen = np.array([[*features(one, _ruled(one.sentence)), float(_is_personal(one.sentence))] for one, _ in rows])
+    names, said = phrases_said([one.sentence.view for one, _ in rows])
+    states, wanted = states_of([one.sentence.text for one, _ in rows]), np.array([personal for _, personal in rows])
+    found, of_phrases = fit_rows(seen, states, said, [wanted], np.ones(len(rows)), 1.0, OF_SCOPE)
+    return made_of(found, names, of_phrases)
 
 
 def _answers(files: Sequence[Path]) -> Iterator[Pair]:
@@ -273,12 +370,24 @@ def fit_replacements(files: Sequence[Path]) -> Weights:
     return Weights(fit_rows(table, none, none, [np.array(wanted)], np.ones(len(table)), 1.0)[0].round(4), {})
 
 
+def fit_ways(files: Sequence[Path]) -> dict[str, Weights]:
+    """All weights, from these sessions and the other sets."""
+    table = training_table(files)
+    return table.fit(table.labels >= NOTHING) | {
+        "agreement": fit_pairs(list(_answers(files)), 1.0),
+        "reason": fit_pairs(list(_reasons(files)), RIDGE),
+        "replaces": fit_replacements(files),
+        "person": fit_scope(files),
+        "leans": fit_leaning(files),
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--across", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    table = training_table()
+    table = training_table(files_in([SESSIONS]))
     talked = ~np.isin(table.sources, LINES)
     print(len(table.labels), "rows", np.bincount(table.labels), table.cues.shape)
     if options.across:
@@ -293,12 +402,7 @@ def main() -> int:
         for name, likely in scores.items():
             print_curve(name, table.labels[talked], likely[talked])
     if options.write:
-        files = files_in([SESSIONS])
-        made = table.fit(table.labels >= NOTHING) | {
-            "agreement": fit_pairs(list(_answers(files)), 1.0),
-            "reason": fit_pairs(list(_reasons(files)), RIDGE),
-            "replaces": fit_replacements(files),
-        }
+        made = fit_ways(files_in([SESSIONS]))
         written = {name: {"rows": found.rows.tolist(), "phrases": found.phrases} for name, found in made.items()}
         WEIGHTS.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
@@ -314,10 +418,19 @@ TALK_LINE = 2.0
 CAUTION = 1.5
 """The weight of what deserves nothing, where cues decide alone: the sessions are denser than most."""
 LINES = ["lines", "talk", "messages", "contradictions", "prompts"]
-RIDGE, STATES, PHRASE, LEAST_SAID = 2.0, 1.5, 0.5, 6
-"""The penalty on each weight, and the scale of what the model and the phrases say beside that of the cues; a phrase
-counts if it is in so many sentences. Chosen by leaving an author out."""
-WIDTH, FOLDS = 768, 8
+RIDGE, PHRASE, LEAST_SAID = 2.0, 0.5, 6
+"""The penalty on each weight, and the scale of phrases beside that of the cues; a phrase counts if it is in so many
+sentences. Chosen by leaving an author out, as the scales of the model's states are."""
+CONTEXT = (2.0, 1.0, 2.0, 1.0)
+"""The scales of the states of a sentence, of those beside it, of the one that opens its message, and of what it
+answers."""
+OF_PAIRS, OF_SCOPE = (1.5, 1.5), 2.0
+IN_LINES = 0.2
+"""The weight of a session's sentences that are put on lines of their own."""
+OWN, NONE_OF_IT, MORE = 0.34, 0.25, 0.25
+"""The share of words from which on a sentence says a statement, up to which it says nothing of it, and that it adds to
+a statement which it completes."""
+FOLDS = 8
 
 
 def print_curve(name: str, labels: Any, scores: Matrix) -> None:
@@ -328,6 +441,11 @@ def print_curve(name: str, labels: Any, scores: Matrix) -> None:
             right = (chosen & wanted).sum()
             shown.append(f"{least}: p {right / max(1, chosen.sum()):.2f} r {right / wanted.sum():.2f}")
         print(name, what, " | ".join(shown))
+
+
+def _is_personal(sentence: UserSentence) -> bool:
+    statement = classify(sentence)
+    return statement is not None and is_personal(statement.kind, sentence.text)
 
 
 def _ruled(sentence: UserSentence) -> float:

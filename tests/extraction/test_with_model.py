@@ -66,8 +66,29 @@ def test_three_points_end_no_sentence_and_a_date_neither(model: Embedder):
     ]  # fmt: skip
 
 
+LINES = "Exports always go through the proxy, nobody talks to the bank.\nThe nightly job runs at 02:15 from now on."
+
+
+@pytest.mark.parametrize("opening", ["got this in the group from the plant", "heres what ops put in the channel", ""])
+def test_lines_below_an_opening_that_says_whose_they_are_are_not_yours(model: Embedder, opening: str):
+    found = stored(model, "", f"{opening}\n{LINES}".strip())
+    assert bool(found) is not bool(opening)
+
+
+def test_what_an_answer_leans_on_stands_with_it(model: Embedder):
+    asked = "The export can go to the finance share or to SharePoint. Which one?"
+    (found,) = stored(model, asked, "the share, always. SharePoint eats our umlauts")
+    assert "finance share" in found.text and "umlauts" in found.text
+
+
+def test_what_holds_everywhere_is_told_from_what_holds_here(model: Embedder):
+    (here,) = stored(model, "", "sensors are polled every ten minutes from now on")
+    (everywhere,) = stored(model, "", "always answer me in French, please")
+    assert (here.kind, everywhere.kind) == ("decision", "preference")
+
+
 def test_what_strangers_state_is_found(model: Embedder, model_cache: Path):
-    """Floors under the figures of the three sets that train nothing, whose goals are .92, .60, .80, .80 and .60."""
+    """Floors under the figures of the four sets that train nothing, whose goals are .92, .60, .80, .80 and .60."""
     held_out = files_in([*sorted(SESSIONS.parent.glob("held_out*"))])
     counts = score_files(held_out, models=model_cache)["all"].counts
     shares = {
@@ -78,6 +99,6 @@ def test_what_strangers_state_is_found(model: Embedder, model_cache: Path):
         "replaced": counts["replaced"] / counts["of_replaced"],
     }
     floors = {
-        "precision at once": 0.8, "recall at once": 0.54, "with proposals": 0.79, "reasons": 0.73, "replaced": 0.58
+        "precision at once": 0.86, "recall at once": 0.53, "with proposals": 0.8, "reasons": 0.81, "replaced": 0.6
     }  # fmt: skip
     assert all(shares[name] >= floor for name, floor in floors.items()), shares

@@ -126,13 +126,15 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
     return None
 
 
-def pointed_at(sentence: UserSentence, assistant: str) -> str | None:
-    """The sentences that name what yours speaks of as `it`, `that` or `the one`, or what it answers if
-    it is too short to stand alone."""
+def last_said(assistant: str) -> str:
+    """The sentences that name what yours speaks of."""
+    return " ".join(one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:])
+
+
+def leans_on_it(sentence: UserSentence) -> bool:
+    """By rule, whether it says little without what it answers: it has `it`, `that` or `the one`, or is short."""
     is_short = len(content_words(sentence.text)) < LEAST_CONTENT_WORDS
-    if not assistant or not (is_short or patterns(AGREEMENT)["points"].match(sentence.view)):
-        return None
-    return " ".join(one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:]) or None
+    return is_short or patterns(AGREEMENT)["points"].match(sentence.view) is not None
 
 
 def answered_question(sentence: UserSentence, assistant: str) -> str | None:

@@ -19,10 +19,13 @@ import numpy.typing as npt
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import UserSentence
 
 ONCE, PROPOSED = 0.8, 0.2
 """Stored at once, or proposed, from this likelihood on."""
+PERSONAL, LEANS_ON_IT = 0.5, 0.2
+"""Holds for you in every project, or says little without what it answers, from this likelihood on."""
 
 States = npt.NDArray[np.float32]
 EmbedSentences = Callable[[Sequence[str]], States | None]
@@ -59,17 +62,43 @@ def phrases(view: str) -> set[str]:
     return {*words, *map(" ".join, pairwise(words))}
 
 
+def in_context(spoken: Sequence[SpokenSentence], embed: EmbedSentences) -> States | None:
+    """The states of each sentence; of the sentences beside it; below the first line of its message, of the one that
+    opens it, such as `look what they wrote`; and of what it answers. Shape (sentences, 4 * width)."""
+    answered = [one.answered for one in spoken]
+    texts = [*(one.sentence.text for one in spoken), *filter(None, answered)]
+    states = embed(texts) if texts else None
+    if states is None:
+        return None
+    none, of_answered = np.zeros_like(states[0]), iter(states[len(spoken) :])
+    rows: list[States] = []
+    for at, (one, question) in enumerate(zip(spoken, answered, strict=True)):
+        beside = sum((states[at + step] for step in one.beside), none)
+        opening = states[at - one.place] if one.sentence.line else none
+        rows.append(np.concatenate([states[at], beside, opening, next(of_answered) if question else none]))
+    return np.array(rows, dtype=np.float32)
+
+
+def own_states(around: States) -> States:
+    """Those of the sentence alone, of its states in context."""
+    return around[: around.size // 4]
+
+
+def answered_states(around: States) -> States:
+    return around[-around.size // 4 :]
+
+
 def likelihoods(sentence: UserSentence, features: Sequence[float], states: States | None) -> tuple[float, float]:
-    """How likely a sentence deserves to be stored at once, and to be stored or proposed."""
+    """How likely a sentence deserves to be stored at once, and to be stored or proposed, by its states in context."""
     weights = _weights()["cues" if states is None else "model"]
     seen = np.array(features) if states is None else np.concatenate([features, states])
     once, kept = weights.likelihoods(seen, sentence.view)
     return float(once), float(kept)
 
 
-def likelihood(way: str, features: Sequence[float], *states: States) -> float:
+def likelihood(way: str, features: Sequence[float], *states: States, view: str = "") -> float:
     """By the weights of that name, for what has one likelihood."""
-    return float(_weights()[way].likelihoods(np.concatenate([features, *states]))[0])
+    return float(_weights()[way].likelihoods(np.concatenate([features, *states]), view)[0])
 
 
 def sentence_embedder(embedder: Embedder | None) -> EmbedSentences:

@@ -7,6 +7,7 @@ from importlib.resources import files
 from math import log1p
 
 from mcp_memory.extraction.language import languages
+from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import MASK, UserSentence
 from mcp_memory.text.language.facts import FactKind, facts
 
@@ -36,9 +37,9 @@ def has_cue(view: str, *names: str) -> bool:
     return any(patterns(CUE)[name].search(view) for name in names)
 
 
-def features(sentence: UserSentence, message: str, assistant: str, ruled: float) -> list[float]:
-    """What the classifier sees of a sentence of this message. `assistant`: what it answers, if anything; `ruled`: the
-    score that the rules give."""
+def features(one: SpokenSentence, ruled: float) -> list[float]:
+    """What the classifier sees of a sentence, to which the rules give the score `ruled`."""
+    sentence, message, assistant = one.sentence, one.message.turn.text, one.assistant
     view = sentence.view
     own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, view, strict=True))
     found = {fact.kind for fact in facts(own)}
@@ -49,4 +50,5 @@ def features(sentence: UserSentence, message: str, assistant: str, ruled: float)
         float(MASK in view), ruled, float(ruled >= 0.9), log1p(count) / 3, float(count < 4), float(count > 30),
         float(bool(assistant)), float("?" in assistant), float(assistant.rstrip().endswith("?")),
         min(len(assistant) / 300, 3.0), min(len(message) / 300, 3.0), len(view) / max(len(message), 1),
+        float(-1 in one.beside), float(1 in one.beside), float(sentence.line > 0), float("\n" in message.strip()),
     ]  # fmt: skip

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.extraction.candidate import Candidate, StatementKind, make_title
+from mcp_memory.extraction.language import is_personal
 from mcp_memory.extraction.statement_rules import Statement, classify, opening_chars
 from mcp_memory.extraction.statements.agreements import (
     Agreement,
@@ -15,17 +16,23 @@ from mcp_memory.extraction.statements.agreements import (
     answered_question,
     choice,
     is_retraction,
+    last_said,
+    leans_on_it,
     offer,
     offer_features,
-    pointed_at,
 )
 from mcp_memory.extraction.statements.classifier import (
+    LEANS_ON_IT,
     ONCE,
+    PERSONAL,
     PROPOSED,
     EmbedSentences,
     States,
+    answered_states,
+    in_context,
     likelihood,
     likelihoods,
+    own_states,
 )
 from mcp_memory.extraction.statements.cues import features, has_cue, is_joke, is_vetoed
 from mcp_memory.extraction.statements.reasons import EXPLAINS, PLAINLY, explains, reason_features
@@ -42,11 +49,14 @@ _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W
 
 @dataclass(frozen=True, slots=True)
 class _Judged(SpokenSentence):
-    """A sentence with what rules and classifier say of it. `agreed`: what it agrees to."""
+    """A sentence with what rules and classifier say of it. `agreed`: what it agrees to; `personal`: it holds for you
+    in every project; `leans`: it says little without what it answers."""
 
     rule: Statement | None
     once: float
     kept: float
+    personal: bool
+    leans: bool
     agreed: Agreement | None
     states: States | None
 
@@ -82,22 +92,34 @@ def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences
 
 def _judged(spoken: Sequence[SpokenSentence], embed: EmbedSentences | None) -> list[_Judged]:
     offers = [offer(one.sentence, one.assistant) if one.assistant else None for one in spoken]
-    texts = [*(one.sentence.text for one in spoken), *(made.sentence.text for made in offers if made)]
-    states = embed(texts) if embed and texts else None
-    of_offers = iter(states[len(spoken) :] if states is not None else ())
+    offered_texts = [made.sentence.text for made in offers if made]
+    states = in_context(spoken, embed) if embed else None
+    offered_states = embed(offered_texts) if embed and offered_texts else None
+    of_offers = iter(() if offered_states is None else offered_states)
     found: list[_Judged] = []
     for number, (one, made) in enumerate(zip(spoken, offers, strict=True)):
-        own, rule = states[number] if states is not None else None, classify(one.sentence)
+        around, rule = states[number] if states is not None else None, classify(one.sentence)
+        own = own_states(around) if around is not None else None
         offered = next(of_offers, None) if made else None
         once = kept = 0.0
+        personal = rule is not None and is_personal(rule.kind, one.sentence.text)
+        leans = bool(one.assistant) and leans_on_it(one.sentence)
         agreed: Agreement | None = None
         if not is_vetoed(one.sentence):
-            seen = features(one.sentence, one.message.turn.text, one.assistant, rule.score if rule else 0.0)
-            once, kept = likelihoods(one.sentence, seen, own)
+            seen = features(one, rule.score if rule else 0.0)
+            once, kept = likelihoods(one.sentence, seen, around)
+            if own is not None and around is not None:
+                personal = likelihood("person", [*seen, float(personal)], own, view=one.sentence.view) >= PERSONAL
+                if one.assistant:
+                    leans = likelihood("leans", [*seen, float(leans)], own, answered_states(around)) >= LEANS_ON_IT
+            elif rule is None:
+                view = one.sentence.view
+                personal = has_cue(view, "prefer") and has_cue(view, "i", "you", "about_me")
             agreed = _agreement(one, made, own, offered)
             if agreed and not agreed.sure and once >= ONCE:  # it says more than yes
                 agreed = None
-        found.append(_Judged(one.message, one.sentence, one.assistant, rule, once, kept, agreed, own))
+        place = (one.message, one.sentence, one.assistant, one.place, one.count)
+        found.append(_Judged(*place, rule, once, kept, personal, leans, agreed, own))
     return found
 
 
@@ -158,8 +180,7 @@ def _taken_back(one: _Judged, latest: Candidate | None) -> Candidate | None:
     if latest is None or not is_retraction(one.sentence):
         return None
     is_bare = _BARE.fullmatch(text) is not None
-    names_it = is_bare or re.search(r"\b(?:that|it|this|das|doch|ça|eso)\b", one.sentence.view)
-    if not names_it and not content_words(text) & content_words(latest.text):
+    if not is_bare and not content_words(text) & content_words(latest.text):
         return None
     old = latest.text.partition("\n")[0]
     statement = f"No longer: {old}" if is_bare else f"{_clean(one.sentence)} Instead of: {old}"
@@ -177,7 +198,7 @@ def _agreed(one: _Judged, reason: str) -> Candidate | None:
 def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | None:
     rule, view = one.rule, one.sentence.view
     if rule and one.is_ruled:
-        kind, score = rule.kind, rule.score
+        kind, score = _kind(one), rule.score
     elif one.once >= ONCE:
         kind, score = _kind(one), LIKELY
     elif one.kept >= PROPOSED or (rule and one.kept):
@@ -187,23 +208,28 @@ def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | No
     if kind is StatementKind.COMMITMENT:
         return _candidate(one, kind, score, one.sentence.text)
     text = _clean(one.sentence, rule.prefix_chars if rule else 0)
-    if before and before.sentence.text != reason and before.can_be_meant and _PRONOUN.match(view):
-        text = f"{_clean(before.sentence)} {text}"
-    question = answered_question(one.sentence, one.assistant) if one.assistant else None
-    named = pointed_at(one.sentence, one.assistant)
-    if question and not has_cue(view, "stative", "relation", "change"):
-        text, named = f"{question} {text}", None
-    quote = f"\n\n> Assistant: {named}\n> {one.sentence.text}" if named else ""
+    if before and before.can_be_meant and _PRONOUN.match(view):
+        text, reason = f"{_clean(before.sentence)} {text}", "" if before.sentence.text == reason else reason
+    quote = ""
+    if one.leans:
+        question = answered_question(one.sentence, one.assistant)
+        if question and not has_cue(view, "stative", "relation", "change"):
+            text = f"{question} {text}"
+        elif said := last_said(one.assistant):
+            quote = f"\n\n> Assistant: {said}\n> {one.sentence.text}"
     return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip() + quote)
 
 
 def _kind(one: _Judged) -> StatementKind:
-    view = one.sentence.view
-    if one.rule:
-        return one.rule.kind
-    if has_cue(view, "prefer") and has_cue(view, "i", "you", "about_me"):
+    ruled = one.rule.kind if one.rule else None
+    if ruled is StatementKind.COMMITMENT or ruled is StatementKind.LESSON:
+        return ruled
+    if one.personal:
         return StatementKind.PREFERENCE
-    return StatementKind.DECISION if has_cue(view, "agreed", "change", "norm") else StatementKind.FACT
+    if ruled and ruled is not StatementKind.PREFERENCE:
+        return ruled
+    is_decided = ruled or has_cue(one.sentence.view, "agreed", "change", "norm")
+    return StatementKind.DECISION if is_decided else StatementKind.FACT
 
 
 def _candidate(

@@ -11,23 +11,38 @@ from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_s
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """`assistant`: the latest message of the assistant, for the first sentence that follows it, else empty."""
+    """`assistant`: the latest message of the assistant, for the first sentence that follows it, else empty. `place`: of
+    the `count` sentences of its message, from 0."""
 
     message: TranscriptMessage
     sentence: UserSentence
     assistant: str
+    place: int
+    count: int
 
     @property
     def is_typed(self) -> bool:
         return len(self.message.turn.text) <= MAX_CHARS and not self.sentence.may_be_pasted
+
+    @property
+    def answered(self) -> str:
+        """The assistant's last sentence, which it answers."""
+        said = user_sentences(self.assistant, lambda _: False)
+        return said[-1].text if said else ""
+
+    @property
+    def beside(self) -> list[int]:
+        """How far it is to the sentences before and after it in its message."""
+        return [step for step in (-1, 1) if 0 <= self.place + step < self.count]
 
 
 def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSentence]:
     assistant = ""
     for message in messages:
         if message.role is Role.USER:
-            for sentence in _joined(user_sentences(message.turn.text, introduces)):
-                yield SpokenSentence(message, sentence, assistant)
+            said = list(_joined(user_sentences(message.turn.text, introduces)))
+            for place, sentence in enumerate(said):
+                yield SpokenSentence(message, sentence, assistant, place, len(said))
                 assistant = ""
             assistant = ""
         elif message.role is Role.ASSISTANT:
@@ -42,7 +57,7 @@ def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
             denial = sentence
         elif denial:
             text, view = f"{denial.text} {sentence.text}", f"{denial.view} {sentence.view}"
-            yield UserSentence(text, view, sentence.is_question, sentence.may_be_pasted)
+            yield UserSentence(text, view, sentence.is_question, sentence.may_be_pasted, denial.line)
             denial = None
         else:
             yield sentence
