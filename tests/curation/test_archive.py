@@ -11,7 +11,7 @@ import pytest
 from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.jobs.config import JobsConfig
-from mcp_memory.models import NotePath
+from mcp_memory.models import NotePath, NoteState
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -107,6 +107,28 @@ async def test_what_an_expired_task_teaches_is_proposed_once_and_goes_with_its_r
         await engine.perform("archive_proposed", {"ids": [note_id]})
         await engine.perform("unarchive", {"target": f"_archive/{task}"})
         assert (await engine.perform("inbox", {}))["waiting"] == []
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+async def test_an_accepted_lesson_goes_with_its_notes_return_unless_it_was_edited(
+    world: World, is_edited: bool
+) -> None:
+    async with world.engine(decay=DecayConfig(over_days=0), jobs=JobsConfig(enabled=False)) as engine:
+        said = "Move the port. Never restart the broker while it moves."
+        task = await stored(engine, said, kind="task", expires="2026-11-22", project="shop")
+        world.later(days=2)
+        await engine.perform("jobs", {"action": "run", "name": "decay"})
+        (lesson,) = (await engine.perform("inbox", {}))["waiting"]
+        await engine.perform("review", {"verb": "accept", "target": lesson["id"]})
+        (accepted,) = engine.parts.index.note_by_id(lesson["id"])
+        if is_edited:
+            world.write(accepted.path, world.read(accepted.path).decode() + "Ask Bo first.\n")
+            await engine.perform("reconcile", {})
+        note_id = next(one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"])
+        await engine.perform("archive_proposed", {"ids": [note_id]})
+        await engine.perform("unarchive", {"target": f"_archive/{task}"})
+        (after,) = engine.parts.index.note_by_id(lesson["id"])
+        assert (after.state is NoteState.DELETED) is not is_edited
 
 
 async def test_a_standing_order_that_nothing_asked_for_is_named_and_never_moved(world: World) -> None:

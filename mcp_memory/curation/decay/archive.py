@@ -143,7 +143,7 @@ class Archivist:
 
     async def unarchive(self, path: NotePath) -> NotePath | None:
         """Returns where it is now; None for a note that isn't in `_archive/`. The lesson that was made of it goes, too,
-        if it still waits. Raises Refused."""
+        whether it waits or was accepted, unless somebody has edited it. Raises Refused."""
         back = unarchive_path(path, self.vault.layout)
         if back:
             note = await in_thread(lambda: self.vault.read(path), what="reading the note")
@@ -151,7 +151,9 @@ class Archivist:
             if report.left:
                 raise Refused(report.left[0], hint="it stays in the archive")
             for lesson in self.index.note_by_id(page_id(LESSON, note.record.id)):
-                if lesson.state is NoteState.INBOX:
+                file = await in_thread(lambda lesson=lesson: self.vault.read(lesson.path), what="reading the lesson")
+                is_as_made = file.body.strip() == lesson_in(note.body)
+                if is_as_made and lesson.state in {NoteState.INBOX, NoteState.ACTIVE}:
                     await self.forget(lesson.path, None, reason="its note was brought back")
         return back
 

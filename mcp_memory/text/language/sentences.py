@@ -21,8 +21,8 @@ _NO_END = re.compile(
     r"|(?:::\w+|_\w+|\b(?:assert|dbg|e?println|format|matches|panic|select|todo|vec|writeln))!$"  # a macro of Rust
 )
 _NO_END_BEFORE = re.compile(
-    r"\(?(?:(?i:abb|abs|apr|art|aug|bd|ch|dec|dez|feb|fig|jan|jul|jun|kap|mar|no|nov|nr|oct|okt|pp?|sec|sept?|ver|vol)"
-    r"\. \d|\d{1,2}\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
+    r"\(?(?:(?i:abb|abs|apr|art|aug|bd|ch|dec|dez|eq|feb|fig|jan|jul|jun|kap|mar|no|nov|nr|oct|okt|op|pp?|sec|sept?|tab"
+    r"|ver|vol)\. \d|\d{1,2}\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
 )
 _ABBREVIATION_CHARS = 24
 """The longest abbreviation, with what comes before it."""

@@ -30,6 +30,7 @@ def bare(text: str) -> str:
         ("One thing. Another one! A third?", ["One thing.", "Another one!", "A third?"]),
         ("See e.g. Redis or Mr. Fox. Then stop.", ["See e.g. Redis or Mr. Fox.", "Then stop."]),
         ("Met J. Smith in May. He agreed.", ["Met J. Smith in May.", "He agreed."]),
+        ("Sie spielen Haydn op. 76 Nr. 3. Dann Pause.", ["Sie spielen Haydn op. 76 Nr. 3.", "Dann Pause."]),
         ("We took plan b. It held.", ["We took plan b.", "It held."]),
         ("Version 1.2 works. so does 1.3", ["Version 1.2 works. so does 1.3"]),
         ("A line that\ngoes on. Next.", ["A line that goes on.", "Next."]),
