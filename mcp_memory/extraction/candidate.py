@@ -72,7 +72,8 @@ class Candidate:
         """32 bytes that identify the words and their time: a session that is resumed or forked repeats them under
         another name, and must not bring back what was erased. Without a time, they identify words and session."""
         where = (self.at.astimezone(UTC).isoformat(),) if self.at else (client, session)
-        identity = "\0".join((*where, self.kind, " ".join((self.said or self.text).split())))
+        words = (self.said,) if self.said else (self.kind, self.text)  # what kind it is, a later version may judge anew
+        identity = "\0".join((*where, *(" ".join(each.split()) for each in words)))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()
 
 

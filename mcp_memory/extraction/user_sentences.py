@@ -21,7 +21,7 @@ MASK = "▪"
 @dataclass(frozen=True, slots=True)
 class UserSentence:
     """`text` is verbatim; `view` is as long, in lower case, with quotations and code masked. `may_be_pasted`: it comes
-    after what looks like the beginning of a page. `line`: of its message, from 0."""
+    after what looks like the beginning of a page. `line`: of what is yours in the message, from 0."""
 
     text: str
     view: str
@@ -32,13 +32,14 @@ class UserSentence:
 
 def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[UserSentence]:
     """In order. `introduces` decides whether a line in lower case introduces someone else's words."""
-    message = message[:MAX_READ_CHARS]
+    message = message[:MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n")
     if _MACHINE.match(message):
         return []
     kept = _without_foreign(message)
     view = _lower(_QUOTED.sub(lambda quoted: _covered(quoted[0], MASK), kept))
     pasted_from = _pasted_from(message, kept)
     found: list[UserSentence] = []
+    above: int | None = None
     for start, end in _sentences(view):
         masked = view[start:end]
         if introduces(masked):
@@ -49,8 +50,9 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
         if len(text) <= MAX_SENTENCE_CHARS and any(c.isalnum() for c in masked):
             is_question = masked.rstrip(" \"'”’)*_").endswith("?")
             text_view = masked[begin : begin + len(text)]  # by the text's bounds: a quotation may begin with spaces
-            line = message[: start + begin].lstrip().count("\n")
-            found.append(UserSentence(text, text_view, is_question, start >= pasted_from, line))
+            line = message.count("\n", 0, start + begin)
+            above = line if above is None else above
+            found.append(UserSentence(text, text_view, is_question, start >= pasted_from, line - above))
     return found
 
 
@@ -102,18 +104,20 @@ _MACHINE = re.compile(
 _OPENING = re.compile(
     r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"
     r"(?i:\b(?:i paste|pasted|sent (?:me|us|this|it|out|round|over)|forwarded|dropped (?:this|it)|wrote back|"
-    r"wrote (?:to )?(?:me|us)|got (?:this|that|it) (?:in|from)|here(?:[’']s|s| is) what|"
-    r"(?:look|see|found)[^\n]{0,20} what|"
-    r"from (?:the|our|their|his|her) [^\n]{0,30}(?:mail|letter|brochure|docs|page|ticket|contract)|"
+    r"wrote (?:to )?(?:me|us)|"
     r"(?:this|the|an?) (?:\w+ )?(?:mail|e-?mail|letter|memo|log)|geschickt|geschrieben|"
     r"(?:die|der|diese|eine) \w*mail|envoyé|reçu|(?:ce|le|un) (?:courriel|mail)|mandó|mandaron|envió|enviaron|"
-    r"llegó|(?:el|este|un) correo)\b)[^\n]{0,80}\n\s*(?=\S)"
+    r"llegó|(?:el|este|un) correo)\b)[^\n]{0,80}\n\s*(?=\S)|"
+    r"(?i:\b(?:got (?:this|that|it) (?:in the|from)|here(?:[’']s|s| is) what|(?:look|found)[^\n]{0,20} what|"
+    r"from (?:the|our|their|his|her) [^\n]{0,30}\b(?:mail|letter|brochure|docs|ticket|contract))\b)"
+    r"[^\n]{0,80}(?<![.!])[ \t]{0,20}\n\s*(?=\S)"
 )
 """Something follows a line that ends with a colon or a question mark, or says that something came from elsewhere, or a
 paragraph follows one that doesn't end as a sentence: a heading, or `I fetched it and got`. People type like that too,
 so the rest waits for review."""
 
 _FOREIGN = (
+    re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),  # code, before what is covered looks like it
     re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
     re.compile(r"<<<([0-9a-f]{8})\n.*?(?:\1>>>|\Z)", re.DOTALL),  # notes, as recall quotes them
     re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL),
@@ -129,7 +133,6 @@ _FOREIGN = (
         r"^(?:[^\W\d_][\w.-]*(?: [\w.-]+)?: [^\n]+\n){2,}(?:[^\W\d_][\w.-]*: [^\n]*)?", re.MULTILINE
     ),  # a conversation
     re.compile(r"^Traceback \(most recent call last\):[^\n]*(?:\n[^\n]+)*", re.MULTILINE),
-    re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),
     re.compile(r"^[^\n]*\|[^\n]*\|[^\n]*$", re.MULTILINE),
     re.compile(r"^[^\n]*\{\s{0,9}\"[^\"\n]*\"\s{0,9}:[^\n]*$", re.MULTILINE),  # JSON
     re.compile(

@@ -72,10 +72,11 @@ def talks_of_sessions(files: Sequence[Path]) -> Iterator[Talk]:
         spoken = list(spoken_sentences(session.messages))
         yield Talk(session.name, spoken, [_label_of(one, labels_of(session, one.message)) for one in spoken])
         lines = list(spoken_sentences([_in_lines(message) for message in session.messages]))
-        plain = {message.offset for message in session.messages if "\n" not in message.turn.text}
+        in_one = {message.offset for message in session.messages if "\n" not in message.turn.text}
+        retyped = [one.said[-1].line > 0 and one.message.offset in in_one for one in lines]
         labels = [
-            _label_of(one, labels_of(session, one.message)) if one.count > 1 and one.message.offset in plain else None
-            for one in lines
+            _label_of(one, labels_of(session, one.message)) if is_retyped else None
+            for one, is_retyped in zip(lines, retyped, strict=True)
         ]
         yield Talk(session.name, lines, labels, IN_LINES)
 
@@ -302,9 +303,9 @@ def fit_leaning(files: Sequence[Path]) -> Weights:
         spoken = list(spoken_sentences(session.messages))
         for at, labels in homes(session, spoken).items():
             one = spoken[at]
-            if one.assistant:
+            if one.answered:
                 context = last_said(one.assistant)
-                seen.append([*features(one, _ruled(one.sentence)), float(leans_on_it(one.sentence))])
+                seen.append([*features(one, _ruled(one.sentence)), float(leans_on_it(one))])
                 said.append(one.sentence.text)
                 answered.append(one.answered)
                 wanted.append(any(_needs(context, one.sentence.text, label) for label in labels))

@@ -75,6 +75,36 @@ def test_lines_below_an_opening_that_says_whose_they_are_are_not_yours(model: Em
     assert bool(found) is not bool(opening)
 
 
+@pytest.mark.parametrize("above", [
+    "<ide_opened_file>The user opened a.py</ide_opened_file> ", "<ide_opened_file>a.py</ide_opened_file>\n",
+    "```\n3 passed\n```\n", "> as they say\n\n",
+])  # fmt: skip
+def test_what_a_client_or_a_quote_puts_above_changes_nothing(model: Embedder, above: str):
+    said = "Lena left the company, Tom leads design now"
+    assert [one.text for one in stored(model, "", above + said)] == [one.text for one in stored(model, "", said)] != []
+
+
+def test_a_sentence_that_ends_isnt_the_opening_of_what_others_wrote(model: Embedder):
+    (found,) = stored(model, "", "I removed the banner from the old contract.\nFrom now on all endpoints return JSON.")
+    assert found.text.startswith("From now on all endpoints return JSON.")
+
+
+def test_lines_that_end_as_on_windows_are_lines(model: Embedder):
+    assert not stored(model, "", "look at this:\r\nDeploys are forbidden on Fridays.")
+
+
+@pytest.mark.parametrize("words", ["actually scrap it, we go with sqlite", "forget that. sqlite instead"])
+def test_what_is_taken_back_is_named(model: Embedder, words: str):
+    *_, last = stored(model, "", "we use postgres for the ledger service from now on", "Noted.", words)
+    assert "Instead of: We use postgres" in last.text or last.text.startswith("No longer: We use postgres")
+
+
+def test_a_candidate_is_the_same_whatever_kind_a_model_gives_it(model: Embedder):
+    said = [person("nightly job runs at 02:15 from now on, always", 1)]
+    (one,), (other,) = (extract_candidates(said, sentence_embedder(each)) for each in (model, None))
+    assert one.kind != other.kind and one.key("c", "s") == other.key("c", "s")
+
+
 def test_what_an_answer_leans_on_stands_with_it(model: Embedder):
     asked = "The export can go to the finance share or to SharePoint. Which one?"
     (found,) = stored(model, asked, "the share, always. SharePoint eats our umlauts")

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log1p
 
-from mcp_memory.extraction.statements.cues import AGREEMENT, patterns
+from mcp_memory.extraction.statements.cues import AGREEMENT, has_cue, patterns
+from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.terms import content_words
 
@@ -131,10 +132,15 @@ def last_said(assistant: str) -> str:
     return " ".join(one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:])
 
 
-def leans_on_it(sentence: UserSentence) -> bool:
-    """By rule, whether it says little without what it answers: it has `it`, `that` or `the one`, or is short."""
-    is_short = len(content_words(sentence.text)) < LEAST_CONTENT_WORDS
-    return is_short or patterns(AGREEMENT)["points"].match(sentence.view) is not None
+def leans_on_it(one: SpokenSentence) -> bool:
+    """By rule, whether it says little without what it answers: it has `it`, `that` or `the one`, is short, or answers a
+    question in a few words."""
+    view = one.sentence.view
+    is_short = len(content_words(one.sentence.text)) < LEAST_CONTENT_WORDS
+    if one.assistant and (is_short or patterns(AGREEMENT)["points"].match(view)):
+        return True
+    is_answer = one.assistant and answered_question(one.sentence, one.assistant) is not None
+    return bool(is_answer) and not has_cue(view, "stative", "relation", "change")
 
 
 def answered_question(sentence: UserSentence, assistant: str) -> str | None:

@@ -39,7 +39,7 @@ def has_cue(view: str, *names: str) -> bool:
 
 def features(one: SpokenSentence, ruled: float) -> list[float]:
     """What the classifier sees of a sentence, to which the rules give the score `ruled`."""
-    sentence, message, assistant = one.sentence, one.message.turn.text, one.assistant
+    sentence, assistant, chars = one.sentence, one.assistant, one.chars_said
     view = sentence.view
     own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, view, strict=True))
     found = {fact.kind for fact in facts(own)}
@@ -49,6 +49,6 @@ def features(one: SpokenSentence, ruled: float) -> list[float]:
         *(float(kind in found) for kind in _KINDS),
         float(MASK in view), ruled, float(ruled >= 0.9), log1p(count) / 3, float(count < 4), float(count > 30),
         float(bool(assistant)), float("?" in assistant), float(assistant.rstrip().endswith("?")),
-        min(len(assistant) / 300, 3.0), min(len(message) / 300, 3.0), len(view) / max(len(message), 1),
-        float(-1 in one.beside), float(1 in one.beside), float(sentence.line > 0), float("\n" in message.strip()),
+        min(len(assistant) / 300, 3.0), min(chars / 300, 3.0), len(view) / chars,
+        float(-1 in one.beside), float(1 in one.beside), float(sentence.line > 0), float(one.said[-1].line > 0),
     ]  # fmt: skip

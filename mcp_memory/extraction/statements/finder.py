@@ -46,6 +46,9 @@ _PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut
 _PLAIN_WORD = re.compile(r"[^\W\d_]+(?=[\s,:;’'])")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
+_THAT = re.compile(r"\b(?:that|it|this|das|es|ça|cela|eso|lo)\s*[,.;:!–—-]")
+"""What is taken back, and no other noun with it: `scrap it, we …`, not `drop that column`."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Judged(SpokenSentence):
@@ -103,14 +106,14 @@ def _judged(spoken: Sequence[SpokenSentence], embed: EmbedSentences | None) -> l
         offered = next(of_offers, None) if made else None
         once = kept = 0.0
         personal = rule is not None and is_personal(rule.kind, one.sentence.text)
-        leans = bool(one.assistant) and leans_on_it(one.sentence)
+        leans = leans_on_it(one)
         agreed: Agreement | None = None
         if not is_vetoed(one.sentence):
             seen = features(one, rule.score if rule else 0.0)
             once, kept = likelihoods(one.sentence, seen, around)
             if own is not None and around is not None:
                 personal = likelihood("person", [*seen, float(personal)], own, view=one.sentence.view) >= PERSONAL
-                if one.assistant:
+                if one.answered:
                     leans = likelihood("leans", [*seen, float(leans)], own, answered_states(around)) >= LEANS_ON_IT
             elif rule is None:
                 view = one.sentence.view
@@ -118,7 +121,7 @@ def _judged(spoken: Sequence[SpokenSentence], embed: EmbedSentences | None) -> l
             agreed = _agreement(one, made, own, offered)
             if agreed and not agreed.sure and once >= ONCE:  # it says more than yes
                 agreed = None
-        place = (one.message, one.sentence, one.assistant, one.place, one.count)
+        place = (one.message, one.sentence, one.assistant, one.place, one.said)
         found.append(_Judged(*place, rule, once, kept, personal, leans, agreed, own))
     return found
 
@@ -145,7 +148,8 @@ def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:
             other = spoken[at] if 0 <= at < len(spoken) else None
             if other and other.message is one.message and _takes_reason(one) and _may_explain(other, one):
                 share = _likely_reason(one, other, is_behind=at > number)
-                if share >= (PLAINLY if other.is_statement else EXPLAINS):
+                is_apart = other.is_statement or other.sentence.line != one.sentence.line
+                if share >= (PLAINLY if is_apart else EXPLAINS):
                     likely.append((share, number, at))
     found: dict[int, int] = {}
     for _, number, at in sorted(likely, key=lambda each: -each[0]):
@@ -180,7 +184,8 @@ def _taken_back(one: _Judged, latest: Candidate | None) -> Candidate | None:
     if latest is None or not is_retraction(one.sentence):
         return None
     is_bare = _BARE.fullmatch(text) is not None
-    if not is_bare and not content_words(text) & content_words(latest.text):
+    names_it = is_bare or _THAT.search(one.sentence.view)
+    if not names_it and not content_words(text) & content_words(latest.text):
         return None
     old = latest.text.partition("\n")[0]
     statement = f"No longer: {old}" if is_bare else f"{_clean(one.sentence)} Instead of: {old}"

@@ -12,13 +12,13 @@ from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_s
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
     """`assistant`: the latest message of the assistant, for the first sentence that follows it, else empty. `place`: of
-    the `count` sentences of its message, from 0."""
+    the sentences `said` in its message, from 0."""
 
     message: TranscriptMessage
     sentence: UserSentence
     assistant: str
     place: int
-    count: int
+    said: Sequence[UserSentence]
 
     @property
     def is_typed(self) -> bool:
@@ -33,7 +33,12 @@ class SpokenSentence:
     @property
     def beside(self) -> list[int]:
         """How far it is to the sentences before and after it in its message."""
-        return [step for step in (-1, 1) if 0 <= self.place + step < self.count]
+        return [step for step in (-1, 1) if 0 <= self.place + step < len(self.said)]
+
+    @property
+    def chars_said(self) -> int:
+        """Of your own words in the message."""
+        return sum(len(one.text) + 1 for one in self.said)
 
 
 def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSentence]:
@@ -42,7 +47,7 @@ def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSe
         if message.role is Role.USER:
             said = list(_joined(user_sentences(message.turn.text, introduces)))
             for place, sentence in enumerate(said):
-                yield SpokenSentence(message, sentence, assistant, place, len(said))
+                yield SpokenSentence(message, sentence, assistant, place, said)
                 assistant = ""
             assistant = ""
         elif message.role is Role.ASSISTANT:
