@@ -371,9 +371,8 @@ def fit_replacements(files: Sequence[Path]) -> Weights:
     return Weights(fit_rows(table, none, none, [np.array(wanted)], np.ones(len(table)), 1.0)[0].round(4), {})
 
 
-def fit_ways(files: Sequence[Path]) -> dict[str, Weights]:
-    """All weights, from these sessions and the other sets."""
-    table = training_table(files)
+def fit_ways(table: Table, files: Sequence[Path]) -> dict[str, Weights]:
+    """All weights, from the table that was made of these sessions and the other sets, and from the sessions."""
     return table.fit(table.labels >= NOTHING) | {
         "agreement": fit_pairs(list(_answers(files)), 1.0),
         "reason": fit_pairs(list(_reasons(files)), RIDGE),
@@ -388,7 +387,8 @@ def main() -> int:
     parser.add_argument("--across", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
-    table = training_table(files_in([SESSIONS]))
+    files = files_in([SESSIONS])
+    table = training_table(files)
     talked = ~np.isin(table.sources, LINES)
     print(len(table.labels), "rows", np.bincount(table.labels), table.cues.shape)
     if options.across:
@@ -403,7 +403,7 @@ def main() -> int:
         for name, likely in scores.items():
             print_curve(name, table.labels[talked], likely[talked])
     if options.write:
-        made = fit_ways(files_in([SESSIONS]))
+        made = fit_ways(table, files)
         written = {name: {"rows": found.rows.tolist(), "phrases": found.phrases} for name, found in made.items()}
         WEIGHTS.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0

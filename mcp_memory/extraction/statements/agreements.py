@@ -135,17 +135,17 @@ def last_said(assistant: str) -> str:
 def leans_on_it(one: SpokenSentence) -> bool:
     """By rule, whether it says little without what it answers: it has `it`, `that` or `the one`, is short, or answers a
     question in a few words."""
-    view = one.sentence.view
+    if not one.assistant:
+        return False
     is_short = len(content_words(one.sentence.text)) < LEAST_CONTENT_WORDS
-    if one.assistant and (is_short or patterns(AGREEMENT)["points"].match(view)):
-        return True
-    is_answer = one.assistant and answered_question(one.sentence, one.assistant) is not None
-    return bool(is_answer) and not has_cue(view, "stative", "relation", "change")
+    points = patterns(AGREEMENT)["points"].match(one.sentence.view) is not None
+    return is_short or points or answered_question(one.sentence, one.assistant) is not None
 
 
 def answered_question(sentence: UserSentence, assistant: str) -> str | None:
-    """The question that a few words answer, without which they say nothing."""
-    if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
+    """The question that a few words answer, without which they say nothing; None if they are a whole sentence."""
+    is_whole = has_cue(sentence.view, "stative", "relation", "change")
+    if is_whole or sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
         return None
     said = user_sentences(assistant, lambda _: False)
     if not said or not said[-1].is_question:

@@ -87,7 +87,7 @@ def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences
         if number in explaining:
             continue
         why = spoken[reasons[number]].sentence.text if number in reasons else ""
-        before = spoken[number - 1] if number and spoken[number - 1].message is one.message else None
+        before = spoken[number - 1] if -1 in one.beside else None
         if found := _taken_back(one, latest) or _agreed(one, why) or _stated(one, why, before):
             latest = found
             yield found
@@ -144,10 +144,10 @@ def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:
     does; a sentence that has a reason is none."""
     likely: list[tuple[float, int, int]] = []
     for number, one in enumerate(spoken):
-        for at in (number + 1, number - 1):
-            other = spoken[at] if 0 <= at < len(spoken) else None
-            if other and other.message is one.message and _takes_reason(one) and _may_explain(other, one):
-                share = _likely_reason(one, other, is_behind=at > number)
+        for step in reversed(one.beside):
+            at, other = number + step, spoken[number + step]
+            if _takes_reason(one) and _may_explain(other, one):
+                share = _likely_reason(one, other, is_behind=step > 0)
                 is_apart = other.is_statement or other.sentence.line != one.sentence.line
                 if share >= (PLAINLY if is_apart else EXPLAINS):
                     likely.append((share, number, at))
@@ -217,8 +217,7 @@ def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | No
         text, reason = f"{_clean(before.sentence)} {text}", "" if before.sentence.text == reason else reason
     quote = ""
     if one.leans:
-        question = answered_question(one.sentence, one.assistant)
-        if question and not has_cue(view, "stative", "relation", "change"):
+        if question := answered_question(one.sentence, one.assistant):
             text = f"{question} {text}"
         elif said := last_said(one.assistant):
             quote = f"\n\n> Assistant: {said}\n> {one.sentence.text}"
