@@ -102,6 +102,7 @@ _GROUPS = {
         "export": ("transfer.exporting:export", "Write all notes to one file"),
         "share": ("transfer.sharing:share", "Copy a topic to a folder, for other people"),
         "log": ("notes.notes:log", "Show a note's history in the vault's git repository"),
+        "pair": ("daemon.admin:pair", "Let your other devices know the topics that this one makes"),
         "adopt": ("daemon.admin:adopt", "Let agents change notes that they did not write"),
         "recover": ("daemon.doctor:recover", "Add back log entries that another program's save removed"),
         "erase": ("notes.forgotten:erase", "Delete a note and all traces of it for good"),

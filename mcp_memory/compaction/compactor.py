@@ -11,6 +11,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 
+from mcp_memory.compaction.device_pages import sign_anew, signed_elsewhere, take_over_topics
 from mcp_memory.compaction.execute_job import SKIPPED_ERRORS, remove_vacant_topics
 from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
@@ -31,6 +32,7 @@ from mcp_memory.models import PrivateMarks
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
 
 Lull = Callable[[Callable[[], bool]], Awaitable[None]]
@@ -193,7 +195,7 @@ class Compactor:
             self.planner_view.find_pending,
             self.work_left,
             self.fallback_pages.may_retry,
-            lambda tree: self._housekeeper.is_due(tree) or self._editor.follow_rename(tree) is not None,
+            self._is_untidy,
             whole=whole,
         )
         return await in_thread(find, what="looking at the topics")
@@ -205,6 +207,10 @@ class Compactor:
         return await in_thread(partial(self.planner_view.preview_run, topic), deadline_s=JOB_S, what="planning")
 
     # -- below -------------------------------------------------------------------------------------------------
+
+    def _is_untidy(self, tree: Sequence[Topic]) -> bool:
+        is_renamed = self._editor.follow_rename(tree) is not None
+        return is_renamed or self._housekeeper.is_due(tree) or any(signed_elsewhere(tree, self._vault))
 
     @asynccontextmanager
     async def _locked(self, lock: AbstractAsyncContextManager[None]) -> AsyncGenerator[None]:
@@ -219,6 +225,8 @@ class Compactor:
         await self._job_runner.finish_jobs()
         self._health.faults.pop("compaction", None)
         report = RunReport(await self._new_run_name())
+        tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
+        await in_thread(partial(take_over_topics, tree, self._vault), what="looking for your other devices' topics")
         while await self._page_refresh.run_if_due(report, self._editor.follow_rename):
             pass
         return report
@@ -240,6 +248,7 @@ class Compactor:
         """Returns the topics whose pages were tried."""
         housekeeper, run_if_due = self._housekeeper, partial(self._page_refresh.run_if_due, report)
         await run_if_due(housekeeper.remove_empty_pages)
+        await run_if_due(partial(sign_anew, vault=self._vault))
         tried = await self._page_refresh.refresh_pages(report, scope, pace)
         if not report.cut:
             while await run_if_due(partial(housekeeper.rename_folder, report.run)):

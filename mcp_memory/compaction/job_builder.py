@@ -32,7 +32,7 @@ from mcp_memory.topics.page import (
     summary_text,
     with_related_section,
 )
-from mcp_memory.topics.page_parts import RELATED_PART, TITLE, merged, parts_of, sealed
+from mcp_memory.topics.page_parts import RELATED_PART, TITLE, merged, parts_of
 from mcp_memory.topics.plan import next_number
 from mcp_memory.topics.topic_tree import Topic, common_project, note_child, topic_child
 from mcp_memory.vault.note_file import NoteFile, short_slug
@@ -222,7 +222,7 @@ class JobBuilder:
             gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
             provisional=summary.provisional,
         )  # fmt: skip
-        written = sealed(render(page).decode())
+        written = self._vault.filing.signed(render(page).decode())
         if before is None:
             return WriteStep(path, written, parts=parts_of(written))
         if not (made := self._vault.filing.parts_made(page_id)):

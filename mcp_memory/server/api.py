@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 _PERSONS_OWN = (
     "accept adopt apply capture changes claim_problems claims compact conflicts decide doctor dream edit_topic "
-    "erase export extract fix forgotten held import inbox list log lost mute recover restore_all review runs "
+    "erase export extract fix forgotten held import inbox list log lost mute pair recover restore_all review runs "
     "share show stats transcripts undo update why"
 )
 PERSONS_OWN = frozenset(_PERSONS_OWN.split())

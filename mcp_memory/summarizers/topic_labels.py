@@ -74,7 +74,7 @@ _SUBJECTS = frozenset(_BEFORE_VERBS.split())
 _OBJECTS = ARTICLES | {"me", "him", "them", "us", "it", "myself", "yourself", "themselves"}
 """Words after a verb."""
 
-_HEADING = re.compile(r"#{1,6} +([^#\n]{2,60})")
+_HEADING = re.compile(r"#{1,6} +([^#\n]{1,59}[^#\s])(?![^\W_])")  # to the end of a word
 _LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
 _ENDINGS = ("s", "es", "e", "n", "en", "ns")
 """What a plural or a case adds to a word."""

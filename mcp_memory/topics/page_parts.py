@@ -6,6 +6,8 @@ removed one of ours, it isn't written again.
 """
 
 import hashlib
+import hmac
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -20,7 +22,7 @@ Parts = Mapping[str, Sequence[str]]
 TITLE = "title"
 RELATED_PART = RELATED.lower()
 SEAL = "made"
-"""The property of a page that holds its seal."""
+"""The property of a page that holds its seal and its signature."""
 
 _TARGET = re.compile(r"\]\([^()\n]*\)")
 """Targets change when notes move, and don't make a line another."""
@@ -32,15 +34,28 @@ def parts_of(page: str) -> dict[str, list[str]]:
     return {TITLE: [hash_title(document.meta.get("title"))], **sections}
 
 
-def sealed(page: str) -> str:
-    """The page as we made it, with a hash of its lines in its head: another device sees by it that nobody edited it."""
-    return frontmatter.patch(page, {SEAL: _seal(page)})
+def signed(page: str, key: bytes) -> str:
+    """The page as we made it, with two hashes in its head: by the first any device sees that nobody edited its lines,
+    by the second those that have the key see that one of them made it, and of which notes."""
+    return frontmatter.patch(page, {SEAL: f"{_seal(page)}-{_signature(page, key)}"})
 
 
 def is_sealed(page: str) -> bool:
-    """Whether nobody has edited more of the page than its title since it was made. The hash has no key: what a stranger
-    wrote may be sealed, too."""
-    return frontmatter.parse(page).meta.get(SEAL) == _seal(page)
+    """Whether nobody has edited more of the page than its title since it was made. This hash has no key: what a
+    stranger wrote may be sealed, too."""
+    return str(frontmatter.parse(page).meta.get(SEAL)).partition("-")[0] == _seal(page)
+
+
+def is_signed(page: str, key: bytes) -> bool:
+    """Whether somebody with the key made the page as it is, but for its title, of the notes that its `covers` tells."""
+    made = str(frontmatter.parse(page).meta.get(SEAL)).encode()
+    return hmac.compare_digest(made, f"{_seal(page)}-{_signature(page, key)}".encode())
+
+
+def _signature(page: str, key: bytes) -> str:
+    meta = frontmatter.parse(page).meta
+    told = json.dumps([_seal(page), *(meta.get(name) for name in ("id", "covers", "derived_from"))], default=str)
+    return hmac.new(key, told.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
 
 def _seal(page: str) -> str:

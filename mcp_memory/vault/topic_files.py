@@ -1,6 +1,7 @@
 """Moves notes into topics and writes the pages of topics: whole files, and only our own."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
@@ -8,9 +9,19 @@ from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of
-from mcp_memory.topics.page_parts import TITLE, Parts, hash_title, known_lines, own_text
+from mcp_memory.topics.page_parts import (
+    TITLE,
+    Parts,
+    hash_title,
+    is_signed,
+    known_lines,
+    own_text,
+    parts_of,
+    signed,
+)
 from mcp_memory.topics.topic_tree import PageState
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
+from mcp_memory.vault.journals.page_key import PageKey
 from mcp_memory.vault.note_file import MEMORY, NoteFile, content_hash
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
@@ -19,10 +30,11 @@ from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier,
 class TopicFiles:
     """Part of the vault. Thread-safe; each verb may be called again after a crash."""
 
-    def __init__(self, notes: NoteStore, ledger: Ledger, provenance: Provenance) -> None:
+    def __init__(self, notes: NoteStore, ledger: Ledger, provenance: Provenance, key: PageKey) -> None:
         self._notes = notes
         self._ledger = ledger
         self._provenance = provenance
+        self.key = key
 
     def move(self, source: NotePath, target: NotePath, note_id: NoteId) -> NoteFile:
         """Renames a note's file, unless that was done before.
@@ -131,6 +143,37 @@ class TopicFiles:
             if parts is not None and made[:-1]:
                 self.record(page_id, path, content, PAGE_KIND, None, parts=made[-2])
             raise
+
+    def signed(self, page: str) -> str:
+        """A topic's page as we made it, so that your other devices know it. Raises StorageFailed."""
+        return signed(page, self.key.secret)
+
+    def is_signed(self, page: NoteFile) -> bool:
+        """Whether a device of yours made the page as it is. Raises StorageFailed."""
+        return is_signed(page.text, self.key.secret)
+
+    def is_from_your_device(self, page: NoteFile) -> bool:
+        """The same of a page that this one didn't write so, and that is no copy of one elsewhere."""
+        path, note_id = page.record.path, page.record.id
+        if self.is_as_we_wrote(page) or not self.is_signed(page):
+            return False
+        return not self._ledger.standings(note_id) or self._provenance.vouches(path, note_id)
+
+    def take_over(self, page: NoteFile, notes: Iterable[NoteFile]) -> None:
+        """Makes ours what `is_from_your_device`, and the notes that its signature covers, but for those that would be
+        always loaded and those of which you took an adoption back. Who gave the title isn't told: it stays.
+        Raises StorageFailed."""
+        record = page.record
+        for file in notes:
+            if not file.record.always_load and not self._ledger.standings(file.record.id):
+                with suppress(Refused):
+                    self._provenance.adopt(file)
+        if not (made := self._ledger.parts(record.id)):
+            self._provenance.adopt(page)
+            return
+        is_known = hash_title(record.title) in known_lines(made)
+        content = record.etag if is_known else f"{TITLED} {record.etag}"
+        self.record(record.id, record.path, content, PAGE_KIND, None, parts={**parts_of(page.text), TITLE: ()})
 
     def parts_made(self, page_id: NoteId) -> list[Parts]:
         """What we made of a topic's page the last few times, the latest last."""

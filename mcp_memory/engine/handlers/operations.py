@@ -44,6 +44,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "changes": (requests.ChangesRequest, vault_handlers.changes),
     "refs": (requests.RefsRequest, vault_handlers.refs),
     "undo": (requests.UndoRequest, vault_handlers.undo),
+    "pair": (requests.PairRequest, vault_handlers.pair),
     "adopt": (requests.AdoptRequest, vault_handlers.adopt),
     "reindex": (requests.NoArguments, lambda engine, _: engine.parts.admin.reindex()),
     "reconcile": (requests.NoArguments, lambda engine, _: engine.parts.admin.reconcile()),

@@ -64,6 +64,13 @@ async def adopt(engine: Engine, request: requests.AdoptRequest) -> Payload:
     return {"adopted": await engine.parts.admin.adopt(request.path, dry_run=request.dry_run)}
 
 
+async def pair(engine: Engine, request: requests.PairRequest) -> Payload:
+    key = engine.parts.vault.filing.key
+    if request.code is None:
+        return {"code": await in_thread(lambda: key.code, what="reading the key")}
+    return {"joined": await in_thread(partial(key.join, request.code), what="writing the key")}
+
+
 async def accept(engine: Engine, _: requests.NoArguments) -> Payload:
     return {"pruned": await engine.parts.admin.accept_loss()}
 
