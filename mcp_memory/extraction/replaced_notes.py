@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mcp_memory.conflicts.detector import Contradiction, NoteText
-from mcp_memory.conflicts.replacement import replacement
+from mcp_memory.conflicts.overtaken import replacement
 from mcp_memory.extraction.comparison import likeness
 from mcp_memory.extraction.statements.classifier import likelihood
 from mcp_memory.extraction.statements.cues import has_cue

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
-from math import log1p
 from time import monotonic
 
+from mcp_memory.conflicts import overtaken
 from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction
-from mcp_memory.conflicts.replacement import least_share, may_be_replaced, replacement, share
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
+from mcp_memory.indexing.replacements import ReplacedNotes, StatedText
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.runtime.idle_detector import give_way
@@ -37,28 +37,14 @@ MOST_ENTRIES = 200
 """Of a log, the latest, are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
-DETECTOR = 8
+DETECTOR = 9
 """Increment it when notes have to be compared again, because the detector judges them differently."""
+WITH_VECTORS = "by vectors"
+"""Stands behind it where all notes had one when they were compared."""
 CLOCKS_DIFFER = timedelta(days=1)
 
 _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class StatedText:
-    """A note, where it stands, and when it was made; `compatible`: ids of what it holds beside. What was imported
-    counts as older than one's own words."""
-
-    id: NoteId
-    path: NotePath
-    note: NoteText
-    when: datetime | None = None
-    compatible: frozenset[str] = frozenset()
-    is_foreign: bool = False
-
-    def holds_beside(self, other: StatedText) -> bool:
-        return other.id in self.compatible or self.id in other.compatible
 
 
 class ConflictScan:
@@ -69,15 +55,18 @@ class ConflictScan:
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
         self._known_texts: dict[NotePath, list[StatedText]] = {}
-        self._known_likely: dict[NoteId, dict[NoteId, Contradiction]] = {}
+        self._known_likely: dict[NoteId, Sequence[tuple[StatedText, Contradiction]]] = {}
         """What was read and compared since notes last changed: near notes are near one another."""
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
+        self._had_vectors = False
+        self._replaced = ReplacedNotes(index, writer, clock, self.texts_of, self._is_older)
         writer.listeners.append(self._notes_changed)
 
     async def scan(self, seconds: float = SCAN_S) -> None:
         """Compare what has changed since the last time, for at most so long. Raises IndexUnavailable."""
         until = monotonic() + seconds
+        self.is_due |= not self._had_vectors and self._has_vectors()
         while self.is_due and monotonic() < until:
             self.is_due = False
             try:
@@ -99,13 +88,16 @@ class ConflictScan:
         return list({older.id: (older, why) for older, why in ordered}.values())
 
     def newer_of(self, note_id: NoteId) -> Conflict | None:
-        """The conflict with the latest statement that contradicts this one, directly or through others; circles end."""
+        """The conflict with the latest statement that contradicts this one, directly or through others; circles end.
+        What is only probably replaced leads no further, and a certain conflict not to a probable one."""
         by_older = self._by_older
         found, seen = by_older.get(note_id), {note_id}
-        while found and found.newer not in seen and (further := by_older.get(found.newer)):
+        while found and found.is_certain and found.newer not in seen:
+            further = by_older.get(found.newer)
+            if further is None or not further.is_certain:
+                break
             seen.add(found.newer)
-            why = further.why if found.is_certain else found.why
-            found = replace(further, older=found.older, older_path=found.older_path, before=found.before, why=why)
+            found = replace(further, older=found.older, older_path=found.older_path, before=found.before)
         return found
 
     def older_than(self, note_id: NoteId) -> Conflict | None:
@@ -141,7 +133,10 @@ class ConflictScan:
         """Whether there is more to do."""
         compared = self._index.compared()
         etags = {path: Etag(f"{etag} {DETECTOR}") for path, etag in self._writer.indexed_etags.items()}
-        todo = [path for path, etag in etags.items() if compared.get(path) != etag]
+        self._had_vectors = self._has_vectors()
+        if self._had_vectors:  # and what was compared by words alone, is again
+            etags = {path: Etag(f"{etag} {WITH_VECTORS}") for path, etag in etags.items()}
+        todo = [path for path, etag in etags.items() if not compared.get(path, "").startswith(etag)]
         done = dict[NotePath, Etag | None].fromkeys(path for path in compared if path not in etags)
         found: list[Conflict] = []
         until = monotonic() + BATCH_S
@@ -151,9 +146,7 @@ class ConflictScan:
             for one in list(self._conflicts_of(path)):
                 found.append(one)
                 known = self._by_older.get(one.older)
-                if (
-                    known is None or known.newer_at <= one.newer_at
-                ):  # so that the next ones are compared with the latest
+                if known is None or _weight(known) <= _weight(one):  # so that the next are compared with the latest
                     self._by_older[one.older] = one
             done[path] = etags[path]
         changed = (
@@ -167,12 +160,17 @@ class ConflictScan:
         known = self._index.conflicts()
         dates = {conflict.newer: conflict.newer_at for conflict in known}
         self.open_conflicts = sorted(known, key=lambda conflict: conflict.newer_at)
-        self._by_older = {conflict.older: conflict for conflict in self.open_conflicts}
+        self._by_older = {conflict.older: conflict for conflict in sorted(known, key=_weight)}
         by_date_of_older = sorted(known, key=lambda conflict: dates.get(conflict.older, ""))
         self._by_newer = {conflict.newer: conflict for conflict in by_date_of_older}
         if not todo:
             self._known_texts, self._known_likely = {}, {}
         return bool(todo or again)
+
+    def _has_vectors(self) -> bool:
+        """Whether each note has one of the model by which replaced notes are found."""
+        judges = overtaken.judges(self._writer.generation.embedding)
+        return judges and not self._index.watermark().vectors_pending
 
     def _depending(self, path: NotePath) -> Iterator[NotePath]:
         """What has to be compared again with others if this note changes: those that it contradicted, which may have
@@ -192,7 +190,9 @@ class ConflictScan:
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
             for newer in near:
                 if self._is_older(stated, newer):
-                    why = find_contradiction(stated.note, newer.note) or self._likely(newer).get(stated.id)
+                    why = find_contradiction(stated.note, newer.note)
+                    likely = () if why else self._likely(newer)
+                    why = why or next((one for old, one in likely if old.id == stated.id), None)
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:
                 at = self._date(newer).isoformat()
@@ -234,33 +234,14 @@ class ConflictScan:
     def _contradicted(self, newer: StatedText, near: Sequence[StatedText]) -> list[tuple[StatedText, Contradiction]]:
         olders = [older for older in near if self._is_older(older, newer)]
         found = [(older, why) for older in olders if (why := find_contradiction(older.note, newer.note))]
-        likely = {} if found else self._replaced(newer, olders)
-        return found or [(older, likely[older.id]) for older in olders if older.id in likely]
+        return found or list(self._likely(newer))
 
-    def _likely(self, newer: StatedText) -> dict[NoteId, Contradiction]:
-        """As `_replaced`, of those near it."""
+    def _likely(self, newer: StatedText) -> Sequence[tuple[StatedText, Contradiction]]:
+        """What a statement probably replaces."""
         known = self._known_likely
         if newer.id not in known:
-            olders = [older for older in self._nearest(newer.note) if self._is_older(older, newer)]
-            known[newer.id] = self._replaced(newer, olders)
+            known[newer.id] = self._replaced.find(newer)
         return known[newer.id]
-
-    def _replaced(self, newer: StatedText, olders: Sequence[StatedText]) -> dict[NoteId, Contradiction]:
-        """The one that it probably replaces, by id; empty if it tells of no change."""
-        least = least_share(newer.note)
-        if least is None:
-            return {}
-        might = [older for older in olders if may_be_replaced(older.note, newer.note)]
-        if not might:
-            return {}
-        counts = self._index.frequencies(sorted({word for one in (newer, *might) for word in one.note.terms}))
-        total = max(1, len(self._writer.indexed_etags))
-
-        def share_of(older: StatedText) -> float:
-            return share(older.note, newer.note, lambda word: log1p(total / max(1, counts.get(word, 1))))
-
-        closest = max(might, key=share_of)
-        return {closest.id: replacement(closest.note)} if share_of(closest) >= least else {}
 
     def _is_older(self, older: StatedText, newer: StatedText) -> bool:
         """What is said in general leaves that for one project as it is; of two without a date none is older."""
@@ -274,6 +255,11 @@ class ConflictScan:
         """A date in the future says nothing about which of two is the newer one."""
         when = stated.when
         return when if when and when <= self._clock() + CLOCKS_DIFFER else _LONG_AGO
+
+
+def _weight(conflict: Conflict) -> tuple[bool, str]:
+    """Of several about one older statement the last one counts: what was compared, then the latest."""
+    return conflict.is_certain, conflict.newer_at
 
 
 def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedText | None:

@@ -61,14 +61,18 @@ class CurrentValues:
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
-        if conflict and newest and (keeps_older or not conflict.is_certain):
-            newer = shortened(conflict.newer) or conflict.newer
-            when = f"outdated since {conflict.newer_at[:10]}"
-            remark = f"{when if conflict.is_certain else f'perhaps {when}'}, not confirmed: {newer}"
-            yield replace(passage, remark=remark)
+        if conflict and newest and not conflict.is_certain:
+            yield replace(passage, remark=_outdated(conflict))  # its id says where to look
+            return
+        if conflict and newest and keeps_older:
+            yield replace(passage, remark=_outdated(conflict))
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)
-            yield replace(one, remark=self._remark(older, one, filters)) if older else one
+            remark = self._remark(older, one, filters) if older else one.remark
+            further = self.conflicts.newer_of(one.shown_id) if newest else None
+            if further and self._newest(further, filters):
+                remark = "; ".join(filter(None, (remark, _outdated(further))))
+            yield replace(one, remark=remark)
 
     def _newest(self, conflict: Conflict, filters: Filters) -> list[Passage]:
         if filters.until and datetime.fromisoformat(conflict.newer_at) >= filters.until:  # a log's note has its day
@@ -90,3 +94,9 @@ class CurrentValues:
     def _told(self, note_id: NoteId, path: NotePath, filters: Filters) -> list[Passage]:
         told = replace(filters, path_prefix=None, kinds=None, tags=None, since=None, until=None, foreign=None)
         return [one for one in self.index.passages(path) if one.shown_id == note_id and admits(told, one)]
+
+
+def _outdated(conflict: Conflict) -> str:
+    when = f"outdated since {conflict.newer_at[:10]}"
+    newer = shortened(conflict.newer) or conflict.newer
+    return f"{when if conflict.is_certain else f'perhaps {when}'}, not confirmed: {newer}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from pathlib import Path
 from shutil import rmtree
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
 from mcp_memory.indexing import conflict_scan
-from mcp_memory.models import Contradicted, NoteId, Outcome, Receipt
+from mcp_memory.models import Contradicted, NoteId, NotePath, Outcome, Receipt
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -325,3 +326,29 @@ async def test_a_receipt_has_no_text_of_the_private_note_that_holds(world: World
         assert last.superseded and (last.superseded["id"], last.superseded["text"]) == (new.id, "")
         holding = await engine.holding(await engine.forget(last.id))
         assert holding == {"id": new.id, "path": new.path, "text": ""}
+
+
+async def test_what_is_said_in_other_words_is_noticed_once_there_are_vectors(tmp_path: Path, model_cache: Path) -> None:
+    """And a certain contradiction of the same note isn't displaced by a probable one."""
+    world = World(tmp_path / "vault", tmp_path / "state", model_cache, "auto")
+    said = {
+        "noor": (1, "fact", "Noor maintains the Airflow DAGs and is called when an ingest fails."),
+        "felix": (3, "fact", "Noor left for Bergen on Friday. Felix has the DAGs now and carries the pager."),
+        "port": (4, "fact", PORT),
+        "ports": (5, "fact", OTHER_PORT),
+        "tls": (6, "fact", "We moved the billing gateway to 8443 when TLS was switched on. Plain HTTP is refused."),
+    }
+    for name, (day, kind, text) in said.items():
+        world.write(f"notes/{name}.md", f"---\ncreated: 2026-11-{day:02}\nkind: {kind}\n---\n{text}\n".encode())
+    async with world.engine() as engine:
+        await engine.settled()
+        await engine.parts.model.embed()
+        await engine.parts.conflicts.scan()
+        conflicts = engine.parts.conflicts
+        ids = {name: engine.parts.index.note(NotePath(f"notes/{name}.md")).id for name in said}
+        noor = conflicts.newer_of(ids["noor"])
+        assert noor and noor.newer == ids["felix"] and not noor.is_certain
+        port = conflicts.newer_of(ids["port"])
+        assert port and port.is_certain and port.newer == ids["ports"]
+        told = await engine.recall(query="who maintains the Airflow DAGs")
+        assert "perhaps outdated since 2026-11-03" in told and "Felix has the DAGs" in told

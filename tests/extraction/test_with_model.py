@@ -52,8 +52,8 @@ def test_a_reason_that_is_said_first_goes_with_its_statement(model: Embedder):
 
 
 def test_who_she_is_stands_beside_what_she_does(model: Embedder):
-    (found,) = stored(model, "", "talked to Petra. she leads the ops team from now on, ask her for the keys to the vault")
-    assert found.text == "Talked to Petra. She leads the ops team from now on, ask her for the keys to the vault."
+    (found,) = stored(model, "", "talked to Petra. she leads ops from now on, ask her for the keys to the vault")
+    assert found.text == "Talked to Petra. She leads ops from now on, ask her for the keys to the vault."
 
 
 def test_three_points_end_no_sentence_and_a_date_neither(model: Embedder):

@@ -136,11 +136,12 @@ def _marked(note: NoteRecord) -> NoteRecord:
 
 
 def _refuted(stated: Sequence[Evidence], olders: Mapping[NoteId, Conflict]) -> Sequence[Evidence]:
-    """What a newer note contradicts: the sentences with the value that changed, or all if none has it."""
+    """What a newer note contradicts: the sentences with the value that changed; all if none has it, or nothing was
+    compared."""
     conflict = olders.get(stated[0].note.id) if stated else None
     if conflict is None:
         return ()
-    before = conflict.before.removesuffix(" …").strip()
+    before = conflict.before.removesuffix(" …").strip() if conflict.is_certain else ""
     return [one for one in stated if before and before in _bare(one.text)] or stated
 
 
