@@ -11,9 +11,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import partial
 
-from mcp_memory.compaction.device_pages import sign_anew, signed_elsewhere, take_over_topics
 from mcp_memory.compaction.execute_job import SKIPPED_ERRORS, remove_vacant_topics
-from mcp_memory.compaction.housekeeping import Housekeeper
+from mcp_memory.compaction.housekeeping import Housekeeper, pages_of_other_devices, sign_pages, take_over_pages
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace, RunLock
 from mcp_memory.compaction.journal import JobEntry, MoveStep, RelinkStep, RunJournal, hash_job
@@ -31,6 +30,7 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import PrivateMarks
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
@@ -210,7 +210,7 @@ class Compactor:
 
     def _is_untidy(self, tree: Sequence[Topic]) -> bool:
         is_renamed = self._editor.follow_rename(tree) is not None
-        return is_renamed or self._housekeeper.is_due(tree) or any(signed_elsewhere(tree, self._vault))
+        return is_renamed or self._housekeeper.is_due(tree) or any(pages_of_other_devices(tree, self._vault))
 
     @asynccontextmanager
     async def _locked(self, lock: AbstractAsyncContextManager[None]) -> AsyncGenerator[None]:
@@ -226,7 +226,10 @@ class Compactor:
         self._health.faults.pop("compaction", None)
         report = RunReport(await self._new_run_name())
         tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
-        await in_thread(partial(take_over_topics, tree, self._vault), what="looking for your other devices' topics")
+        if taken := await in_thread(
+            partial(take_over_pages, tree, self._vault), what="looking at other devices' topics"
+        ):
+            report.taken.append(f"{counted(taken, 'page')} of your other devices")
         while await self._page_refresh.run_if_due(report, self._editor.follow_rename):
             pass
         return report
@@ -248,12 +251,12 @@ class Compactor:
         """Returns the topics whose pages were tried."""
         housekeeper, run_if_due = self._housekeeper, partial(self._page_refresh.run_if_due, report)
         await run_if_due(housekeeper.remove_empty_pages)
-        await run_if_due(partial(sign_anew, vault=self._vault))
         tried = await self._page_refresh.refresh_pages(report, scope, pace)
         if not report.cut:
             while await run_if_due(partial(housekeeper.rename_folder, report.run)):
                 pass
             await run_if_due(partial(housekeeper.relate_topics, report.run))
+            await run_if_due(partial(sign_pages, vault=self._vault))
             await run_if_due(housekeeper.update_topic_index)
         return tried
 

@@ -206,11 +206,7 @@ class JobBuilder:
         return steps, children
 
     def _write_page(
-        self,
-        folder: NotePath,
-        summary: Summary,
-        children: Sequence[PageChild],
-        before: NoteFile | None,
+        self, folder: NotePath, summary: Summary, children: Sequence[PageChild], before: NoteFile | None
     ) -> WriteStep:
         now = self._clock().replace(microsecond=0)
         path = NotePath(f"{folder}/{PAGE}")
@@ -229,8 +225,11 @@ class JobBuilder:
             raise Refused(f"{path} is your own: remove it to have one made")
         related = related_section(before.text)
         parts = {**parts_of(written), RELATED_PART: made[-1].get(RELATED_PART, [])}
-        if not self._vault.filing.is_as_we_wrote(before):
-            written = merged(with_related_section(before.text, ""), written, made)
+        if self._vault.filing.is_as_we_wrote(before):
+            return WriteStep(
+                path, self._vault.filing.signed(with_related_section(written, related)), before.text, parts
+            )
+        written = merged(with_related_section(before.text, ""), written, made)
         return WriteStep(path, with_related_section(written, related), before.text, parts)
 
 

@@ -32,7 +32,7 @@ def build_topic_index(
         before = vault.read(path)
     except NotFound:
         before = None
-    if before and not vault.filing.is_as_we_wrote(before) and not vault.filing.is_from_your_device(before):
+    if before and not vault.filing.is_as_we_wrote(before):
         return None
     if not tree:
         if before is None:
@@ -47,7 +47,7 @@ def build_topic_index(
         return summary_text(vault.read(entry.page).body) if entry.page else ""
 
     def render(updated: datetime) -> str:
-        return vault.filing.signed(render_map(page_id, path, entries, summary, budget_tokens, created, updated))
+        return render_map(page_id, path, entries, summary, budget_tokens, created, updated)
 
     if before and render(before.record.updated or now) == before.text:
         return None

@@ -10,10 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
-from itertools import groupby
+from itertools import groupby, islice
 from time import monotonic
 
-from mcp_memory.conflicts import overtaken
 from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
@@ -39,8 +38,9 @@ SCAN_S, BATCH_S = 5.0, 0.25
 """How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
 DETECTOR = 9
 """Increment it when notes have to be compared again, because the detector judges them differently."""
-WITH_VECTORS = "by vectors"
-"""Stands behind it where all notes had one when they were compared."""
+BY_VECTOR, MOST_AWAITED = " by vector", 500
+"""Stands behind the etag of a note that had a vector when it was compared; of so many others it is looked up whether
+they have one by now."""
 CLOCKS_DIFFER = timedelta(days=1)
 
 _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
@@ -59,14 +59,14 @@ class ConflictScan:
         """What was read and compared since notes last changed: near notes are near one another."""
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
-        self._had_vectors = False
+        self._awaits_vectors = False
         self._replaced = ReplacedNotes(index, writer, clock, self.texts_of, self._is_older)
         writer.listeners.append(self._notes_changed)
 
     async def scan(self, seconds: float = SCAN_S) -> None:
         """Compare what has changed since the last time, for at most so long. Raises IndexUnavailable."""
         until = monotonic() + seconds
-        self.is_due |= not self._had_vectors and self._has_vectors()
+        self.is_due |= self._awaits_vectors and self._replaced.judges
         while self.is_due and monotonic() < until:
             self.is_due = False
             try:
@@ -133,22 +133,22 @@ class ConflictScan:
         """Whether there is more to do."""
         compared = self._index.compared()
         etags = {path: Etag(f"{etag} {DETECTOR}") for path, etag in self._writer.indexed_etags.items()}
-        self._had_vectors = self._has_vectors()
-        if self._had_vectors:  # and what was compared by words alone, is again
-            etags = {path: Etag(f"{etag} {WITH_VECTORS}") for path, etag in etags.items()}
-        todo = [path for path, etag in etags.items() if not compared.get(path, "").startswith(etag)]
+        todo = [path for path, etag in etags.items() if compared.get(path, Etag("")).partition(BY_VECTOR)[0] != etag]
+        todo += self._embedded_since(path for path, etag in etags.items() if compared.get(path) == etag)
         done = dict[NotePath, Etag | None].fromkeys(path for path in compared if path not in etags)
         found: list[Conflict] = []
         until = monotonic() + BATCH_S
         while todo and monotonic() < until:
             give_way()
             path = todo.pop()
+            (has_vector,) = self._replaced.have_vectors([path])
             for one in list(self._conflicts_of(path)):
                 found.append(one)
                 known = self._by_older.get(one.older)
                 if known is None or _weight(known) <= _weight(one):  # so that the next are compared with the latest
                     self._by_older[one.older] = one
-            done[path] = etags[path]
+            done[path] = Etag(f"{etags[path]}{BY_VECTOR}") if has_vector else etags[path]
+            self._awaits_vectors |= not has_vector
         changed = (
             path for path, etag in done.items() if compared.get(path, "").split()[:1] != (etag or "").split()[:1]
         )
@@ -161,16 +161,19 @@ class ConflictScan:
         dates = {conflict.newer: conflict.newer_at for conflict in known}
         self.open_conflicts = sorted(known, key=lambda conflict: conflict.newer_at)
         self._by_older = {conflict.older: conflict for conflict in sorted(known, key=_weight)}
-        by_date_of_older = sorted(known, key=lambda conflict: dates.get(conflict.older, ""))
-        self._by_newer = {conflict.newer: conflict for conflict in by_date_of_older}
+        by_date = sorted(known, key=lambda conflict: (conflict.is_certain, dates.get(conflict.older, "")))
+        self._by_newer = {conflict.newer: conflict for conflict in by_date}
         if not todo:
             self._known_texts, self._known_likely = {}, {}
         return bool(todo or again)
 
-    def _has_vectors(self) -> bool:
-        """Whether each note has one of the model by which replaced notes are found."""
-        judges = overtaken.judges(self._writer.generation.embedding)
-        return judges and not self._index.watermark().vectors_pending
+    def _embedded_since(self, paths: Iterable[NotePath]) -> list[NotePath]:
+        """Of these, which were compared without one, the notes that have a vector by now."""
+        some = list(islice(paths, MOST_AWAITED))
+        found = [path for path, has_one in zip(some, self._replaced.have_vectors(some), strict=True) if has_one]
+        self._awaits_vectors = bool(some)
+        self._known_likely = {} if found else self._known_likely
+        return found
 
     def _depending(self, path: NotePath) -> Iterator[NotePath]:
         """What has to be compared again with others if this note changes: those that it contradicted, which may have
@@ -191,7 +194,8 @@ class ConflictScan:
             for newer in near:
                 if self._is_older(stated, newer):
                     why = find_contradiction(stated.note, newer.note)
-                    likely = () if why else self._likely(newer)
+                    other = self._by_newer.get(newer.id)
+                    likely = () if why or (other and other.is_certain) else self._likely(newer)
                     why = why or next((one for old, one in likely if old.id == stated.id), None)
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:

@@ -6,14 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+from numpy.typing import NDArray
+
 from mcp_memory.conflicts import overtaken
 from mcp_memory.conflicts.detector import Contradiction, NoteText
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath
 
-NEAREST_BY_VECTOR = 24
-"""So many passages are looked at for the older notes that are nearest in meaning."""
+NEAREST_BY_VECTOR = (24, 96, 384)
+"""So many passages are looked at, and more if too few are older ones of the project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +48,23 @@ class ReplacedNotes:
     texts_of: Callable[[NotePath], Sequence[StatedText]]
     is_older: Callable[[StatedText, StatedText], bool]
 
+    @property
+    def judges(self) -> bool:
+        """Whether the index has vectors of the bundled model."""
+        return overtaken.judges(self.writer.generation.embedding)
+
+    def have_vectors(self, paths: Sequence[NotePath]) -> list[bool]:
+        """Which of these notes have one that is judged by."""
+        if not paths or not self.judges:
+            return [False] * len(paths)
+        return [bool(vector.any()) for vector in self.index.mean_vectors(paths)]
+
     def find(self, newer: StatedText) -> Found:
         """One at most; none without a vector to judge by."""
-        if "#" in newer.id or not newer.path or not overtaken.judges(self.writer.generation.embedding):
-            return []
-        if not overtaken.may_overtake(newer.note):
+        if "#" in newer.id or not newer.path or not self.judges or not overtaken.may_overtake(newer.note):
             return []
         vector = self.index.mean_vectors([newer.path])[0]
-        if not vector.any():
-            return []
-        rows = self.index.dense(vector, NEAREST_BY_VECTOR, Filters(project=newer.note.project, now=self.clock()))
-        passages = self.index.get(rows.ids.tolist())
-        paths = dict.fromkeys(passages[row].note.path for row in rows.ids.tolist() if row in passages)
-        olders = [
-            one
-            for path in paths
-            for one in self.texts_of(path)
-            if "#" not in one.id and one.note.project == newer.note.project and self.is_older(one, newer)
-        ][: overtaken.NEAREST_OLDER]
+        olders = self._nearest_older(newer, vector) if vector.any() else []
         near: list[float] = (self.index.mean_vectors([one.path for one in olders]) @ vector).tolist()
         likely = [
             (overtaken.likelihood(one.note, newer.note, near[at], max([*near[:at], *near[at + 1 :]], default=0.0)), at)
@@ -73,3 +75,18 @@ class ReplacedNotes:
         if likelihood < overtaken.LIKELY_FROM:
             return []
         return [(olders[closest], overtaken.replacement(olders[closest].note))]
+
+    def _nearest_older(self, newer: StatedText, vector: NDArray[np.float32]) -> list[StatedText]:
+        """The nearest in meaning of its project, the best first."""
+        filters, olders = Filters(project=newer.note.project, now=self.clock()), list[StatedText]()
+        for most in NEAREST_BY_VECTOR:
+            rows = self.index.dense(vector, most, filters).ids.tolist()
+            passages = self.index.get(rows)
+            paths = dict.fromkeys(passages[row].note.path for row in rows if row in passages)
+            olders = [one for path in paths for one in self.texts_of(path) if self._is_older_there(one, newer)]
+            if len(olders) >= overtaken.NEAREST_OLDER or len(rows) < most:
+                break
+        return olders[: overtaken.NEAREST_OLDER]
+
+    def _is_older_there(self, one: StatedText, newer: StatedText) -> bool:
+        return "#" not in one.id and one.note.project == newer.note.project and self.is_older(one, newer)

@@ -7,12 +7,13 @@ removed one of ours, it isn't written again.
 
 import hashlib
 import hmac
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import partial
 
+from mcp_memory.errors import InvalidInput
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import RELATED
 
@@ -23,6 +24,7 @@ TITLE = "title"
 RELATED_PART = RELATED.lower()
 SEAL = "made"
 """The property of a page that holds its seal and its signature."""
+STALE = "stale"
 
 _TARGET = re.compile(r"\]\([^()\n]*\)")
 """Targets change when notes move, and don't make a line another."""
@@ -35,8 +37,9 @@ def parts_of(page: str) -> dict[str, list[str]]:
 
 
 def signed(page: str, key: bytes) -> str:
-    """The page as we made it, with two hashes in its head: by the first any device sees that nobody edited its lines,
-    by the second those that have the key see that one of them made it, and of which notes."""
+    """The page with two hashes in its head: by the first any device sees that nobody edited its lines, by the second
+    those that have the key see that one of them wrote the page, to the byte. Raises InvalidInput for a head that cannot
+    be changed."""
     return frontmatter.patch(page, {SEAL: f"{_seal(page)}-{_signature(page, key)}"})
 
 
@@ -47,15 +50,16 @@ def is_sealed(page: str) -> bool:
 
 
 def is_signed(page: str, key: bytes) -> bool:
-    """Whether somebody with the key made the page as it is, but for its title, of the notes that its `covers` tells."""
+    """Whether somebody with the key wrote the page as it is, but for the mark that it is stale."""
     made = str(frontmatter.parse(page).meta.get(SEAL)).encode()
-    return hmac.compare_digest(made, f"{_seal(page)}-{_signature(page, key)}".encode())
+    with suppress(InvalidInput):
+        return hmac.compare_digest(made, f"{_seal(page)}-{_signature(page, key)}".encode())
+    return False
 
 
 def _signature(page: str, key: bytes) -> str:
-    meta = frontmatter.parse(page).meta
-    told = json.dumps([_seal(page), *(meta.get(name) for name in ("id", "covers", "derived_from"))], default=str)
-    return hmac.new(key, told.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:32]
+    bare = frontmatter.patch(page, {SEAL: None, STALE: None})
+    return hmac.new(key, bare.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
 
 def _seal(page: str) -> str:

@@ -1,7 +1,7 @@
 """Moves notes into topics and writes the pages of topics: whole files, and only our own."""
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from dataclasses import replace
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
@@ -145,35 +145,29 @@ class TopicFiles:
             raise
 
     def signed(self, page: str) -> str:
-        """A topic's page as we made it, so that your other devices know it. Raises StorageFailed."""
+        """A topic's page as we write it, so that your other devices know it. Raises StorageFailed."""
         return signed(page, self.key.secret)
 
     def is_signed(self, page: NoteFile) -> bool:
-        """Whether a device of yours made the page as it is. Raises StorageFailed."""
+        """Whether a device of yours wrote the page as it is. Raises StorageFailed."""
         return is_signed(page.text, self.key.secret)
 
-    def is_from_your_device(self, page: NoteFile) -> bool:
-        """The same of a page that this one didn't write so, and that is no copy of one elsewhere."""
+    def is_from_other_device(self, page: NoteFile) -> bool:
+        """Whether another device of yours wrote the page as it is, and it is no copy of a page elsewhere. False if you
+        took back the adoption of it. Raises StorageFailed."""
         path, note_id = page.record.path, page.record.id
         if self.is_as_we_wrote(page) or not self.is_signed(page):
             return False
         return not self._ledger.standings(note_id) or self._provenance.vouches(path, note_id)
 
-    def take_over(self, page: NoteFile, notes: Iterable[NoteFile]) -> None:
-        """Makes ours what `is_from_your_device`, and the notes that its signature covers, but for those that would be
-        always loaded and those of which you took an adoption back. Who gave the title isn't told: it stays.
-        Raises StorageFailed."""
+    def take_over(self, page: NoteFile) -> None:
+        """Makes such a page ours; the notes of the topic stay whose they are. Raises StorageFailed."""
         record = page.record
-        for file in notes:
-            if not file.record.always_load and not self._ledger.standings(file.record.id):
-                with suppress(Refused):
-                    self._provenance.adopt(file)
-        if not (made := self._ledger.parts(record.id)):
-            self._provenance.adopt(page)
-            return
-        is_known = hash_title(record.title) in known_lines(made)
-        content = record.etag if is_known else f"{TITLED} {record.etag}"
-        self.record(record.id, record.path, content, PAGE_KIND, None, parts={**parts_of(page.text), TITLE: ()})
+        entry = LedgerEntry.of(record, self._notes.clock())
+        standing = "written" if self._ledger.parts(record.id) else "adopted"
+        self._ledger.record(
+            replace(entry, content=record.etag, kind=PAGE_KIND, standing=standing, parts=parts_of(page.text))
+        )
 
     def parts_made(self, page_id: NoteId) -> list[Parts]:
         """What we made of a topic's page the last few times, the latest last."""

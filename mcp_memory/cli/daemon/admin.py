@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from mcp_memory.cli.console import say
+from mcp_memory.cli.console import print_status, say
 from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import settings_in_force
@@ -57,7 +57,8 @@ def pair(cli: CommandContext, join: bool) -> None:
     """
     if not join:
         found = cli.ask("pair")
-        cli.show(found, [found["code"], "on your other device: mcp-memory pair --join"])
+        cli.show(found, [found["code"]])
+        print_status("on your other device: mcp-memory pair --join")
         return
     code = (
         click.prompt("code", hide_input=True, err=True)
@@ -65,8 +66,8 @@ def pair(cli: CommandContext, join: bool) -> None:
         else sys.stdin.read(1000)
     )
     done = cli.ask("pair", code=code)
-    told = "joined" if done["joined"] else "this device has that code already"
-    cli.show(done, [f"{told}; topics follow with the next run: mcp-memory compact"])
+    told = "joined" if done["is_new"] else "this device has that code already"
+    cli.show(done, [f"{told}; the other device's topics are taken over by the next run: mcp-memory compact"])
 
 
 @click.command()

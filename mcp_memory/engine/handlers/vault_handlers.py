@@ -68,7 +68,7 @@ async def pair(engine: Engine, request: requests.PairRequest) -> Payload:
     key = engine.parts.vault.filing.key
     if request.code is None:
         return {"code": await in_thread(lambda: key.code, what="reading the key")}
-    return {"joined": await in_thread(partial(key.join, request.code), what="writing the key")}
+    return {"is_new": await in_thread(partial(key.join, request.code), what="writing the key")}
 
 
 async def accept(engine: Engine, _: requests.NoArguments) -> Payload:
