@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import product
 from math import exp
 from typing import Any
 
 from mcp_memory.conflicts.change_words import REPLACED, WEAK, words_of_change
-from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction
+from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction, numbers_differ
 from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
 from mcp_memory.conflicts.values import MEASURED, common_keys
 from mcp_memory.text.language.terms import fold
@@ -74,8 +75,10 @@ def may_overtake(newer: NoteText) -> bool:
 
 
 def may_be_overtaken(older: NoteText, newer: NoteText) -> bool:
-    is_short = len(older.text) <= MOST_CHARS
-    return is_short and older.kind in LASTING and older.project == newer.project and may_overtake(newer)
+    if len(older.text) > MOST_CHARS or older.kind not in LASTING or older.project != newer.project:
+        return False
+    pairs = product(_said(older.text).parsed, _said(newer.text).parsed)
+    return may_overtake(newer) and not any(numbers_differ(*pair) for pair in pairs)  # `Rover 1` and `Rover 2`
 
 
 def likelihood(older: NoteText, newer: NoteText, near: float, rest: float) -> float:

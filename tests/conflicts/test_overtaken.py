@@ -44,6 +44,7 @@ def test_what_was_and_what_another_project_says_stays_true() -> None:
             NoteText(SHIP, kind=kind, project=project), NoteText(LATER, kind="note", project="")
         )
     assert not may_be_overtaken(NoteText(SHIP, kind="fact"), NoteText(LATER * 20, kind="fact"))
+    assert not may_be_overtaken(NoteText("Fact 2 about the kettle", kind="fact"), NoteText("Fact 3 about the kettle"))
 
 
 def test_nearness_tells() -> None:
