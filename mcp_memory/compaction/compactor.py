@@ -226,9 +226,8 @@ class Compactor:
         self._health.faults.pop("compaction", None)
         report = RunReport(await self._new_run_name())
         tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
-        if taken := await in_thread(
-            partial(take_over_pages, tree, self._vault), what="looking at other devices' topics"
-        ):
+        take_over = partial(take_over_pages, tree, self._vault)
+        if taken := await in_thread(take_over, what="looking at your other devices' topics"):
             report.taken.append(f"{counted(taken, 'page')} of your other devices")
         while await self._page_refresh.run_if_due(report, self._editor.follow_rename):
             pass

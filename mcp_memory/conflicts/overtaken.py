@@ -71,14 +71,18 @@ def judges(embedding: str) -> bool:
 
 
 def may_overtake(newer: NoteText) -> bool:
+    """Whether a note of this kind and length may make an older one untrue."""
     return newer.kind in _KINDS and len(newer.text) <= MOST_CHARS
 
 
 def may_be_overtaken(older: NoteText, newer: NoteText) -> bool:
-    if len(older.text) > MOST_CHARS or older.kind not in LASTING or older.project != newer.project:
+    """Whether the older one says what holds in the same project, and not of another number."""
+    if not may_overtake(newer) or older.kind not in LASTING or older.project != newer.project:
+        return False
+    if len(older.text) > MOST_CHARS:
         return False
     pairs = product(_said(older.text).parsed, _said(newer.text).parsed)
-    return may_overtake(newer) and not any(numbers_differ(*pair) for pair in pairs)  # `Rover 1` and `Rover 2`
+    return not any(numbers_differ(*pair) for pair in pairs)  # `Rover 1` and `Rover 2`
 
 
 def likelihood(older: NoteText, newer: NoteText, near: float, rest: float) -> float:

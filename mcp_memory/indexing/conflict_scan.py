@@ -16,7 +16,7 @@ from time import monotonic
 from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.replacements import ReplacedNotes, StatedText
+from mcp_memory.indexing.replacements import Replaced, ReplacedNotes, StatedText
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.runtime.idle_detector import give_way
@@ -39,8 +39,8 @@ SCAN_S, BATCH_S = 5.0, 0.25
 DETECTOR = 9
 """Increment it when notes have to be compared again, because the detector judges them differently."""
 BY_VECTOR, MOST_AWAITED = " by vector", 500
-"""Stands behind the etag of a note that had a vector when it was compared; of so many others it is looked up whether
-they have one by now."""
+"""What follows the etag of a note that had a vector when it was compared; of so many others each scan asks whether they
+have one by now."""
 CLOCKS_DIFFER = timedelta(days=1)
 
 _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
@@ -55,7 +55,7 @@ class ConflictScan:
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
         self._known_texts: dict[NotePath, list[StatedText]] = {}
-        self._known_likely: dict[NoteId, Sequence[tuple[StatedText, Contradiction]]] = {}
+        self._known_likely: dict[NoteId, Replaced] = {}
         """What was read and compared since notes last changed: near notes are near one another."""
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
@@ -240,7 +240,7 @@ class ConflictScan:
         found = [(older, why) for older in olders if (why := find_contradiction(older.note, newer.note))]
         return found or list(self._likely(newer))
 
-    def _likely(self, newer: StatedText) -> Sequence[tuple[StatedText, Contradiction]]:
+    def _likely(self, newer: StatedText) -> Replaced:
         """What a statement probably replaces."""
         known = self._known_likely
         if newer.id not in known:

@@ -35,7 +35,7 @@ class StatedText:
         return other.id in self.compatible or self.id in other.compatible
 
 
-Found = Sequence[tuple[StatedText, Contradiction]]
+Replaced = Sequence[tuple[StatedText, Contradiction]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ReplacedNotes:
             return [False] * len(paths)
         return [bool(vector.any()) for vector in self.index.mean_vectors(paths)]
 
-    def find(self, newer: StatedText) -> Found:
+    def find(self, newer: StatedText) -> Replaced:
         """One at most; none without a vector to judge by."""
         if "#" in newer.id or not newer.path or not self.judges or not overtaken.may_overtake(newer.note):
             return []

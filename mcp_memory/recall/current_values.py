@@ -61,11 +61,10 @@ class CurrentValues:
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
-        if conflict and newest and not conflict.is_certain:
-            yield replace(passage, remark=_outdated(conflict))  # its id says where to look
-            return
-        if conflict and newest and keeps_older:
+        if conflict and newest and (keeps_older or not conflict.is_certain):
             yield replace(passage, remark=_outdated(conflict))
+            if not conflict.is_certain:
+                return  # the remark's id says where to look
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)
             remark = self._remark(older, one, filters) if older else one.remark

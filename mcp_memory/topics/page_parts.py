@@ -15,7 +15,7 @@ from functools import partial
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.topics.page import RELATED
+from mcp_memory.topics.page import RELATED, with_stale_flag
 
 Parts = Mapping[str, Sequence[str]]
 """A part's name → the hashes of its lines in order; of a section, its heading first."""
@@ -24,7 +24,6 @@ TITLE = "title"
 RELATED_PART = RELATED.lower()
 SEAL = "made"
 """The property of a page that holds its seal and its signature."""
-STALE = "stale"
 
 _TARGET = re.compile(r"\]\([^()\n]*\)")
 """Targets change when notes move, and don't make a line another."""
@@ -58,7 +57,7 @@ def is_signed(page: str, key: bytes) -> bool:
 
 
 def _signature(page: str, key: bytes) -> str:
-    bare = frontmatter.patch(page, {SEAL: None, STALE: None})
+    bare = with_stale_flag(frontmatter.patch(page, {SEAL: None}), stale=False)
     return hmac.new(key, bare.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:32]
 
 

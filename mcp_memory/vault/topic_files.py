@@ -21,10 +21,10 @@ from mcp_memory.topics.page_parts import (
 )
 from mcp_memory.topics.topic_tree import PageState
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
-from mcp_memory.vault.journals.page_key import PageKey
 from mcp_memory.vault.note_file import MEMORY, NoteFile, content_hash
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
+from mcp_memory.vault.page_key import PageKey
 
 
 class TopicFiles:
@@ -153,15 +153,15 @@ class TopicFiles:
         return is_signed(page.text, self.key.secret)
 
     def is_from_other_device(self, page: NoteFile) -> bool:
-        """Whether another device of yours wrote the page as it is, and it is no copy of a page elsewhere. False if you
-        took back the adoption of it. Raises StorageFailed."""
+        """Whether another device of yours wrote the page as it is, and it is no copy of a page elsewhere, nor one whose
+        adoption you took back. Raises StorageFailed."""
         path, note_id = page.record.path, page.record.id
         if self.is_as_we_wrote(page) or not self.is_signed(page):
             return False
         return not self._ledger.standings(note_id) or self._provenance.vouches(path, note_id)
 
     def take_over(self, page: NoteFile) -> None:
-        """Makes such a page ours; the notes of the topic stay whose they are. Raises StorageFailed."""
+        """Makes a page of another device ours; the notes of the topic stay whose they are. Raises StorageFailed."""
         record = page.record
         entry = LedgerEntry.of(record, self._notes.clock())
         standing = "written" if self._ledger.parts(record.id) else "adopted"

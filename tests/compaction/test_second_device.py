@@ -11,7 +11,7 @@ import pytest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.topics.page import CHILDREN, PAGE
 from mcp_memory.topics.page_parts import is_signed, signed
-from mcp_memory.vault.journals.page_key import PageKey
+from mcp_memory.vault.page_key import PageKey
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of, tree_of
 from tests.support.world import World
 

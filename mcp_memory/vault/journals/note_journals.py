@@ -9,8 +9,8 @@ from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.journals.append_journal import AppendJournal
 from mcp_memory.vault.journals.change_journal import ChangeJournal
 from mcp_memory.vault.journals.ledger import Ledger
-from mcp_memory.vault.journals.page_key import PageKey
 from mcp_memory.vault.journals.tombstones import Tombstones
+from mcp_memory.vault.page_key import PageKey
 
 
 class NoteJournals:
