@@ -33,7 +33,7 @@ from mcp_memory.topics.page import (
     with_related_section,
 )
 from mcp_memory.topics.page_parts import RELATED_PART, TITLE, merged, parts_of
-from mcp_memory.topics.plan import next_number
+from mcp_memory.topics.places import next_number
 from mcp_memory.topics.topic_tree import Topic, common_project, note_child, topic_child
 from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault

@@ -19,7 +19,7 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.page import with_stale_flag
-from mcp_memory.topics.plan import FRESH
+from mcp_memory.topics.places import FRESH
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault

@@ -13,9 +13,12 @@ from mcp_memory.compaction.preview import Preview, Sketch
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, PrivateMarks
+from mcp_memory.text.language.subjects import subject_of
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE, TOPICS
-from mcp_memory.topics.plan import FRESH, PlanJob, PlanNote, plan
+from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.plan import PlanJob, PlanNote, plan
 from mcp_memory.topics.topic_tree import Topic, age_of, build_tree, place_notes
 from mcp_memory.vault.vault import Vault
 
@@ -146,7 +149,12 @@ class PlannerView:
         places = place_notes(tree, fresh, self.root)
         vectors = self._vectors([note.path for note in places.values()])
         sketch.run_rounds(
-            self._plan_notes(places), vectors, self._config, self._builder.name_topic, MAX_ROUNDS, scope.includes_job
+            self._plan_notes(places),
+            vectors,
+            self._config,
+            self._builder.name_topic,
+            MAX_ROUNDS,
+            scope.includes_job,
         )
         preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.page_state)
         if not scope.folder:
@@ -201,7 +209,8 @@ class PlannerView:
         inside, may_move = f"{self.root}/", self._vault.filing.may_move
         return [
             PlanNote(place, age_of(note)[0], note.project or "",
-                     is_fixed=note.path.startswith(inside) and not may_move(note.path, note.id))
+                     note.path.startswith(inside) and not may_move(note.path, note.id),
+                     subject_of(note.tags), content_words(" ".join([note.title, *note.tags])))
             for place, note in places.items()
         ]  # fmt: skip
 

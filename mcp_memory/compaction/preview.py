@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from mcp_memory.models import Etag, Meta, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
-from mcp_memory.topics.plan import FRESH, PlanJob, PlanNote, paths_after, plan
+from mcp_memory.topics.places import FRESH
+from mcp_memory.topics.plan import PlanJob, PlanNote, paths_after, plan
 from mcp_memory.topics.topic_tree import Ours, PageState, Topic, build_tree, place_notes
 
 if TYPE_CHECKING:

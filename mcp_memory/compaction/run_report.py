@@ -10,7 +10,7 @@ from mcp_memory.models import NotePath
 from mcp_memory.runtime.health import Progress
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE
-from mcp_memory.topics.plan import FRESH
+from mcp_memory.topics.places import FRESH
 
 
 @dataclass(slots=True)

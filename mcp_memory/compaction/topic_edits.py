@@ -16,7 +16,7 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.page_parts import own_text, with_added
-from mcp_memory.topics.plan import next_number
+from mcp_memory.topics.places import next_number
 from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault

@@ -72,7 +72,10 @@ class AppendRequest:
     _: KW_ONLY
     kind: Annotated[str, "Default note. One of:\n{kinds}"] = "note"
     title: Annotated[str | None, "5 to 15 words."] = None
-    tags: Annotated[Sequence[str] | None, "Plain words."] = None
+    tags: Annotated[
+        Sequence[str] | None,
+        "Its broad subject first, as you would name a folder for many such notes, e.g. payments; then details.",
+    ] = None
     project: Annotated[
         str | None,
         "'*' = none. Default: your client's.",

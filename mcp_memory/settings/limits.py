@@ -31,6 +31,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "topics.longest_wait_s": (0.1, 604_800),
     "topics.fresh_tail_count": (0, inf),
     "topics.leaf_cosine": (-1, 1),
+    "topics.shared_words": (0, 1),
     "topics.min_leaves": (2, inf),
     "topics.max_leaves": (2, 500),
     "topics.topic_cosine": (-1, 1),

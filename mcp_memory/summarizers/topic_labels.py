@@ -1,4 +1,4 @@
-"""Names a topic by what its notes have in common, in their own words.
+"""Names a topic by what its notes have in common, in their own words or in those that agents sorted them under.
 
 A phrase counts by how many of the notes have it, how rare its words are in memory, and whether they are used like
 nouns: after an article or a preposition, last in their run, not after a pronoun or before an object. One that few of
@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, SummarySource
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import fold, words
+from mcp_memory.text.language.subjects import shared_subject, subject_of
+from mcp_memory.text.language.terms import fold, folded, words
 from mcp_memory.text.language.word_lists import ARTICLES, ENGLISH, GENERIC_WORDS, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
@@ -90,12 +91,16 @@ Keys = tuple[str, ...]
 
 def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint: str = "") -> str:
     """A name for what the sources are about, in their own words: a lead that most of their first lines have, such as
-    `Japan trip: `, else the phrase that most of them share; a second one if many don't have the first. Words of `hint`
-    aren't repeated. A single source keeps its title."""
+    `Japan trip: `, else the subject that many of their tags name, else the phrase that most of them share; a second one
+    if many don't have the first. Words of `hint` aren't repeated. A single source keeps its title."""
     if len(sources) < 2:
         return _short("".join(source.title for source in sources))
     if lead := _shared_lead(sources):
         return _short(lead)
+    if (subject := shared_subject([subject_of(source.tags) for source in sources])) and not folded(subject) & folded(
+        hint
+    ):
+        return _short(_spelled(subject, sources))
     usage = _read(sources)
     idf = Idf(common)
     hinted = {usage.stem(fold(word)) for word in words(hint)}
@@ -119,6 +124,14 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
             break
         left = {keys: phrase for keys, phrase in left.items() if not set(keys) & set(best)}
     return _short(", ".join(title)) or _short(sources[0].title)
+
+
+def _spelled(subject: str, sources: Sequence[SummarySource]) -> str:
+    """With the capitals that the notes give it, since tags have none, or with one."""
+    pattern = re.compile(rf"\b{re.escape(subject)}\b", re.IGNORECASE)
+    read = (f"{source.title}\n{source.text[:READ_CHARS]}" for source in sources)
+    found = Counter(match[0] for text in read for match in pattern.finditer(text) if not match[0].islower())
+    return max(found, key=lambda one: (found[one], one), default=subject[:1].upper() + subject[1:])
 
 
 def _shared_lead(sources: Sequence[SummarySource]) -> str:

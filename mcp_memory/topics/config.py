@@ -19,8 +19,11 @@ class TopicsConfig:
     fresh_tail_count: int = 0
     """This many of the newest notes aren't filed yet. With 0, 8 and 32, one of 39 notes after the other, 77, 59 and 0 %
     are in a topic at the end, and the groups are no better (`tests/eval/topics/household.txt`)."""
-    leaf_cosine: float = 0.3
-    """The least mean cosine between the notes of a topic (average linkage), 0 to 1."""
+    leaf_cosine: float = 0.11
+    """The least mean cosine between the `topic_vectors` of the notes of a topic (average linkage), -1 to 1."""
+    shared_words: float = 0.75
+    """The least share of the notes which found a topic that have a word of their titles or tags in common, if they
+    don't share a subject; 0 = any similar notes found one."""
     min_leaves: int = 3
     """Fewer similar notes don't make a topic."""
     max_leaves: int = 16

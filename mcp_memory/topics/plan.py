@@ -2,15 +2,14 @@
 
 Of the notes in no topic, all but the latest few are filed. Those of a project go into its one topic, and from there
 into topics below it as soon as there are several subjects; notes of two projects are never together. The others join
-the topic that they fit, or found one with similar notes; else they wait. When no note moves, topics at the top without
-a project join one that they fit, or get a new one. A run plans until a plan is empty, so growth cascades upwards; what
-has a place keeps it, but for the loose notes of a project.
+the topic that they fit, or found one with similar notes, if these share something to name it by; else they wait. When
+no note moves, topics at the top without a project join one that they fit, or get a new one. A run plans until a plan is
+empty, so growth cascades upwards; what has a place keeps it, but for the loose notes of a project.
 """
 
-import re
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -18,14 +17,13 @@ from numpy.typing import NDArray
 
 from mcp_memory.topics.cluster import BLOCK, clusters, total, unit
 from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.likeness import have_in_common, topic_vectors
+from mcp_memory.topics.places import FRESH, age_key, joined, upwards
 
 Matrix = NDArray[np.float32]
 
-FRESH = "_fresh"
 TOP = ""
 """The folder of all topics itself, as `Job.parent`."""
-
-_NUMBERED = re.compile(r"([0-9]{2,6})-[^/]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +36,10 @@ class PlanNote:
     project: str = ""
     is_fixed: bool = False
     """Whether it stays where it is, because it is yours."""
+    subject: str = ""
+    """What its tags say that it is about."""
+    words: frozenset[str] = frozenset()
+    """Those of its title and tags, folded."""
 
     @property
     def folder(self) -> str:
@@ -71,14 +73,15 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     """
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     fresh = [row for row in rows if notes[row].folder == FRESH]
+    near = topic_vectors(vectors, [note.project for note in notes], [note.subject for note in notes])
     waiting = set(fresh[max(0, len(fresh) - config.fresh_tail_count) :])
     jobs: list[PlanJob] = []
     for project, theirs in sorted(_by_project(notes, rows).items()):
-        tree = _Tree.of(notes, vectors, [row for row in theirs if row not in waiting])
+        tree = _Tree.of(notes, near, [row for row in theirs if row not in waiting])
         if project:
             jobs += _project_filing(tree, config)
         else:
-            jobs += _filing(tree, config) or _condensation(tree, config)
+            jobs += _filing(tree, config) or _condensation(replace(tree, vectors=vectors), config)
     return jobs
 
 
@@ -87,26 +90,10 @@ def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[
     moved: dict[str, str] = {}
     prefixes: dict[str, str] = {}
     for job in jobs:
-        folder = job.into if job.into is not None else _joined(job.parent, named(job))
-        moved |= {path: _joined(folder, path.rpartition("/")[2]) for path in job.leaves}
-        prefixes |= {topic: _joined(folder, topic.rpartition("/")[2]) for topic in job.topics}
+        folder = job.into if job.into is not None else joined(job.parent, named(job))
+        moved |= {path: joined(folder, path.rpartition("/")[2]) for path in job.leaves}
+        prefixes |= {topic: joined(folder, topic.rpartition("/")[2]) for topic in job.topics}
     return {path: moved.get(path) or _under(path, prefixes) for path in notes}
-
-
-def next_number(names: Iterable[str]) -> int:
-    """The next free number among the folders of one parent."""
-    return max((int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))), default=0) + 1
-
-
-def is_topic_name(name: str) -> bool:
-    return bool(_NUMBERED.fullmatch(name))
-
-
-def age_key(path: str) -> tuple[str, int, str]:
-    """Sorts notes by age: within `_fresh/` by number, so that 1000 comes after 999."""
-    folder, _, name = path.rpartition("/")
-    number = name.partition("-")[0]
-    return folder, int(number) if number.isascii() and number.isdigit() else 0, name
 
 
 def _by_project(notes: Sequence[PlanNote], rows: Iterable[int]) -> dict[str, list[int]]:
@@ -153,12 +140,16 @@ class _Tree:
             if not folder or f"/{folder}".find("/_") >= 0:
                 continue
             leaves[folder].append(row)
-            for height, topic in enumerate(_upwards(folder), 1):
+            for height, topic in enumerate(upwards(folder), 1):
                 heights[topic] = max(heights[topic], height)
                 topics[topic.rpartition("/")[0]].add(topic)
                 if known:
                     below[topic].append(row)
         return cls(notes, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
+
+    def have_in_common(self, rows: Sequence[int], everywhere: Mapping[str, int], config: TopicsConfig) -> bool:
+        some = [self.notes[row] for row in rows]
+        return have_in_common([note.subject for note in some], [note.words for note in some], everywhere, config)
 
     def middles(self, folders: Sequence[str]) -> Matrix:
         """The mean of each topic's vectors: its product with a vector is the mean cosine with them."""
@@ -190,7 +181,11 @@ def _filed_by_subject(
     taken = {row for rows in joins.values() for row in rows}
     rest = [row for row in ready if row not in taken]
     groups = clusters(tree.vectors, rest, least_cosine=config.leaf_cosine, most=config.max_leaves)
-    founding = sorted(sorted(rows) for rows in groups if len(rows) >= config.min_leaves)
+    everywhere = Counter(word for row in rest for word in tree.notes[row].words)
+    groups = [
+        rows for rows in groups if len(rows) >= config.min_leaves and tree.have_in_common(rows, everywhere, config)
+    ]
+    founding = sorted(map(sorted, groups))
     order = {row: at for at, row in enumerate(ready)}
     founding.sort(key=lambda rows: min(order[row] for row in rows))
     left = set(rest).difference(*founding)
@@ -279,19 +274,8 @@ def _parent(topic: str | None) -> str:
     return topic.rpartition("/")[0] if topic else TOP
 
 
-def _upwards(folder: str) -> Iterator[str]:
-    """The folder and its parents, without the top."""
-    while folder:
-        yield folder
-        folder = folder.rpartition("/")[0]
-
-
-def _joined(folder: str, name: str) -> str:
-    return f"{folder}/{name}" if folder else name
-
-
 def _under(path: str, moved: Mapping[str, str]) -> str:
-    for folder in _upwards(path.rpartition("/")[0]):
+    for folder in upwards(path.rpartition("/")[0]):
         if folder in moved:
             return moved[folder] + path[len(folder) :]
     return path

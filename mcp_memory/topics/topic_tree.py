@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.topics.page import PAGE, PageChild, covers
-from mcp_memory.topics.plan import FRESH
+from mcp_memory.topics.places import FRESH
 
 
 @dataclass(frozen=True, slots=True)

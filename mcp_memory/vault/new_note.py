@@ -11,7 +11,7 @@ from mcp_memory.models import NoteId, NotePath, NoteState, Outcome
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.instruction_files import are_orders, plain_name
 from mcp_memory.topics.page import is_page
-from mcp_memory.topics.plan import FRESH
+from mcp_memory.topics.places import FRESH
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.ledger import Ledger

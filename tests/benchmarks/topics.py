@@ -35,7 +35,8 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.topics import plan as planning
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import PlanJob, PlanNote, next_number, paths_after
+from mcp_memory.topics.places import next_number
+from mcp_memory.topics.plan import PlanJob, PlanNote, paths_after
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import KEPT, models
 

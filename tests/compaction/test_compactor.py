@@ -59,7 +59,7 @@ async def test_new_notes_join_their_topic_and_the_others_stay(toy_world: World) 
 
 
 async def test_the_fresh_tail_and_single_notes_wait(toy_world: World) -> None:
-    async with toy_world.engine(topics=TopicsConfig(fresh_tail_count=4, leaf_cosine=0.6)) as engine:
+    async with toy_world.engine(topics=TopicsConfig(fresh_tail_count=4, leaf_cosine=0.2, shared_words=0)) as engine:
         await told(engine, ["A lonely remark about kettles.", *TEA, *RAIL])
         report = await engine.parts.compactor.run()
         assert report.waiting == 5 and len(report.done) == 1
@@ -152,7 +152,9 @@ async def test_a_strangers_note_among_the_fresh_ones_stays(toy_world: World) -> 
 async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None:
     texts = [f"Green tea of {place} number {n}: {place} {place} water." for place in
              ("Uji", "Yame", "Kyoto", "Shizuoka") for n in range(3)]  # fmt: skip
-    config = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.75, topic_cosine=0.2, min_leaves=3, max_leaves=3)
+    config = TopicsConfig(
+        fresh_tail_count=0, leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3
+    )
     async with toy_world.engine(topics=config) as engine:
         await told(engine, texts)
         before = leaves(toy_world.files())
@@ -304,7 +306,13 @@ async def test_a_topic_that_holds_something_of_a_persons_is_not_moved(toy_world:
     texts = [f"Green tea of {place} number {n}: {place} {place} water." for place in
              ("Uji", "Yame", "Kyoto", "Shizuoka") for n in range(3)]  # fmt: skip
     config = TopicsConfig(
-        fresh_tail_count=0, leaf_cosine=0.75, topic_cosine=0.2, min_leaves=3, max_leaves=3, condensed_min_fanout=9
+        fresh_tail_count=0,
+        leaf_cosine=0.3,
+        shared_words=0,
+        topic_cosine=0.2,
+        min_leaves=3,
+        max_leaves=3,
+        condensed_min_fanout=9,
     )
     async with toy_world.engine(topics=config) as engine:
         await told(engine, texts)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.anyio
 
 MAPPED = f"topics/{MAP}"
 PLACES = ("Uji", "Yame", "Kyoto", "Shizuoka")
-NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.75, topic_cosine=0.2, min_leaves=3, max_leaves=3)
+NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3)
 
 
 def grown(places: tuple[str, ...] = PLACES) -> list[str]:
@@ -299,7 +299,7 @@ async def test_related_topics_are_linked_and_stay_so_when_they_move(toy_world: W
 async def test_a_folder_is_not_called_after_what_was_erased(toy_world: World) -> None:
     zebra = [f"Zebra zebra zebra tea number {n} of zebra." for n in range(3)]
     plain = ["Zebra tea number 8 of horse, horse.", "Zebra tea number 9 of horse, horse."]
-    async with toy_world.engine(topics=replace(ALL_AT_ONCE, leaf_cosine=0.3)) as engine:
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, leaf_cosine=-1)) as engine:
         ids = await told(engine, [*(text.replace("ebra", "ephyr") for text in zebra), *plain])
         await engine.parts.compactor.run()
         (topic,) = await tree_of(engine)

@@ -217,7 +217,7 @@ async def test_a_copied_folder_is_a_persons(toy_world: World) -> None:
 
 
 async def test_an_edit_during_a_run_waits_for_its_job_or_is_refused(toy_world: World) -> None:
-    async with toy_world.engine(topics=replace(ALL_AT_ONCE, leaf_cosine=0.6)) as engine:
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, leaf_cosine=0.1)) as engine:
         tea, rail = await filed(engine, toy_world)
         await told(engine, MORE)
         outcomes: list[str] = []

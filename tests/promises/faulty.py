@@ -47,7 +47,7 @@ from mcp_memory.topics.page import (
     without_stale_flag,
 )
 from mcp_memory.topics.page_parts import parts_of
-from mcp_memory.topics.plan import is_topic_name
+from mcp_memory.topics.places import is_topic_name
 from mcp_memory.topics.topic_tree import build_tree
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.draft import Draft, WriteResult

@@ -30,7 +30,13 @@ from tests.daemon.wire import Wire
 from tests.support.world import NOON, World
 
 TOPICS = TopicsConfig(
-    fresh_tail_count=0, leaf_cosine=0.75, topic_cosine=0.2, min_leaves=3, max_leaves=4, condensed_min_fanout=3
+    fresh_tail_count=0,
+    leaf_cosine=0.3,
+    shared_words=0,
+    topic_cosine=0.2,
+    min_leaves=3,
+    max_leaves=4,
+    condensed_min_fanout=3,
 )
 """Many small jobs, topics of topics among them."""
 

@@ -94,3 +94,18 @@ def test_the_order_of_words_in_memory_does_not_matter_and_what_all_memory_says_i
     common = {"harbour": 0.9, "gateway": 0.001}
     assert title(texts, common=common) == title(texts, common=dict(reversed(common.items())))
     assert title(texts, common=common).startswith("gateway")
+
+
+def test_the_subject_that_tags_name_is_spelled_as_notes_write_it_and_not_repeated_below_its_like() -> None:
+    def called(tags: list[str], texts: list[str], hint: str = "") -> str:
+        found = [
+            SummarySource(text[:20], text, tags=[tag] if tag else []) for tag, text in zip(tags, texts, strict=True)
+        ]
+        return title_of(found, {}, hint)
+
+    texts = ["Clocks change: the DST bug hit the cron.", "Ambiguous hours are run once.", "Use zoneinfo, not pytz."]
+    assert called(["dst", "dst", ""], texts) == "DST"
+    assert called(["time-zones", "time zones", "cron"], texts) == "Time zones"
+    assert called(["cron", "cron", "cron"], texts, hint="cron") != "Cron"
+    shared = "Japan trip: "
+    assert called(["travel"] * 3, [shared + text for text in texts]) == "Japan trip"

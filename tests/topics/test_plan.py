@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 
 from mcp_memory.topics import plan as planning
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.plan import FRESH, TOP, PlanJob, PlanNote, is_topic_name, next_number, paths_after
+from mcp_memory.topics.places import FRESH, is_topic_name, next_number
+from mcp_memory.topics.plan import TOP, PlanJob, PlanNote, paths_after
 
 Matrix = NDArray[np.float32]
-ALL_READY = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.5, topic_cosine=0.5, max_leaves=10, max_topics=6)
+ALL_READY = TopicsConfig(
+    fresh_tail_count=0, leaf_cosine=0.5, shared_words=0, topic_cosine=0.5, max_leaves=10, max_topics=6
+)
 SEEDS = range(8)
 
 
@@ -128,6 +131,7 @@ def worlds(draw: st.DrawFn) -> tuple[list[str], Matrix, TopicsConfig]:
     config = TopicsConfig(
         fresh_tail_count=draw(st.sampled_from([0, 0, 1, 32])),
         leaf_cosine=draw(st.sampled_from([-1.0, 0.3, 0.6, 0.95])),
+        shared_words=draw(st.sampled_from([0.0, 0.0, 0.75])),
         min_leaves=draw(st.integers(2, 4)),
         max_leaves=draw(st.sampled_from([2, 4, 16])),
         topic_cosine=draw(st.sampled_from([-1.0, 0.3, 0.6, 0.95])),
@@ -165,7 +169,7 @@ def test_the_order_of_the_notes_does_not_matter(
 
 def test_a_settled_tree_is_found_again_from_its_fields() -> None:
     vectors = fields(1, 300, topics=20, fields=2)
-    there, rounds = settled(fresh(300), vectors, ALL_READY)
+    there, rounds = settled(fresh(300), vectors, replace(ALL_READY, leaf_cosine=0.2))
     assert not any(folder_of(note) == FRESH for note in there)
     for parent in {note.partition("/")[0] for note in there}:
         mine = vectors[[at for at, note in enumerate(there) if note.startswith(f"{parent}/")]]
@@ -255,7 +259,7 @@ def test_a_topic_that_a_person_renamed_goes_on_growing(folder: str) -> None:
     assert jobs == [PlanJob(folder, TOP, leaves=tuple(fresh(4)))]
 
 
-@pytest.mark.parametrize("config", [TopicsConfig(), replace(TopicsConfig(), fresh_tail_count=0)])
+@pytest.mark.parametrize("config", [TopicsConfig(shared_words=0), TopicsConfig(shared_words=0, fresh_tail_count=3)])
 def test_thousands_of_notes_that_say_the_same(config: TopicsConfig) -> None:
     vectors = np.repeat(unit(np.random.default_rng(1).standard_normal((1, 384))), 5000, axis=0)
     there, rounds = settled(fresh(5000), vectors, config)

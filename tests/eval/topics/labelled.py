@@ -14,8 +14,13 @@ from mcp_memory.text.markdown import frontmatter
 HERE = Path(__file__).parent
 DEVELOPER = HERE.parent / "developer" / "vault" / "notes"
 NAMES = ("developer", "household", "researcher", "held_out")
+SETS = ("agents", "agents_held_out", "unnamed", "unnamed_held_out")
+"""Folders of vaults by several authors."""
 
-_NOTE = re.compile(r"(?P<day>\d{4}-\d\d-\d\d) (?P<kind>\w+)(?: @(?P<project>\w+))?: (?P<text>.+)")
+_NOTE = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d) (?P<kind>\w+)(?: @(?P<project>\w+))?(?P<tags>(?: #[^\s:#«]+)*)"
+    r"(?: «(?P<title>[^»]+)»)?: (?P<text>.+)"
+)
 _ARTICLES = frozenset({"the", "our", "my", "a", "der", "die", "das", "in", "of", "to", "for", "on", "im", "zum", "zur"})
 
 
@@ -40,6 +45,11 @@ class LabelledVault:
     questions: dict[str, list[tuple[str, list[str]]]] = field(default_factory=dict[str, list[tuple[str, list[str]]]])
 
 
+def vaults_of(name: str) -> list[str]:
+    """Those of a set, or the vault itself."""
+    return sorted(f"{name}/{file.stem}" for file in (HERE / name).glob("*.txt")) if name in SETS else [name]
+
+
 def read_vault(name: str) -> LabelledVault:
     vault, group = LabelledVault(), ""
     for line in (HERE / f"{name}.txt").read_text(encoding="utf-8").splitlines():
@@ -56,7 +66,9 @@ def read_vault(name: str) -> LabelledVault:
             found = _NOTE.fullmatch(line)
             assert found, line
             text = found["text"].replace("\\n", "\n")
-            vault.notes.append(LabelledNote(group, found["day"], found["kind"], found["project"], None, (), text))
+            tags = tuple(tag.lstrip("#") for tag in found["tags"].split())
+            note = LabelledNote(group, found["day"], found["kind"], found["project"], found["title"], tags, text)
+            vault.notes.append(note)
     vault.notes.sort(key=lambda note: note.day)
     return vault
 

@@ -2,7 +2,8 @@
 
     python -m tests.eval.topics.measure [--pages] [--as-notes] [--tail N] [NAME …]
 
-`--pages` prints the pages, too; `--as-notes` stores every note as the kind `note`.
+NAME: a vault, or a set of them such as `agents`. `--pages` prints the pages, too; `--as-notes` stores every note as the
+kind `note`.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
 import anyio
@@ -32,6 +34,7 @@ from tests.eval.topics.labelled import (
     is_acceptable,
     is_answered,
     read_vault,
+    vaults_of,
 )
 
 MODELS = Path(os.environ.get("MCP_MEMORY_TEST_MODEL_CACHE", Path(tempfile.gettempdir()) / "mcp-memory-models"))
@@ -141,7 +144,7 @@ def _look_at(
 
 
 def measured(
-    names: Sequence[str], config: TopicsConfig, *, pages: bool, as_notes: bool
+    names: Iterable[str], config: TopicsConfig, *, pages: bool, as_notes: bool
 ) -> Iterator[tuple[str, Figures]]:
     for name in names:
         vault = read_vault(name)
@@ -161,7 +164,9 @@ def main() -> None:
     parser.add_argument("--cosine", type=float, default=TopicsConfig().leaf_cosine)
     given = parser.parse_args()
     config = TopicsConfig(automatic=False, fresh_tail_count=given.tail, leaf_cosine=given.cosine)
-    for name, figures in measured(given.names, config, pages=given.pages, as_notes=given.as_notes):
+    for name, figures in measured(
+        chain(*map(vaults_of, given.names)), config, pages=given.pages, as_notes=given.as_notes
+    ):
         lines = [] if given.quiet else figures.lines
         print("\n".join([f"== {name}", *lines, f"{name}: {figures}"]), flush=True)
 

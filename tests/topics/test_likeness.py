@@ -1,0 +1,90 @@
+"""Which notes are alike, and whether a person would see what they have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.text.language.subjects import shared_subject, subject_of
+from mcp_memory.topics.config import TopicsConfig
+from mcp_memory.topics.likeness import Matrix, have_in_common, topic_vectors
+
+CONFIG = TopicsConfig()
+
+
+def random_units(count: int, dimension: int = 16) -> Matrix:
+    rows = np.random.default_rng(count).standard_normal((count, dimension))
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def shared(words: Sequence[str], everywhere: Sequence[str] = (), config: TopicsConfig = CONFIG) -> bool:
+    """Whether notes of no subject with these words have something in common, among others with `everywhere`."""
+    bags = [frozenset(each.split()) for each in words]
+    counts = Counter(word for each in [*bags, *(frozenset(one.split()) for one in everywhere)] for word in each)
+    return have_in_common([""] * len(bags), bags, counts, config)
+
+
+def test_what_a_project_says_in_every_note_makes_no_two_of_them_alike() -> None:
+    project = np.zeros((1, 16), dtype=np.float32)
+    project[0, 0] = 3.0
+    rows = random_units(20) + project
+    rows = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    apart = topic_vectors(rows, ["shop"] * 20, [""] * 20)
+    off = ~np.eye(20, dtype=bool)
+    assert (apart @ apart.T)[off].mean() < 0.7 * (rows @ rows.T)[off].mean()
+
+
+def test_one_subject_brings_notes_together_and_another_project_changes_nothing() -> None:
+    rows = random_units(8)
+    projects, subjects = ["shop"] * 4 + ["moor"] * 4, ["payments", "payment", "deploy", ""] + [""] * 4
+    near = topic_vectors(rows, projects, subjects) @ topic_vectors(rows, projects, subjects).T
+    plain = topic_vectors(rows, projects, [""] * 8) @ topic_vectors(rows, projects, [""] * 8).T
+    assert near[0, 1] > plain[0, 1] + 0.2 and near[0, 3] == pytest.approx(plain[0, 3], abs=1e-6)
+    alone = topic_vectors(rows[4:], projects[4:], subjects[4:])
+    assert np.allclose(topic_vectors(rows, projects, subjects)[4:], alone, atol=1e-6)
+
+
+@given(count=st.integers(0, 12), silent=st.sets(st.integers(0, 11)))
+def test_no_vector_is_longer_than_one_and_what_has_none_gets_none(count: int, silent: set[int]) -> None:
+    rows = random_units(count)
+    gone = [row for row in silent if row < count]
+    rows[gone] = 0
+    made = topic_vectors(rows, [""] * count, ["a b"] * count)
+    lengths = np.linalg.norm(made, axis=1)
+    assert not made[gone].any() and (lengths <= 1 + 1e-5).all()
+    assert np.array_equal(made, topic_vectors(rows, [""] * count, ["a b"] * count))
+
+
+def test_a_shared_word_founds_a_topic_unless_it_is_just_as_common_outside() -> None:
+    four = ["japan flight", "japan hotel", "japan trip", "rail pass"]
+    assert shared(four) and not shared(["a", "b", "c", "japan"])
+    assert not shared(four, ["japan x"] * 5) and shared(four, ["japan x"] * 3)
+    assert shared(four, config=TopicsConfig(shared_words=0.5)) and not shared(four, config=TopicsConfig(shared_words=1))
+    assert shared(["a", "b", "c"], config=TopicsConfig(shared_words=0))
+
+
+def test_three_notes_need_two_words() -> None:
+    assert not shared(["minutes a", "minutes b", "minutes c"]) and shared(["japan trip", "japan trip a", "trip japan"])
+
+
+def test_notes_that_fill_a_topic_may_leave_others_of_their_kind_to_the_next() -> None:
+    assert shared(["japan"] * CONFIG.max_leaves, ["japan"] * 100)
+
+
+def test_a_third_of_the_notes_may_name_the_subject_of_all() -> None:
+    assert shared_subject(["payments", "Payments", "payment", "", "", "deploy", "", ""]) == "payments"
+    assert shared_subject(["payments", *[""] * 4]) == "" == shared_subject([]) == shared_subject(["", ""])
+    assert shared_subject(["a", "b", "c", "d", "e", "a"]) == "" == shared_subject(["the", "the"])
+
+
+@pytest.mark.parametrize(("tags", "subject"), [
+    ((), ""), (("google-calendar", "ics"), "google calendar"), (("ci/cd",), "ci cd"), (("--",), ""),
+    (("Salle de bain",), "Salle de bain"),
+])  # fmt: skip
+def test_the_first_tag_is_the_subject(tags: tuple[str, ...], subject: str) -> None:
+    assert subject_of(tags) == subject
