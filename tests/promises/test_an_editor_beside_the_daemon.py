@@ -19,7 +19,7 @@ from tests.daemon.place import Place
 from tests.daemon.wire import Wire
 from tests.support.world import World, more
 
-ROUNDS = more(15)
+ROUNDS = more(8)
 PAUSE_S = 0.004
 SETTLED_S = 60.0
 

@@ -174,7 +174,7 @@ async def test_private_folders(mark: str, path: str, covered: bool) -> None:
 
 async def test_many_imported_documents_change_nothing(tmp_path: Path, model_cache: Path) -> None:
     prompts = read_set(CHANGES / "prompts.jsonl")
-    many = 200 if EXHAUSTIVE else 80
+    many = 200 if EXHAUSTIVE else 50
     assert documents(tmp_path / "documents", many) == many
     config = EngineConfig(tmp_path, tmp_path, model_cache)
     alone, among = [

@@ -23,12 +23,12 @@ from mcp_memory.vault.note_file import derive_title, first_heading, slug
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
-CHARS = 1500
+CHARS = 1000
 TIMES = 16
 MOST_TIMES = 48
 """Three times what a linear function takes for a text that is TIMES as long; a quadratic one takes 256 times that."""
 
-FLEETING_S = 0.015
+FLEETING_S = 0.01
 """In less time nothing is told apart."""
 
 UNITS = [
