@@ -74,7 +74,7 @@ class AppendRequest:
     title: Annotated[str | None, "5 to 15 words."] = None
     tags: Annotated[
         Sequence[str] | None,
-        "Its broad subject first, as you would name a folder for many such notes, e.g. payments; then details.",
+        "Broad subject first, like a folder (payments); then details.",
     ] = None
     project: Annotated[
         str | None,
@@ -84,7 +84,7 @@ class AppendRequest:
     session: Session = None
     expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
     path: Annotated[str | None, "Usually leave it out. MEMORY.md: an entry that every session reads."] = None
-    section: Annotated[str | None, "Heading in MEMORY.md, e.g. Preferences."] = None
+    section: Annotated[str | None, "Heading in MEMORY.md."] = None
     due: Annotated[str | None, "Of a commitment: day or time.", UNLISTED] = None
     refs: Annotated[Sequence[str] | None, "Code that it is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = None
     source: str | None = None
