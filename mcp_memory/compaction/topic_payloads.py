@@ -43,7 +43,8 @@ def preview_payload(preview: Preview) -> Payload:
 
 
 def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
-    """`page` is the path of its page, None if it has none; `ours` is false for a folder of your own."""
+    """`page` is the path of its page, None if it has none; `ours` is false for a folder of your own, and for a topic of
+    another installation, which is `foreign`."""
     earliest, latest = topic.span
     return {
         "path": topic.folder,
@@ -56,6 +57,7 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
         "stale": topic.stale or topic.outdated,
         "edited": topic.state.edited,
         "ours": topic.ours,
+        "foreign": not topic.ours and topic.page is not None and not topic.is_yours,
         "topics": [topic_payload(below, depth and depth - 1) for below in topic.topics] if _goes_on(depth) else [],
         "leaves": [note_payload(note) for note in topic.leaves] if _goes_on(depth) else [],
     }

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from mcp_memory.cli.topics.tree_view import draw_tree
+from mcp_memory.compaction.topic_payloads import topic_payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.topics.page import CHILDREN, PAGE
 from mcp_memory.topics.page_parts import is_signed, signed
@@ -35,7 +37,9 @@ async def test_a_clone_is_taken_over_with_its_tree_and_no_page_of_a_stranger(toy
         await told(engine, MORE)
         before = toy_world.files()
         await engine.parts.compactor.run()
-        assert not any(topic.ours for topic in await tree_of(engine))
+        found = [topic_payload(topic) for topic in await tree_of(engine)]
+        assert not any(topic["ours"] for topic in found) and all(topic["foreign"] for topic in found)
+        assert "made elsewhere" in "".join(draw_tree({"topics": found, "fresh": [], "waiting": 0}))
         after = toy_world.files()
         assert [path for path, data in before.items() if after[path] != data] == []
         planned = await engine.parts.admin.adopt("topics", dry_run=True)
