@@ -113,12 +113,13 @@ class JobBuilder:
         return JobEntry(key, about, [step], audit_page(step, sources), problem=summary.problem)
 
     def name_topic(
-        self, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]
+        self, parent: str, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]
     ) -> tuple[str, str]:
-        """The folder name and title of a new topic of these notes and of topics with these titles, from their own
-        words, whichever summarizer is configured."""
+        """The folder name and title of a new topic of these notes and of topics with these titles, below `parent` in
+        the folder of all topics: from their own words, whichever summarizer is configured."""
         sources = [*(SummarySource(title, "") for title in topics), *self._sources((), notes)]
-        title = title_of(sources, self._common(sources))
+        project = "" if topics else common_project(notes)
+        title = project if project and not parent else title_of(sources, self._common(sources), hint=project)
         return _folder_name(siblings, title), title
 
     def build_rest(self, topic: Topic, gone: Collection[NoteId]) -> WriteStep:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-NameTopic = Callable[[Sequence[str], Sequence[NoteRecord], Sequence[str]], tuple[str, str]]
-"""The folders beside a new topic, its notes, and the titles of its subtopics → its folder's name and its title."""
+NameTopic = Callable[[str, Sequence[str], Sequence[NoteRecord], Sequence[str]], tuple[str, str]]
+"""The folder above a new topic, those beside it, its notes, and the titles of its subtopics → its folder's name and its
+title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,9 @@ class Sketch:
         pages: list[tuple[str, NoteRecord]] = []
         for job in (job for job in jobs if job.into is None):
             notes = [self._records[rows[path]] for path in job.leaves]
-            name, title = named(beside[job.parent], notes, [self._title(topic, rows) for topic in job.topics])
+            name, title = named(
+                job.parent, beside[job.parent], notes, [self._title(topic, rows) for topic in job.topics]
+            )
             names[job] = name
             beside[job.parent].append(name)
             page = f"{job.parent}/{name}/{PAGE}".removeprefix("/")

@@ -130,8 +130,15 @@ class TopicPages:
                 return [float(len(subject & content_words(pages[folder].title))) for folder in folders]
             return [float(vector @ meaning) for vector in vectors]
 
+        def within(folder: str) -> frozenset[str]:
+            """The subject without the names of the topics above, if it has them all: `harbor payments`."""
+            above = frozenset[str]()
+            while folder := _above(folder, pages):
+                above |= content_words(pages[folder].title)
+            return subject - above if above < subject else subject
+
         found = find_topic(
-            below[""], lambda folder: below[folder], near, lambda folder: is_called(pages[folder].title, subject)
+            below[""], lambda folder: below[folder], near, lambda folder: is_called(pages[folder].title, within(folder))
         )
         return self._shown(pages[found], filters) if found else None
 

@@ -13,7 +13,7 @@ from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import MAP, PAGE
-from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of, tree_of
 from tests.support.world import World, eventually, found, paths, records
 
 pytestmark = pytest.mark.anyio
@@ -338,3 +338,26 @@ async def test_a_vault_that_cannot_be_written_says_so(toy_world: World) -> None:
         toy_world.root.chmod(0o500)
         with pytest.raises(Refused, match="read-only"):
             await engine.parts.compactor.run()
+
+
+async def test_a_preview_names_topics_as_the_run_does_and_a_subject_is_found_by_its_project(toy_world: World) -> None:
+    async with toy_world.engine(topics=replace(ALL_AT_ONCE, shared_words=0.75, leaf_cosine=0.0)) as engine:
+        for number in range(6):
+            for subject, text in (("payments", "The card is charged again after"), ("deploy", "A rollback takes")):
+                said = f"{text} {number} minutes."
+                await engine.append(said, title=said, tags=[subject, f"x{number}"], project="harbor", kind="fact")
+        await engine.parts.model.embed()
+        view = engine.parts.compactor.planner_view
+        preview = await anyio.to_thread.run_sync(view.preview_run, None)
+        planned = {(topic.folder, topic.title) for top in preview.tree for topic in top.walk()}
+        await engine.parts.compactor.run()
+        made = {(topic.folder, topic.title) for top in await tree_of(engine) for topic in top.walk()}
+        assert planned == made and {title for _, title in made} == {"harbor", "Payments", "Deploy"}
+
+        async def page_for(question: str) -> str:
+            lines = (await engine.recall(question)).splitlines()
+            return next(line for line in lines if line.startswith("topic of"))
+
+        assert "payments/_summary.md" in await page_for("what do we know about harbor payments")
+        assert "payments/_summary.md" in await page_for("tell me everything about payments")
+        assert "01-harbor/_summary.md" in await page_for("what do we know about harbor?")
