@@ -22,7 +22,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import UserSentence
 
-ONCE, PROPOSED = 0.8, 0.2
+ONCE, PROPOSED = 0.78, 0.2
 """Stored at once, or proposed, from this likelihood on."""
 PERSONAL, LEANS_ON_IT = 0.5, 0.2
 """Holds for you in every project, or says little without what it answers, from this likelihood on."""
