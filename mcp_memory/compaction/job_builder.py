@@ -1,4 +1,8 @@
-"""Turns planned jobs into steps. Reads notes and asks the summarizer; writes nothing."""
+"""Turns planned jobs into steps. Reads notes and asks the summarizer; writes nothing.
+
+It is over 300 lines because a new topic, a join, a page rewritten and a name for a preview share how sources are read
+and pages written, and each must give what the others would.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
@@ -13,7 +17,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.path_rules import fold
 from mcp_memory.summarizers.audit import audit
-from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import MOST_TITLE_CHARS, Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import title_of
 from mcp_memory.text.language.terms import words
@@ -29,6 +33,7 @@ from mcp_memory.topics.page import (
     link,
     related_section,
     render,
+    summary_sentences,
     summary_text,
     with_related_section,
 )
@@ -78,6 +83,9 @@ class JobBuilder:
         is_root = bool(project) and parent == self._vault.layout.in_home(TOPICS)
         depth = 1 + max((topic.depth for topic in moving.topics), default=0)
         summary = self._summarize(sources, depth, hint=project, title=title or (project if is_root else ""))
+        siblings = list(siblings)
+        if not title and not is_root:
+            summary = replace(summary, title=self._other_title(siblings, summary.title, sources, project))
         name = _folder_name(siblings, summary.title)
         folder = NotePath(f"{parent}/{name}")
         steps, children = self._moves(folder, moving, taken=())
@@ -120,7 +128,14 @@ class JobBuilder:
         sources = [*(SummarySource(title, "") for title in topics), *self._sources((), notes)]
         project = "" if topics else common_project(notes)
         title = project if project and not parent else title_of(sources, self._common(sources), hint=project)
+        title = title if project and not parent else self._other_title(siblings, title, sources, project)
         return _folder_name(siblings, title), title
+
+    def _other_title(self, beside: Sequence[str], title: str, sources: Sequence[SummarySource], project: str) -> str:
+        """What the notes share besides the title, if a topic beside theirs has that name."""
+        if short_slug(title) not in {name.partition("-")[2] for name in beside}:
+            return title
+        return f"{title}, {title_of(sources, self._common(sources), hint=f'{project} {title}')}"[:MOST_TITLE_CHARS]
 
     def build_rest(self, topic: Topic, gone: Collection[NoteId]) -> WriteStep:
         """The topic's page without these of its notes."""
@@ -151,7 +166,7 @@ class JobBuilder:
     def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Raises NotFound for a note that has changed since it was indexed; the next run files it."""
         sources = [
-            SummarySource(topic.title, summary_text(self._vault.read(topic.page_path).body))
+            SummarySource(topic.title, summary_sentences(self._vault.read(topic.page_path).body))
             for topic in topics
             if topic.page
         ]

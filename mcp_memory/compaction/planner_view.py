@@ -14,7 +14,8 @@ from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState, PrivateMarks
 from mcp_memory.text.language.subjects import subject_of
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.terms import content_words, words
+from mcp_memory.text.language.word_lists import function_words
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE, TOPICS
 from mcp_memory.topics.places import FRESH
@@ -210,7 +211,7 @@ class PlannerView:
         return [
             PlanNote(place, age_of(note)[0], note.project or "",
                      note.path.startswith(inside) and not may_move(note.path, note.id),
-                     subject_of(note.tags), content_words(" ".join([note.title, *note.tags])))
+                     subject_of(note.tags, note.project or ""), _words(note))
             for place, note in places.items()
         ]  # fmt: skip
 
@@ -224,6 +225,13 @@ class PlannerView:
 
     def _vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         return self._index.mean_vectors(paths) if paths else np.zeros((0, 1), dtype=np.float32)
+
+
+def _words(note: NoteRecord) -> frozenset[str]:
+    """Of its title and tags, without numbers, its project's name and what its language has in every sentence."""
+    found = words(" ".join([note.title, *note.tags]))
+    plain = {word for word in found if not word.isdigit()} - function_words(found)
+    return content_words(" ".join(plain)) - content_words(note.project or "")
 
 
 def _note_mark(note: NoteRecord) -> VersionMark:

@@ -15,8 +15,8 @@ from mcp_memory.summarizers.base import MOST_TITLE_CHARS, MOST_TITLE_WORDS, Summ
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.subjects import shared_subject, subject_of
-from mcp_memory.text.language.terms import fold, folded, words
-from mcp_memory.text.language.word_lists import ARTICLES, ENGLISH, GENERIC_WORDS, PREPOSITIONS, function_words
+from mcp_memory.text.language.terms import fold, words
+from mcp_memory.text.language.word_lists import ARTICLES, ENGLISH, GENERIC_WORDS, LABELS, PREPOSITIONS, function_words
 from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
@@ -79,13 +79,6 @@ _HEADING = re.compile(r"#{1,6} +([^#\n]{1,59}[^#\s])(?![^\W_])")  # to the end o
 _LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
 _ENDINGS = ("s", "es", "e", "n", "en", "ns")
 """What a plural or a case adds to a word."""
-_LABELS = """
-note notes decision decisions fact fix fixes lesson idea workflow reference preference error errors symptom cause reason
-problem todo update open question warning rule info tip wip done rejected
-"""
-LABELS = frozenset(map(fold, _LABELS.split()))
-"""Leads that say what sort of note it is."""
-
 Keys = tuple[str, ...]
 
 
@@ -97,9 +90,7 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
         return _short("".join(source.title for source in sources))
     if lead := _shared_lead(sources):
         return _short(lead)
-    if (subject := shared_subject([subject_of(source.tags) for source in sources])) and not folded(subject) & folded(
-        hint
-    ):
+    if subject := shared_subject([subject_of(source.tags, hint) for source in sources]):
         return _short(_spelled(subject, sources))
     usage = _read(sources)
     idf = Idf(common)
@@ -127,11 +118,13 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
 
 
 def _spelled(subject: str, sources: Sequence[SummarySource]) -> str:
-    """With the capitals that the notes give it, since tags have none, or with one."""
-    pattern = re.compile(rf"\b{re.escape(subject)}\b", re.IGNORECASE)
+    """As most notes write it, but with a capital: `DST`, `CI/CD`, `Google Calendar`."""
+    pattern = re.compile(rf"(?<!\w){r'[-_/ ]'.join(map(re.escape, subject.split()))}(?!\w)", re.IGNORECASE)
     read = (f"{source.title}\n{source.text[:READ_CHARS]}" for source in sources)
-    found = Counter(match[0] for text in read for match in pattern.finditer(text) if not match[0].islower())
-    return max(found, key=lambda one: (found[one], one), default=subject[:1].upper() + subject[1:])
+    found = Counter(match[0] for text in read for match in pattern.finditer(text))
+    spelling = max(found, key=lambda one: (found[one], one), default=subject)
+    spelling = subject if spelling.islower() else spelling
+    return spelling[:1].upper() + spelling[1:] if spelling.islower() else spelling
 
 
 def _shared_lead(sources: Sequence[SummarySource]) -> str:

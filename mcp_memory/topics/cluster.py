@@ -23,7 +23,7 @@ _LEAST_SHARE = 1 / 8
 
 
 def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most: int) -> list[list[int]]:
-    """Groups `rows` of `vectors` (n, dimension), which have length 1; single rows are groups too.
+    """Groups `rows` of `vectors` (n, dimension), of length 1 or less; single rows are groups too.
 
     Two groups are joined while the mean cosine between their vectors is at least `least_cosine` and both together have
     at most `most` rows. Rows that found all groups near them full split the nearest one.

@@ -22,7 +22,7 @@ FEW = 3
 """The mean of so few notes counts half."""
 SUBJECT = 0.4
 """The weight of the subject beside 1 for what the note says: that share rises to .68."""
-SUBJECT_SIZE = 64
+SUBJECT_SIZE = 256
 """The dimensions of a subject: its words have random directions in them, nearly at right angles."""
 
 AT_HOME = 0.5
@@ -40,7 +40,10 @@ def topic_vectors(vectors: Matrix, projects: Sequence[str], subjects: Sequence[s
         mean = vectors[rows].mean(axis=0) * (len(rows) / (len(rows) + FEW))
         own = vectors[rows] - COMMON * mean
         apart[rows, : vectors.shape[1]] = own / np.linalg.norm(own, axis=1, keepdims=True)
-        apart[rows, vectors.shape[1] :] = sqrt(SUBJECT) * _directions([subjects[row] for row in rows])
+        named = _directions([subjects[row] for row in rows])
+        has_one = named.any(axis=1, keepdims=True)
+        named -= has_one * COMMON * named.mean(axis=0) * (len(rows) / (len(rows) + FEW))
+        apart[rows, vectors.shape[1] :] = sqrt(SUBJECT) * named
     return apart / np.float32(sqrt(1 + SUBJECT))
 
 
@@ -50,11 +53,14 @@ def have_in_common(
     """Whether notes share a subject, or `config.shared_words` of them a word; three notes two words. `words`: those of
     each note's title and tags; `everywhere`: how many notes that could be with them have each."""
     least = config.shared_words
-    if not least or shared_subject(subjects):
-        return True
     counts = Counter(word for each in words for word in each)
-    shared = [word for word, count in counts.items() if count >= least * len(words)
-              and count >= min(AT_HOME * everywhere[word], least * config.max_leaves)]  # fmt: skip
+
+    def is_at_home(word: str) -> bool:
+        return counts[word] >= min(AT_HOME * everywhere[word], least * config.max_leaves)
+
+    if not least or any(map(is_at_home, content_words(shared_subject(subjects)))):
+        return True
+    shared = [word for word, count in counts.items() if count >= least * len(words) and is_at_home(word)]
     return bool(shared) and len(shared) + len(words) > 4
 
 
@@ -63,7 +69,7 @@ def _directions(subjects: Sequence[str]) -> Matrix:
     known: dict[str, NDArray[np.float64]] = {}
     found = np.zeros((len(subjects), SUBJECT_SIZE), dtype=np.float32)
     for at, subject in enumerate(subjects):
-        for word in content_words(subject):
+        for word in sorted(content_words(subject)):
             if word not in known:
                 known[word] = np.random.default_rng(zlib.crc32(word.encode())).standard_normal(SUBJECT_SIZE)
             found[at] += known[word]

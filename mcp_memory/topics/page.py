@@ -170,6 +170,11 @@ def summary_text(body: str) -> str:
     return (summary if found else body).strip()
 
 
+def summary_sentences(body: str) -> str:
+    """The summary without our headings."""
+    return "\n".join(line for line in summary_text(body).splitlines() if line not in {HOLDS, QUESTIONS})
+
+
 def etag_of(data: bytes) -> Etag:
     return Etag(hashlib.sha256(data).hexdigest())
 

@@ -15,12 +15,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.cluster import BLOCK, clusters, total, unit
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.likeness import have_in_common, topic_vectors
 from mcp_memory.topics.places import FRESH, age_key, joined, upwards
 
 Matrix = NDArray[np.float32]
+
+STRANGER = 2.0
 
 TOP = ""
 """The folder of all topics itself, as `Job.parent`."""
@@ -73,7 +76,10 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
     """
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     fresh = [row for row in rows if notes[row].folder == FRESH]
-    near = topic_vectors(vectors, [note.project for note in notes], [note.subject for note in notes])
+    # In their own order, whatever that of the arguments is: sums of floats depend on it.
+    in_order = [notes[row] for row in rows]
+    near = topic_vectors(vectors[rows], [note.project for note in in_order], [note.subject for note in in_order])
+    near = near[np.argsort(rows)]
     waiting = set(fresh[max(0, len(fresh) - config.fresh_tail_count) :])
     jobs: list[PlanJob] = []
     for project, theirs in sorted(_by_project(notes, rows).items()):
@@ -147,6 +153,12 @@ class _Tree:
                     below[topic].append(row)
         return cls(notes, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
 
+    def belongs(self, row: int, topic: str, middle: Matrix, config: TopicsConfig) -> bool:
+        """Whether a note may join a topic: if its subject is none of the notes' there, it must be twice as near."""
+        own = content_words(self.notes[row].subject)
+        is_known = not own or any(own & content_words(self.notes[leaf].subject) for leaf in self.leaves[topic])
+        return is_known or float(self.vectors[row] @ middle) >= STRANGER * config.leaf_cosine
+
     def have_in_common(self, rows: Sequence[int], everywhere: Mapping[str, int], config: TopicsConfig) -> bool:
         some = [self.notes[row] for row in rows]
         return have_in_common([note.subject for note in some], [note.words for note in some], everywhere, config)
@@ -176,7 +188,9 @@ def _filed_by_subject(
     if hosts and ready:
         middles = tree.middles(hosts)
         found = _joins(tree.vectors, ready, middles, [room[host] for host in hosts], config.leaf_cosine)
-        joins = {hosts[at]: rows for at, rows in found.items()}
+        joins = {hosts[at]: [row for row in rows if tree.belongs(row, hosts[at], middles[at], config)]
+                 for at, rows in found.items()}  # fmt: skip
+        joins = {host: rows for host, rows in joins.items() if rows}
     jobs = [_filed(tree, rows, into=topic) for topic, rows in sorted(joins.items())]
     taken = {row for rows in joins.values() for row in rows}
     rest = [row for row in ready if row not in taken]

@@ -106,6 +106,9 @@ def test_the_subject_that_tags_name_is_spelled_as_notes_write_it_and_not_repeate
     texts = ["Clocks change: the DST bug hit the cron.", "Ambiguous hours are run once.", "Use zoneinfo, not pytz."]
     assert called(["dst", "dst", ""], texts) == "DST"
     assert called(["time-zones", "time zones", "cron"], texts) == "Time zones"
+    assert called(["ci/cd", "ci/cd", ""], ["CI/CD is slow.", "Never DEPLOY by hand.", "CI/CD waits."]) == "CI/CD"
+    assert called(["deploy"] * 3, ["To deploy takes long.", "Never DEPLOY by hand.", "We deploy daily."]) == "Deploy"
+    assert called(["iOS"] * 3, texts) == "iOS" and called(["memory leaks"] * 3, texts, "mcp-memory") == "Memory leaks"
     assert called(["cron", "cron", "cron"], texts, hint="cron") != "Cron"
     shared = "Japan trip: "
     assert called(["travel"] * 3, [shared + text for text in texts]) == "Japan trip"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from mcp_memory.text.language.subjects import shared_subject, subject_of
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.likeness import Matrix, have_in_common, topic_vectors
+from mcp_memory.topics.plan import PlanNote, plan
 
 CONFIG = TopicsConfig()
 
@@ -83,8 +87,45 @@ def test_a_third_of_the_notes_may_name_the_subject_of_all() -> None:
 
 
 @pytest.mark.parametrize(("tags", "subject"), [
-    ((), ""), (("google-calendar", "ics"), "google calendar"), (("ci/cd",), "ci cd"), (("--",), ""),
+    ((), ""), (("harbor", "payments"), "payments"), (("fix", "2026", "todo"), ""), (("🚀", "it", "deploy"), "deploy"),
+    (("google-calendar", "ics"), "google calendar"), (("ci/cd",), "ci cd"), (("--",), ""),
     (("Salle de bain",), "Salle de bain"),
 ])  # fmt: skip
 def test_the_first_tag_is_the_subject(tags: tuple[str, ...], subject: str) -> None:
-    assert subject_of(tags) == subject
+    assert subject_of(tags, "harbor") == subject
+
+
+def test_a_subject_that_all_notes_name_tells_none_of_them_apart() -> None:
+    """Nor does it found a topic where as many others have it."""
+    rows = random_units(12)
+    named, plain = (topic_vectors(rows, [""] * 12, [what] * 12) for what in ("backend", ""))
+    assert np.abs(named @ named.T - plain @ plain.T)[~np.eye(12, dtype=bool)].max() < 0.12
+    bags = [frozenset({"backend"})] * 4
+    assert not have_in_common(["backend"] * 4, bags, Counter({"backend": 40}), CONFIG)
+    assert have_in_common(["backend"] * 4, bags, Counter({"backend": 6}), CONFIG)
+
+
+def test_a_note_of_another_subject_joins_only_what_is_twice_as_near() -> None:
+    rows = np.repeat(random_units(1), 4, axis=0) * np.float32(1.0)
+    away = rows + 0.9 * random_units(4)
+    rows = np.vstack([rows, away / np.linalg.norm(away, axis=1, keepdims=True)]).astype(np.float32)
+    places = [f"01-shop/{at}.md" for at in range(4)] + [f"_fresh/{at:03}-x.md" for at in range(4)]
+
+    def joined(subject: str, least: float) -> int:
+        notes = [PlanNote(place, subject="payments" if at < 4 else subject) for at, place in enumerate(places)]
+        return sum(len(job.leaves) for job in plan(notes, rows, TopicsConfig(leaf_cosine=least)) if job.into)
+
+    assert joined("payments", 0.2) == joined("", 0.2) == 4 > joined("testing", 0.2)
+    assert joined("testing", 0.01) == 4
+
+
+def test_the_vectors_are_the_same_in_every_process() -> None:
+    code = (
+        "import numpy as np; from mcp_memory.topics.likeness import topic_vectors as made;"
+        "print(made(np.eye(3, dtype=np.float32), [''] * 3, ['red green blue tea', 'x y z', '']).tobytes().hex())"
+    )
+    run = [sys.executable, "-c", code]
+    told = {
+        subprocess.run(run, env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True).stdout for seed in "12"
+    }
+    assert len(told) == 1 and told != {b""}

@@ -5,6 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_lists import GENERIC_WORDS, LABELS
 
 SHARED = 0.35
 """The least share of the notes that name a subject which stands for all. Of ten people's topics, 37 of 52 names with
@@ -13,9 +14,12 @@ more were acceptable to them, and 3 of 29 with less (`tests/eval/topics`)."""
 _JOINTS = re.compile(r"[-_/]+")
 
 
-def subject_of(tags: Sequence[str]) -> str:
-    """In plain words; empty without tags."""
-    return " ".join(_JOINTS.sub(" ", tags[0]).split()) if tags else ""
+def subject_of(tags: Sequence[str], project: str = "") -> str:
+    """The first tag that names one, in plain words; empty if none does. Its project's name is none, nor what sort of
+    note it is."""
+    subjects = (" ".join(_JOINTS.sub(" ", tag).split()) for tag in tags)
+    known = LABELS | GENERIC_WORDS | content_words(project)
+    return next((one for one in subjects if any(not w.isdigit() for w in content_words(one) - known)), "")
 
 
 def shared_subject(subjects: Sequence[str]) -> str:
@@ -23,9 +27,9 @@ def shared_subject(subjects: Sequence[str]) -> str:
     has one for each note, empty if it names none."""
     spelled: defaultdict[frozenset[str], Counter[str]] = defaultdict(Counter)
     for subject in subjects:
-        if subject:
-            spelled[content_words(subject)][subject] += 1
+        if words := content_words(subject):
+            spelled[words][subject] += 1
     most = max(spelled, key=lambda words: (spelled[words].total(), sorted(words)), default=frozenset[str]())
-    if spelled[most].total() < max(2, SHARED * len(subjects)) or not most:
+    if not most or spelled[most].total() < max(2, SHARED * len(subjects)):
         return ""
     return max(spelled[most], key=lambda spelling: (spelled[most][spelling], spelling))

@@ -105,6 +105,13 @@ GENERIC_WORDS = frozenset(map(fold, _GENERIC.split()))
 """Folded English words that name no subject, however often a conversation has them: they greet, thank, praise, feel, or
 tell the time. Other languages need none: what all of memory says counts little anyway."""
 
+_LABELS = """
+note notes decision decisions fact fix fixes lesson idea workflow reference preference error errors symptom cause reason
+problem todo update open question warning rule info tip wip done rejected
+"""
+LABELS = frozenset(map(fold, _LABELS.split()))
+"""Leads that say what sort of note it is."""
+
 
 def function_words(words: Iterable[str]) -> frozenset[str]:
     """The function words of the language that these words are in."""
