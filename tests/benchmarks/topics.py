@@ -45,7 +45,7 @@ TURNS_A_LEAF = 12
 SIZES = (1_000, 10_000, 100_000)
 DIMENSION = 384
 NOTES_A_TOPIC, TOPICS_A_FIELD = 12, 10
-NEVER_FRESH = TopicsConfig(fresh_tail_count=0)
+NEVER_FRESH = TopicsConfig(fresh_tail_count=0, shared_words=0)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from tests.clients.programs import Programs, run
 from tests.clients.stubs import AnthropicStub, OpenAIStub, call
 from tests.hooks.client import PATIENT
 from tests.integrations.machine import tree
+from tests.support.world import EXHAUSTIVE
 
 
 @pytest.fixture
@@ -74,6 +75,7 @@ def test_claude_code(served: Machine, home: Path, anthropic: AnthropicStub) -> N
     assert {name for name in changed if not name.startswith((".claude.json", ".claude/."))} == set()
 
 
+@pytest.mark.skipif(not EXHAUSTIVE, reason="a dozen starts of the client; MCP_MEMORY_EXHAUSTIVE=1")
 def test_what_claude_code_does_not_go_by_is_not_called_fine(
     served: Machine, home: Path, anthropic: AnthropicStub
 ) -> None:

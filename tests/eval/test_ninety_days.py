@@ -9,8 +9,10 @@ import anyio
 import pytest
 
 from tests.eval.ninety_days.replay import judge, replay
+from tests.support.world import EXHAUSTIVE
 
 
+@pytest.mark.skipif(not EXHAUSTIVE, reason="half a minute of embedding; MCP_MEMORY_EXHAUSTIVE=1")
 @pytest.mark.timeout(600)
 def test_what_memory_makes_of_jonas_days(tmp_path: Path, model_cache: Path) -> None:
     counts = judge(anyio.run(replay, "jonas", tmp_path, model_cache))
