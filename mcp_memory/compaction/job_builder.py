@@ -17,9 +17,9 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.storage.path_rules import fold
 from mcp_memory.summarizers.audit import audit
-from mcp_memory.summarizers.base import MOST_TITLE_CHARS, Summarizer, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
-from mcp_memory.summarizers.topic_labels import title_of
+from mcp_memory.summarizers.topic_labels import short_title, title_of
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import unlinked
@@ -127,15 +127,17 @@ class JobBuilder:
         the folder of all topics: from their own words, whichever summarizer is configured."""
         sources = [*(SummarySource(title, "") for title in topics), *self._sources((), notes)]
         project = "" if topics else common_project(notes)
-        title = project if project and not parent else title_of(sources, self._common(sources), hint=project)
-        title = title if project and not parent else self._other_title(siblings, title, sources, project)
+        if project and not parent:
+            return _folder_name(siblings, project), project
+        title = title_of(sources, self._common(sources), hint=project)
+        title = self._other_title(siblings, title, sources, project)
         return _folder_name(siblings, title), title
 
     def _other_title(self, beside: Sequence[str], title: str, sources: Sequence[SummarySource], project: str) -> str:
         """What the notes share besides the title, if a topic beside theirs has that name."""
         if short_slug(title) not in {name.partition("-")[2] for name in beside}:
             return title
-        return f"{title}, {title_of(sources, self._common(sources), hint=f'{project} {title}')}"[:MOST_TITLE_CHARS]
+        return short_title(f"{title}, {title_of(sources, self._common(sources), hint=f'{project} {title}')}")
 
     def build_rest(self, topic: Topic, gone: Collection[NoteId]) -> WriteStep:
         """The topic's page without these of its notes."""

@@ -150,12 +150,7 @@ class PlannerView:
         places = place_notes(tree, fresh, self.root)
         vectors = self._vectors([note.path for note in places.values()])
         sketch.run_rounds(
-            self._plan_notes(places),
-            vectors,
-            self._config,
-            self._builder.name_topic,
-            MAX_ROUNDS,
-            scope.includes_job,
+            self._plan_notes(places), vectors, self._config, self._builder.name_topic, MAX_ROUNDS, scope.includes_job
         )
         preview = sketch.to_preview(self._vault.filing.made_by_us, self._vault.filing.page_state)
         if not scope.folder:

@@ -87,11 +87,11 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
     `Japan trip: `, else the subject that many of their tags name, else the phrase that most of them share; a second one
     if many don't have the first. Words of `hint` aren't repeated. A single source keeps its title."""
     if len(sources) < 2:
-        return _short("".join(source.title for source in sources))
+        return short_title("".join(source.title for source in sources))
     if lead := _shared_lead(sources):
-        return _short(lead)
+        return short_title(lead)
     if subject := shared_subject([subject_of(source.tags, hint) for source in sources]):
-        return _short(_spelled(subject, sources))
+        return short_title(_spelled(subject, sources))
     usage = _read(sources)
     idf = Idf(common)
     hinted = {usage.stem(fold(word)) for word in words(hint)}
@@ -114,7 +114,7 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
         if len(covered) >= ENOUGH * len(sources):
             break
         left = {keys: phrase for keys, phrase in left.items() if not set(keys) & set(best)}
-    return _short(", ".join(title)) or _short(sources[0].title)
+    return short_title(", ".join(title)) or short_title(sources[0].title)
 
 
 def _spelled(subject: str, sources: Sequence[SummarySource]) -> str:
@@ -290,6 +290,7 @@ def _widest(keys: Keys, phrases: Mapping[Keys, _Phrase]) -> Keys:
     return max(wider, key=lambda other: (totals[other], len(other), other), default=keys)
 
 
-def _short(title: str) -> str:
+def short_title(title: str) -> str:
+    """Cut to a title's words and characters, at the end of a word."""
     cut = " ".join(title.split()[:MOST_TITLE_WORDS])
     return cut if len(cut) <= MOST_TITLE_CHARS else cut[:MOST_TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",")

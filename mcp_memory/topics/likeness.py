@@ -21,7 +21,7 @@ subjects they are about."""
 FEW = 3
 """The mean of so few notes counts half."""
 SUBJECT = 0.4
-"""The weight of the subject beside 1 for what the note says: that share rises to .68."""
+"""The weight of the subject beside 1 for what the note says."""
 SUBJECT_SIZE = 256
 """The dimensions of a subject: its words have random directions in them, nearly at right angles."""
 

@@ -23,7 +23,8 @@ from mcp_memory.topics.places import FRESH, age_key, joined, upwards
 
 Matrix = NDArray[np.float32]
 
-STRANGER = 2.0
+OF_OTHER_SUBJECTS = 2.0
+"""How many times `leaf_cosine` a note must be near to a topic in which no note has its subject."""
 
 TOP = ""
 """The folder of all topics itself, as `Job.parent`."""
@@ -153,11 +154,12 @@ class _Tree:
                     below[topic].append(row)
         return cls(notes, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
 
-    def belongs(self, row: int, topic: str, middle: Matrix, config: TopicsConfig) -> bool:
-        """Whether a note may join a topic: if its subject is none of the notes' there, it must be twice as near."""
-        own = content_words(self.notes[row].subject)
-        is_known = not own or any(own & content_words(self.notes[leaf].subject) for leaf in self.leaves[topic])
-        return is_known or float(self.vectors[row] @ middle) >= STRANGER * config.leaf_cosine
+    def belonging(self, rows: Sequence[int], topic: str, middle: Matrix, config: TopicsConfig) -> list[int]:
+        """Those that may join a topic: of its subjects, of none, or near enough."""
+        known = content_words(" ".join(self.notes[leaf].subject for leaf in self.leaves[topic]))
+        least = OF_OTHER_SUBJECTS * config.leaf_cosine
+        own = {row: content_words(self.notes[row].subject) for row in rows}
+        return [row for row in rows if not own[row] or own[row] & known or float(self.vectors[row] @ middle) >= least]
 
     def have_in_common(self, rows: Sequence[int], everywhere: Mapping[str, int], config: TopicsConfig) -> bool:
         some = [self.notes[row] for row in rows]
@@ -188,8 +190,7 @@ def _filed_by_subject(
     if hosts and ready:
         middles = tree.middles(hosts)
         found = _joins(tree.vectors, ready, middles, [room[host] for host in hosts], config.leaf_cosine)
-        joins = {hosts[at]: [row for row in rows if tree.belongs(row, hosts[at], middles[at], config)]
-                 for at, rows in found.items()}  # fmt: skip
+        joins = {hosts[at]: tree.belonging(rows, hosts[at], middles[at], config) for at, rows in found.items()}
         joins = {host: rows for host, rows in joins.items() if rows}
     jobs = [_filed(tree, rows, into=topic) for topic, rows in sorted(joins.items())]
     taken = {row for rows in joins.values() for row in rows}

@@ -13,7 +13,7 @@ from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import MAP, PAGE
-from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of, tree_of
+from tests.support.topics import ALL_AT_ONCE, NESTED, RAIL, TEA, leaves, told, topic_of, tree_of
 from tests.support.world import World, eventually, found, paths, records
 
 pytestmark = pytest.mark.anyio
@@ -152,10 +152,7 @@ async def test_a_strangers_note_among_the_fresh_ones_stays(toy_world: World) -> 
 async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None:
     texts = [f"Green tea of {place} number {n}: {place} {place} water." for place in
              ("Uji", "Yame", "Kyoto", "Shizuoka") for n in range(3)]  # fmt: skip
-    config = TopicsConfig(
-        fresh_tail_count=0, leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3
-    )
-    async with toy_world.engine(topics=config) as engine:
+    async with toy_world.engine(topics=NESTED) as engine:
         await told(engine, texts)
         before = leaves(toy_world.files())
         report = await engine.parts.compactor.run()
@@ -305,15 +302,7 @@ async def test_a_damaged_journal_stops_nothing(toy_world: World) -> None:
 async def test_a_topic_that_holds_something_of_a_persons_is_not_moved(toy_world: World, what: str) -> None:
     texts = [f"Green tea of {place} number {n}: {place} {place} water." for place in
              ("Uji", "Yame", "Kyoto", "Shizuoka") for n in range(3)]  # fmt: skip
-    config = TopicsConfig(
-        fresh_tail_count=0,
-        leaf_cosine=0.3,
-        shared_words=0,
-        topic_cosine=0.2,
-        min_leaves=3,
-        max_leaves=3,
-        condensed_min_fanout=9,
-    )
+    config = replace(NESTED, condensed_min_fanout=9)
     async with toy_world.engine(topics=config) as engine:
         await told(engine, texts)
         await engine.parts.compactor.run()

@@ -10,16 +10,14 @@ import pytest
 from mcp_memory.models import Outcome
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
-from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import CHILDREN, MAP, PAGE
-from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, dangling, told, topic_of, tree_of
+from tests.support.topics import ALL_AT_ONCE, NESTED, RAIL, TEA, dangling, told, topic_of, tree_of
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 
 MAPPED = f"topics/{MAP}"
 PLACES = ("Uji", "Yame", "Kyoto", "Shizuoka")
-NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3)
 
 
 def grown(places: tuple[str, ...] = PLACES) -> list[str]:
