@@ -155,7 +155,7 @@ class Compactor:
     async def undo(self, run: str) -> RunReport:
         """Undoes a run, the latest job first; files that have changed since stay and are named in the report.
 
-        Raises NotFound, Busy and as `run`.
+        Raises NotFound, Busy, Refused for notes that a later run has moved on, and as `run`.
         """
         async with self._locked(self.run_lock.foreground()):
             await self._check_ready()

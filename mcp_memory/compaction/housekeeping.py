@@ -15,6 +15,7 @@ from mcp_memory.compaction.topic_index import build_related, build_topic_index
 from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.text.language.subjects import is_outgrown, subject_of
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page_parts import own_text
 from mcp_memory.topics.topic_tree import PageState, Topic
@@ -110,8 +111,9 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def build_rename(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> JobEntry | None:
-    """Renames one folder after its page's title, keeping its number, if its name has a word that none of its notes has.
-    Only a topic whose page was just `written`, and in which every file moves along; None if there is none.
+    """Renames one folder after its page's title, keeping its number, if its name has a word that none of its notes has,
+    or says nothing of what most are about. Only a topic whose page was just `written`, and in which every file moves
+    along; None if there is none.
 
     Reads files: for a worker thread. Raises NotFound for a note that has just gone.
     """
@@ -122,7 +124,8 @@ def build_rename(tree: Sequence[Topic], written: Collection[NoteId], vault: Vaul
             continue
         number, _, old_name = topic.name.partition("-")
         name = f"{number}-{short_slug(topic.title)}"
-        if name == topic.name or not _has_foreign_word(old_name, topic, vault):
+        subjects = [subject_of(note.tags, topic.project) for note in topic.leaves]
+        if name == topic.name or not (is_outgrown(old_name, subjects) or _has_foreign_word(old_name, topic, vault)):
             continue
         records = topic.files
         files = vault.list().files

@@ -20,6 +20,7 @@ from mcp_memory.summarizers.audit import audit
 from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
+from mcp_memory.text.language.subjects import is_outgrown, subject_of
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import unlinked
@@ -44,7 +45,7 @@ from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
-SHARE = 0.22
+SHARE = 0.25
 """A summary has at most this share of its sources' length …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
@@ -99,9 +100,7 @@ class JobBuilder:
     def build_join(self, topic: Topic, moving: PlannedMove) -> JobEntry:
         """More notes or topics for a topic; its page becomes stale and is rewritten with the other stale ones, or here
         if it is to link to notes that don't move."""
-        everything = Filters(states=frozenset(NoteState), path_prefix=topic.folder)
-        taken = {note.path[len(topic.folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
-        steps, children = self._moves(topic.folder, moving, taken)
+        steps, children = self._moves(topic.folder, moving, self._names_in(topic.folder))
         key, about = _move_key("join", moving, topic.folder), f"{topic.name}: {_counted(moving)} more"
         if all(map(self._is_inside, moving.leaves)):
             return JobEntry(key, about, steps)
@@ -133,7 +132,7 @@ class JobBuilder:
         title = self._other_title(siblings, title, sources, project)
         return _folder_name(siblings, title), title
 
-    def _other_title(self, beside: Sequence[str], title: str, sources: Sequence[SummarySource], project: str) -> str:
+    def _other_title(self, beside: Collection[str], title: str, sources: Sequence[SummarySource], project: str) -> str:
         """What the notes share besides the title, if a topic beside theirs has that name."""
         if short_slug(title) not in {name.partition("-")[2] for name in beside}:
             return title
@@ -158,12 +157,22 @@ class JobBuilder:
         before = self._vault.read(topic.page_path) if topic.page else None
         previous, changed = _previous_summary(topic, before, children)
         # A title stays while all its notes do, and a project's; the words of a note that is gone mustn't.
-        is_root = bool(topic.project) and topic.folder.rpartition("/")[0] == self._vault.layout.in_home(TOPICS)
+        parent = topic.folder.rpartition("/")[0]
+        is_root = bool(topic.project) and parent == self._vault.layout.in_home(TOPICS)
         title = topic.project if is_root else ""
+        outgrown = not is_root and _is_outgrown(topic, before, sources)
         if before and not topic.state.titled and (is_root or not sources or _keeps_all(topic, before)):
-            title = before.record.title
+            title = "" if outgrown else before.record.title
         summary = self._summarize(sources, topic.depth, previous, changed, hint=topic.project, title=title)
+        if outgrown:
+            beside = self._names_in(NotePath(parent)) - {topic.name}
+            summary = replace(summary, title=self._other_title(beside, summary.title, sources, topic.project))
         return self._write_page(topic.folder, summary, children, before), summary
+
+    def _names_in(self, folder: NotePath) -> set[str]:
+        """Of the notes and folders in it, whatever their states."""
+        everything = Filters(states=frozenset(NoteState), path_prefix=folder)
+        return {note.path[len(folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
 
     def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
         """Raises NotFound for a note that has changed since it was indexed; the next run files it."""
@@ -268,6 +277,13 @@ def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[Pa
     if page is None or not is_by_model or not is_complete:
         return "", frozenset()
     return summary_text(page.body), {place for place, child in enumerate(children) if child.id not in used}
+
+
+def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource]) -> bool:
+    """Whether the title that we chose from its first notes says nothing of what most are about by now."""
+    if page is None or frontmatter.parse(page.text).meta.get("source") != EXTRACTIVE:
+        return False
+    return is_outgrown(page.record.title, [subject_of(source.tags, topic.project) for source in sources])
 
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:

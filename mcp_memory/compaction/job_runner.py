@@ -1,6 +1,6 @@
 """Runs jobs and undoes runs in worker threads, and updates the index after each step."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -19,13 +19,14 @@ from mcp_memory.compaction.execute_job import (
     stoppable,
     undo_step,
 )
-from mcp_memory.compaction.journal import JobEntry, JobOutcome, RunJournal
+from mcp_memory.compaction.journal import JobEntry, JobOutcome, MoveStep, RunJournal
 from mcp_memory.compaction.run_report import RunReport
-from mcp_memory.errors import Busy
+from mcp_memory.errors import Busy, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.vault import Vault
@@ -95,9 +96,10 @@ class JobRunner:
 
     async def undo_run(self, run: str) -> RunReport:
         """Undoes a run's jobs, the latest first, and holds background runs. Files that have changed since stay and are
-        named in the report. Raises NotFound, StorageFailed."""
+        named in the report. Raises NotFound, Refused for notes that a later run has moved on, StorageFailed."""
         report = RunReport(run)
         entries = await in_thread(partial(self.journal.read_run, run), what="reading the journal")
+        await in_thread(partial(self._check_latest, run, entries), what="reading the journal")
         await in_thread(self.journal.hold, what="the journal")
         pages = pages_restored(step for entry in entries for step in entry.steps)
         for entry in reversed([job for job in entries if job.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED}]):
@@ -107,6 +109,17 @@ class JobRunner:
         entered = {folder for entry in entries for folder in folders_entered(entry)}
         await in_thread(partial(remove_empty_folders, self.vault, entered), what="removing folders")
         return report
+
+    def _check_latest(self, run: str, entries: Sequence[JobEntry]) -> None:
+        gone = {step.target for step in _moves(entries) if self.index.note(step.target) is None}
+        for later, others in reversed(self.journal.read_all_runs()):
+            if later == run:
+                break
+            if moved := [step for step in _moves(others) if step.source in gone]:
+                raise Refused(
+                    f"the later run {later} has moved {counted(len(moved), 'file')} of this one",
+                    hint=f"undo that one first: mcp-memory compact --undo {later}",
+                )
 
     async def _undo_job(self, run: str, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:
         """Undoes a job's steps, the latest first; returns why some couldn't be undone. `pages` as for `undo_step`.
@@ -132,3 +145,9 @@ class JobRunner:
 
     def _update_index_from_thread(self, touched: TouchedNotes) -> None:
         from_thread.run(self._update_index, touched)
+
+
+def _moves(entries: Sequence[JobEntry]) -> Iterator[MoveStep]:
+    """Of the jobs that are not undone."""
+    done = (entry for entry in entries if entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED})
+    return (step for entry in done for step in entry.steps if isinstance(step, MoveStep))

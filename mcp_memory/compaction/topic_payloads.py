@@ -8,7 +8,8 @@ from mcp_memory.compaction.journal import JobEntry, JobOutcome
 from mcp_memory.compaction.preview import Preview
 from mcp_memory.models import NoteRecord
 from mcp_memory.summarizers.audit import audit
-from mcp_memory.text.language.facts import facts
+from mcp_memory.text.language.facts import Fact, facts
+from mcp_memory.text.language.sentences import sentences
 from mcp_memory.topics.page import summary_text
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
@@ -64,16 +65,19 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
 
 
 def dropped_payload(topic: Topic, vault: Vault) -> Payload:
-    """Which facts of its notes, and of the pages below, a topic's page doesn't tell, and where they are. Reads files:
-    for a worker thread."""
+    """Which facts of its notes, and of the pages below, a topic's page doesn't tell, where they are, and the first
+    sentence that tells each. Reads files: for a worker thread."""
     below, notes = topic.sources
     texts = {note.path: f"{note.title}\n\n{vault.read(note.path).body}" for note in notes}
     for one in below:
         texts[one.page_path] = f"{one.title}\n\n{summary_text(vault.read(one.page_path).body)}"
     told = {path: facts(text) for path, text in texts.items()}
+    said: dict[Fact, str] = {}
+    for one in (sentence for text in texts.values() for sentence in sentences(text)):
+        said = dict.fromkeys(facts(one.text), one.text) | said
     found = audit(f"{topic.title}\n\n{vault.read(topic.page_path).body}", texts.values())
-    dropped = [{"fact": f"{fact.kind}: {fact.key}", "in": [path for path in told if fact in told[path]]}
-               for fact in found.dropped]  # fmt: skip
+    dropped = [{"fact": f"{fact.kind}: {fact.key}", "said": said.get(fact, ""),
+                "in": [path for path in told if fact in told[path]]} for fact in found.dropped]  # fmt: skip
     return {"path": topic.folder, "title": topic.title, "kept": found.kept, "dropped": dropped}
 
 

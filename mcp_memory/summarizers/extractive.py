@@ -13,21 +13,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import groupby
 from math import inf
 from pathlib import Path
 
 import numpy as np
 
 from mcp_memory.errors import SummarizerUnavailable
-from mcp_memory.runtime.idle_detector import give_way
-from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryRequest
+from mcp_memory.summarizers.candidates import SummaryCandidate, candidates_of
 from mcp_memory.summarizers.config import SummarizerConfig
-from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS, Idf, title_of
-from mcp_memory.text.conversation.speaker_prefix import speaker_of
+from mcp_memory.summarizers.topic_labels import Idf, title_of
 from mcp_memory.text.language.clauses import is_question, is_secondary, main_clause
 from mcp_memory.text.language.facts import Fact, facts
-from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
@@ -69,7 +68,7 @@ class ExtractiveSummarizer:
     def summarize(self, request: SummaryRequest) -> Summary:
         """Never raises; a source without sentences is represented by its title."""
         title = title_of(request.sources, request.common, request.hint)
-        candidates = list(_candidates(request.sources))
+        candidates = list(candidates_of(request.sources, with_titles=bool(request.gist_sentences)))
         idf = Idf(request.common)
         if request.gist_sentences:
             return _with_gist(title, candidates, idf, request)
@@ -91,23 +90,7 @@ class ExtractiveSummarizer:
         pass
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    text: str
-    source: int
-    place: int
-    """Its number in the note, from 0."""
-    words: frozenset[str]
-    lead: str = ""
-    """What a list puts before it: its note's title, if it doesn't name its subject itself."""
-
-    @property
-    def cost(self) -> int:
-        """In characters, as a line of a list."""
-        return len(self.lead) + len(self.text) + 3
-
-
-def _with_gist(title: str, candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest) -> Summary:
+def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest) -> Summary:
     """The first chosen sentences are the gist, the others a list; of both only the main clauses. What is asked is told
     apart, until a later source has its words."""
     asked = [at for at, candidate in enumerate(candidates) if is_question(candidate.text)]
@@ -119,28 +102,40 @@ def _with_gist(title: str, candidates: Sequence[_Candidate], idf: Idf, request: 
     ]
     chosen = _choose_by_rank(_by_rank(told), idf, request)
     gist = sorted(chosen[: request.gist_sentences], key=_in_order)
-    listed = sorted(chosen[request.gist_sentences :], key=_in_order)
-    rest = [f"- {candidate.lead}{candidate.text}" for candidate in listed]
+    rest = _listed(sorted(chosen[request.gist_sentences :], key=_in_order), gist)
     return Summary(
         title, "\n".join(rest), NAME, "\n".join(candidate.text for candidate in gist),
         [main_clause(question, title, whole=True) for question in questions[:MOST_QUESTIONS]],
     )  # fmt: skip
 
 
-def _lead(candidate: _Candidate, request: SummaryRequest) -> str:
+def _listed(chosen: Sequence[SummaryCandidate], gist: Sequence[SummaryCandidate]) -> Iterator[str]:
+    """A line for each source: its title, if that states something, and what else is told of it. Nothing more of one
+    whose title is in the gist, since its sentences alone don't say what they are about."""
+    titled = {candidate.source for candidate in gist if candidate.is_title}
+    for source, some in groupby(chosen, key=lambda candidate: candidate.source):
+        if source not in titled:
+            first, *others = some
+            lead = "" if first.is_title else first.lead
+            yield f"- {lead}{' '.join(each.text for each in (first, *others))}"
+
+
+def _lead(candidate: SummaryCandidate, request: SummaryRequest) -> str:
     title = request.sources[candidate.source].title.rstrip(".…")
     named = content_words(title)
     is_short = 0 < len(title.split()) <= MOST_LEAD_WORDS
     return f"{title}: " if is_short and 2 * len(named & candidate.words) < len(named) else ""
 
 
-def _in_order(candidate: _Candidate) -> tuple[int, int]:
+def _in_order(candidate: SummaryCandidate) -> tuple[int, int]:
     return candidate.source, candidate.place
 
 
-def _choose_by_rank(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest) -> list[_Candidate]:
+def _choose_by_rank(
+    candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest
+) -> list[SummaryCandidate]:
     """In the order of their worth: of each source its first sentence, then its second, while they fit."""
-    chosen: list[_Candidate] = []
+    chosen: list[SummaryCandidate] = []
     left = request.budget_tokens * CHARS_PER_TOKEN
     for rank in sorted({candidate.place for candidate in candidates}):
         some = [candidate for candidate in candidates if candidate.place == rank]
@@ -155,7 +150,7 @@ def _choose_by_rank(candidates: Sequence[_Candidate], idf: Idf, request: Summary
     return chosen
 
 
-def _by_rank(candidates: Sequence[_Candidate]) -> list[_Candidate]:
+def _by_rank(candidates: Sequence[SummaryCandidate]) -> list[SummaryCandidate]:
     """Those that state something by themselves, if there are any, without lists of what was rejected; `place` is their
     number in the source."""
     ends: dict[int, int] = {}
@@ -174,7 +169,7 @@ def _by_rank(candidates: Sequence[_Candidate]) -> list[_Candidate]:
     return order
 
 
-def _is_settled(question: _Candidate, candidates: Sequence[_Candidate]) -> bool:
+def _is_settled(question: SummaryCandidate, candidates: Sequence[SummaryCandidate]) -> bool:
     """Whether a later source has a third of its words, but for those that most sources have."""
     sources: dict[str, set[int]] = {word: {c.source for c in candidates if word in c.words} for word in question.words}
     count = len({candidate.source for candidate in candidates})
@@ -183,31 +178,7 @@ def _is_settled(question: _Candidate, candidates: Sequence[_Candidate]) -> bool:
     return any(3 * len(shared) >= len(rare) and len(shared) > 1 for shared in later)
 
 
-def _candidates(sources: Sequence[SummarySource]) -> Iterator[_Candidate]:
-    for number, source in enumerate(sources):
-        give_way()
-        seen: set[frozenset[str]] = set()
-        found = sentences(source.text[:READ_CHARS])[:MOST_SENTENCES]
-        for sentence, speaker in zip(found, _speakers(found), strict=True):
-            words = content_words(sentence.text)
-            if words and words not in seen:
-                seen.add(words)
-                yield _Candidate(f"{speaker}{sentence.text}", number, sentence.place, words)
-
-
-def _speakers(found: Sequence[Sentence]) -> Iterator[str]:
-    """The prefix for each sentence, so that a later sentence of a turn in a conversation still names its speaker."""
-    leads = [speaker_of(sentence.text) for sentence in found]
-    times = Counter(filter(None, leads))
-    is_talk = bool(leads and leads[0]) and 2 * len(times) <= times.total()
-    speaker = ""
-    for lead in leads:
-        if lead and times[lead] > 1:
-            speaker = f"{lead}: "
-        yield speaker if is_talk and not lead else ""
-
-
-def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest) -> list[int]:
+def _choose(candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest) -> list[int]:
     """Indices of candidates. Each round takes one sentence of each source, the best first, while they fit. If none
     fits, the best of all, to be cut."""
     bits = {
@@ -244,7 +215,7 @@ def _choose(candidates: Sequence[_Candidate], idf: Idf, request: SummaryRequest)
     return chosen or [max(range(len(candidates)), key=gain)]
 
 
-def _weights(candidates: Sequence[_Candidate], bits: Mapping[str, float]) -> list[float]:
+def _weights(candidates: Sequence[SummaryCandidate], bits: Mapping[str, float]) -> list[float]:
     """More for a sentence near the centroid of the sources, and more at the start of a note."""
     columns = {word: at for at, word in enumerate(sorted(bits))}
     vectors = np.zeros((len(candidates), len(columns)), dtype=np.float32)

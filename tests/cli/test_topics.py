@@ -79,7 +79,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert sorted(after[path] for path in after.keys() - pages) == sorted(before.values()), "moved, never edited"
     for topic in dry["topics"]:
         assert f"{topic['path'].rpartition('/')[2]}: 3 notes under" in told
-    assert "1 fresh note waiting: a topic begins with 3 similar notes" in told
+    assert "1 fresh note waiting: a topic begins with 3 notes that share a subject" in told
     (run,) = stocked.run("compact", "--runs", "--json").ok().json["runs"]
     assert f"run {run['run']}; to undo it: mcp-memory compact --undo {run['run']}" in told
     assert (run["jobs"], run["done"], run["undone"]) == (3, 3, 0)
@@ -106,6 +106,11 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert (page["path"], page["id"], page["in"]) == (bread["page"], bread["id"], [])
     assert page["text"].encode() == after[bread["page"]]
     assert {child["title"] for child in page["children"]} == set(BREAD)
+    assert stocked.run("show", bread["title"].lower(), "--json").ok().json == page
+    only = stocked.run("tree", bread["title"].lower()).ok().out
+    assert all(f"─ {text}  (" in only for text in BREAD) and STARS[0] not in only and "_fresh" not in only
+    assert stocked.run("tree", "--depth", "1", bread["path"]).ok().out.count("\n") == 1
+    assert "no topic 'bakery'" in stocked.run("tree", "bakery").err
     shown = stocked.run("show", bread["page"]).ok().out
     assert after[bread["page"]].decode().rstrip() in shown
     leaf = next(note for note in bread["leaves"] if note["title"] == BREAD[0])

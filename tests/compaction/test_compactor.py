@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from mcp_memory.compaction.execute_job import apply_step
+from mcp_memory.compaction.topic_edits import TopicEdit
 from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
@@ -165,6 +166,21 @@ async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None
         assert targets == {topic.page_path for topic in parent.topics}
         undone = await engine.parts.compactor.undo(report.run)
         assert leaves(toy_world.files()) == before and not undone.left
+
+
+async def test_a_run_whose_notes_a_later_one_moved_on_is_undone_after_that_one(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await told(engine, TEA)
+        before, compactor = toy_world.files(), engine.parts.compactor
+        first = await compactor.run()
+        moved = await compactor.edit_topic(TopicEdit("rename", topic_of(toy_world, "green-tea"), "Hot water"))
+        after = toy_world.files()
+        with pytest.raises(Refused, match=f"{moved.run} has moved 4 files") as refused:
+            await compactor.undo(first.run)
+        assert toy_world.files() == after and moved.run in str(refused.value.hint)
+        for run in (moved.run, first.run):
+            assert not (await compactor.undo(run)).left
+        assert toy_world.files() == before
 
 
 async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> None:

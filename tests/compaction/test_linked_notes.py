@@ -127,3 +127,23 @@ async def test_what_you_wrote_on_a_page_stays_when_it_links_to_more(toy_world: W
         (new,) = await told(engine, [f"{TEA[0]} Says Ada."], ["fact"])
         await engine.parts.compactor.run()
         assert "\nMy own words.\n" in page.read_text() and new in page.read_text() and len(linked(toy_world)) == 5
+
+
+async def test_a_topic_whose_notes_are_about_something_else_by_now_is_named_anew(toy_world: World) -> None:
+    async def stored(engine: Engine, subject: str, texts: Sequence[str]) -> None:
+        for text in texts:
+            await engine.append(text, kind="fact", tags=[subject])
+        await engine.parts.model.embed()
+        await engine.parts.compactor.run()
+
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        await stored(engine, "kettles", TEA[:3])
+        assert [(topic.name, topic.title) for topic in tree_of(engine)] == [("01-kettles", "Kettles")]
+        await stored(engine, "brewing", [f"{text} Says Ada." for text in TEA[:3]])
+        assert [topic.title for topic in tree_of(engine)] == ["Kettles"], "as many are about them"
+        await stored(engine, "brewing", [f"{text} Says Bob." for text in TEA[:3]])
+        assert [(topic.name, topic.title) for topic in tree_of(engine)] == [("01-brewing", "Brewing")]
+        page = toy_world.root / tree_of(engine)[0].page_path
+        page.write_text(page.read_text().replace("title: Brewing", "title: Our kitchen"))
+        await stored(engine, "cups", [f"{text} Says {name}." for text in TEA[:3] for name in ("Cy", "Di", "Ed", "Flo")])
+        assert [topic.title for topic in tree_of(engine)] == ["Our kitchen", "Cups"], "a person's title stays"

@@ -259,6 +259,7 @@ async def test_the_facts_that_a_page_drops_are_named_with_their_notes(toy_world:
         for bill in missing:
             (note,) = gone[bill]
             assert bill in toy_world.read(note).decode()
+            assert f"Green tea bill {bill} was paid in a warm pot." in {one["said"] for one in page["dropped"]}
             if bill in {min(missing), max(missing)}:  # recall goes below the page for what the page leaves out
                 assert bill in await engine.recall(f"Was the green tea bill {bill} paid?")
         assert (await engine.perform("tree", {"dropped": ""}))["pages"] == [page]

@@ -174,3 +174,32 @@ def test_a_list_of_what_was_rejected_is_not_told_as_what_holds():
     ]
     summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=3))
     assert "Postgres" in summary.gist and "RabbitMQ" not in f"{summary.gist}{summary.text}"
+
+
+def test_a_title_that_says_what_its_note_says_is_told_in_its_place():
+    hold = "Hold time of unpaid slots goes from ten to six minutes"
+    sources = [
+        SummarySource(hold, "The settings say `HOLD_MINUTES=6`.", "decision"),
+        SummarySource("Payments", "Mollie sends only an id.", "fact"),
+        SummarySource("Which answers of the bank mean a mandate is dead", "AC04 and MD01 end one.", "fact"),
+        SummarySource("The webhook of Mollie sends nothing but one id", "The webhook sends nothing but an id.", "fix"),
+        SummarySource("Slots of Zuidpark start at the full hour, always", "Slots of Zuidpark now start at half past "
+                      "every full hour, always.", "fact"),
+    ]  # fmt: skip
+    summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=1))
+    told = f"{summary.gist}\n{summary.text}"
+    assert told.count(hold) == 1 and "`HOLD_MINUTES=6`" in told
+    assert "start at half past" in told and "start at the full hour" not in told, "made before the text was edited"
+    assert "AC04 and MD01" in told and "Which answers" not in told
+    assert "Payments" not in told.replace("Payments: ", ""), "a name states nothing"
+
+
+def test_a_detail_stands_beside_the_title_that_it_belongs_to():
+    titles = [f"The {name} release is built on every push to the main branch" for name in ("blue", "green", "red")]
+    sources = [SummarySource(title, f"Gantry needs {at + 7} minutes.") for at, title in enumerate(titles)]
+    summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=1))
+    assert summary.gist in [f"{title}." for title in titles]
+    assert sorted(line.partition(". ")[0][2:] for line in summary.text.splitlines()) == sorted(
+        title for title in titles if not summary.gist.startswith(title)
+    )
+    assert all(line.endswith(" minutes.") for line in summary.text.splitlines())

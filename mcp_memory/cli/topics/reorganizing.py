@@ -1,5 +1,6 @@
 """The command `tree`, also called `topics`: draws the topics, and renames, moves, merges and splits them."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,16 @@ from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
 
 
-@click.group(invoke_without_command=True)
+class TopicCommands(click.Group):
+    """Takes what is none of its commands for the topic to draw."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        return super().resolve_command(ctx, args if args[0] in self.commands else ["only", *args])
+
+
+@click.group(cls=TopicCommands, invoke_without_command=True, subcommand_metavar="[TOPIC | COMMAND [ARGS]...]")
 @click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only the top topics.")
 @click.option(
     "--dropped", is_flag=False, flag_value="", metavar="[TOPIC]", help="The facts that a topic's page leaves out."
@@ -27,6 +37,7 @@ def tree(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: st
 
     \b
     mcp-memory tree
+    mcp-memory tree payments      only this topic
     mcp-memory tree --depth 1     only the top topics
     mcp-memory tree --dropped     what the pages leave out, and which notes have it
     mcp-memory show topics/01-x   what a topic is about
@@ -44,7 +55,23 @@ def tree(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: st
 def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
     whole = page["kept"] + len(page["dropped"])
     yield f"{page['path'].rpartition('/')[2]}  {page['title']}  ({page['kept']} of {whole} facts)"
-    yield from (f"  {one['fact']}  in {', '.join(one['in'])}" for one in page["dropped"])
+    facts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for one in page["dropped"]:
+        facts[one["in"][0], one["said"]].append(one["fact"].partition(": ")[2])
+    for (path, said), some in sorted(facts.items()):
+        yield f"  {said or path}"
+        yield f"      {', '.join(some)}  in {path}"
+
+
+@tree.command(hidden=True)
+@click.argument("topic", nargs=-1, required=True)
+@command_options
+@click.pass_context
+def only(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...]) -> None:
+    """Draw one topic, with those below it."""
+    depth = ctx.parent.params["depth"] if ctx.parent else None
+    answer = cli.ask("tree", topic=" ".join(topic), depth=depth)
+    cli.show(answer, draw_tree({"topics": [answer["topic"]], "waiting": 0}))
 
 
 @tree.command()

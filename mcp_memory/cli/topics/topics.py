@@ -20,11 +20,11 @@ from mcp_memory.text.pluralize import counted
 @click.option("--history", is_flag=True, help="All notes that replaced one another, the newest first.")
 @command_options
 def show(cli: CommandContext, note: str, history: bool) -> None:
-    """Print one note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder, or a few words that one
-    note has; where several have them, you are asked which.
+    """Print one note as it is on disk, and its topic. NOTE is an id, a path, a topic's folder or title, or a few words
+    that one note has; where several have them, you are asked which.
 
     \b
-    mcp-memory show topics/01-x                    a topic's page
+    mcp-memory show payments                       a topic's page
     mcp-memory show notes/decision/we-use-uv.md
     mcp-memory show KABTV4                         the id that append printed
     mcp-memory show uv pip                         the note that has these words
@@ -155,7 +155,8 @@ def _waiting_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
         newest = settings.topics.fresh_tail_count
         why = f"the newest {newest} stay, " if newest else ""
         least = settings.topics.min_leaves
-        yield f"{counted(answer['waiting'], 'fresh note')} waiting: {why}a topic begins with {least} similar notes"
+        begins = f"a topic begins with {least} notes that share a subject"
+        yield f"{counted(answer['waiting'], 'fresh note')} waiting: {why}{begins}"
     if answer["note"]:
         yield Remark(f"note: {answer['note']}")
 

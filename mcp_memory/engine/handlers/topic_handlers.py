@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from mcp_memory.compaction.topic_payloads import (
 from mcp_memory.engine import requests
 from mcp_memory.engine.background_jobs import organize
 from mcp_memory.engine.serializers import Payload
-from mcp_memory.errors import EmbedderUnavailable, InvalidInput
+from mcp_memory.errors import EmbedderUnavailable, InvalidInput, NotFound
 from mcp_memory.models import NoteRecord
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.text.escape_invisible import visible_in
@@ -85,11 +86,12 @@ async def tree(engine: Engine, request: requests.TreeRequest) -> Payload:
 
 
 async def show(engine: Engine, request: requests.TargetRequest) -> Payload:
-    """A topic's folder stands for its page."""
+    """A topic's folder or title stands for its page."""
     topics, _ = await _tree_and_fresh(engine)
-    target = request.target.strip().removeprefix("./").rstrip("/")
-    page = next((topic.page_path for top in topics for topic in top.walk() if topic.folder == target), target)
     parts = engine.parts
+    page = request.target
+    with suppress(NotFound):
+        page = find_topic(request.target, topics, parts.compactor.root).page_path
     with parts.idle_detector.serving():
         file, text = await parts.note_lookup.reach([page], lambda places: parts.answerer.verbatim(*places[0]))
     return shown_payload(file.record, text, topics)

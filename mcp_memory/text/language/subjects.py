@@ -25,11 +25,22 @@ def subject_of(tags: Sequence[str], project: str = "") -> str:
 def shared_subject(subjects: Sequence[str]) -> str:
     """The subject of most notes, as most of them spell it; empty unless two and `SHARED` of them name it. `subjects`
     has one for each note, empty if it names none."""
+    spelled = _most_named(subjects)
+    if spelled.total() < max(2, SHARED * len(subjects)):
+        return ""
+    return max(spelled, key=lambda spelling: (spelled[spelling], spelling))
+
+
+def is_outgrown(name: str, subjects: Sequence[str]) -> bool:
+    """Whether more than half of the notes have one subject, and `name` says nothing of it."""
+    spelled = _most_named(subjects)
+    return 2 * spelled.total() > len(subjects) and not content_words(" ".join(spelled)) & content_words(name)
+
+
+def _most_named(subjects: Sequence[str]) -> Counter[str]:
+    """The spellings of the most frequent one."""
     spelled: defaultdict[frozenset[str], Counter[str]] = defaultdict(Counter)
     for subject in subjects:
         if words := content_words(subject):
             spelled[words][subject] += 1
-    most = max(spelled, key=lambda words: (spelled[words].total(), sorted(words)), default=frozenset[str]())
-    if not most or spelled[most].total() < max(2, SHARED * len(subjects)):
-        return ""
-    return max(spelled[most], key=lambda spelling: (spelled[most][spelling], spelling))
+    return spelled[max(spelled, key=lambda words: (spelled[words].total(), sorted(words)), default=frozenset[str]())]

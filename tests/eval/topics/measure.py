@@ -1,9 +1,9 @@
 """Files the notes of labelled vaults by the real model, and prints each tree with what it is worth.
 
-    python -m tests.eval.topics.measure [--pages] [--as-notes] [--tail N] [NAME …]
+    python -m tests.eval.topics.measure [--pages] [--as-notes] [--grown] [--tail N] [NAME …]
 
 NAME: a vault, or a set of them such as `agents`. `--pages` prints the pages, too; `--as-notes` stores every note as the
-kind `note`.
+kind `note`; `--grown` files each note as it comes, as a daemon does, and not all at the end.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -42,8 +43,8 @@ MODELS = Path(os.environ.get("MCP_MEMORY_TEST_MODEL_CACHE", Path(tempfile.gettem
 
 @dataclass
 class Figures:
-    """`named`: topic's title → whether it is acceptable; `answered`: question → whether the page's text answers it;
-    `lengths`: of the text of each page of notes, and of its notes."""
+    """`named`: topic's title → whether it is acceptable; `answered`: question that the topic's notes answer → whether
+    the page's text does; `lengths`: of the text of each page of notes, and of its notes."""
 
     v: float = 0.0
     notes: int = 0
@@ -80,8 +81,10 @@ def _share(items: Sequence[tuple[str, bool]]) -> float:
     return sum(ok for _, ok in items) / max(1, len(items))
 
 
-async def file_vault(vault: LabelledVault, place: Path, config: TopicsConfig, models: Path, *, pages: bool) -> Figures:
-    """Stores the notes day by day, files them at the end, and looks at the tree."""
+async def file_vault(
+    vault: LabelledVault, place: Path, config: TopicsConfig, models: Path, *, pages: bool, grown: bool = False
+) -> Figures:
+    """Stores the notes day by day, files them at the end, or each as it comes, and looks at the tree."""
     day = datetime.fromisoformat("2026-01-01T12:00:00+00:00")
     settings = EngineConfig(place / "vault", place / "state", models, topics=config)
     (place / "vault").mkdir(parents=True)
@@ -95,6 +98,10 @@ async def file_vault(vault: LabelledVault, place: Path, config: TopicsConfig, mo
             )
             assert stored.id
             groups[NoteId(stored.id)], bodies[NoteId(stored.id)] = note.group, note.text
+            if grown:
+                await engine.settled()
+                await engine.parts.model.embed()
+                await engine.parts.compactor.run()
         await engine.settled()
         await engine.parts.model.embed()
         await engine.parts.compactor.run()
@@ -132,6 +139,8 @@ def _look_at(
     for group in sorted(set(theirs)):
         if theirs.count(group) * 2 > sum(each == group for each in groups.values()) and not topic.topics:
             for question, answers in vault.questions.get(group, []):
+                if not any(is_answered(answers, f"{note.title}\n{bodies[note.id]}") for note in below):
+                    continue  # another topic's, or nobody's
                 ok = is_answered(answers, text)
                 figures.answered.append((question, ok))
                 if pages:
@@ -144,14 +153,16 @@ def _look_at(
 
 
 def measured(
-    names: Iterable[str], config: TopicsConfig, *, pages: bool, as_notes: bool
+    names: Iterable[str], config: TopicsConfig, *, pages: bool, as_notes: bool, grown: bool
 ) -> Iterator[tuple[str, Figures]]:
     for name in names:
         vault = read_vault(name)
         if as_notes:
             vault.notes = [replace(note, kind="note") for note in vault.notes]
         with tempfile.TemporaryDirectory() as folder:
-            yield name, anyio.run(lambda: file_vault(vault, Path(folder), config, MODELS, pages=pages))  # noqa: B023 -- called at once
+            place = Path(folder)
+            filed = partial(file_vault, vault, place, config, MODELS, pages=pages, grown=grown)
+            yield name, anyio.run(filed)
 
 
 def main() -> None:
@@ -159,13 +170,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(NAMES[:3]))
     parser.add_argument("--pages", action="store_true")
     parser.add_argument("--as-notes", action="store_true")
+    parser.add_argument("--grown", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     parser.add_argument("--tail", type=int, default=TopicsConfig().fresh_tail_count)
     parser.add_argument("--cosine", type=float, default=TopicsConfig().leaf_cosine)
     given = parser.parse_args()
     config = TopicsConfig(automatic=False, fresh_tail_count=given.tail, leaf_cosine=given.cosine)
     for name, figures in measured(
-        chain(*map(vaults_of, given.names)), config, pages=given.pages, as_notes=given.as_notes
+        chain(*map(vaults_of, given.names)), config, pages=given.pages, as_notes=given.as_notes, grown=given.grown
     ):
         lines = [] if given.quiet else figures.lines
         print("\n".join([f"== {name}", *lines, f"{name}: {figures}"]), flush=True)
