@@ -140,6 +140,7 @@ def test_filed_drawn_shown_and_put_back(stocked: Place):
     assert "read by other users" not in stocked.run("doctor").out, "what we made ourselves has the right mode"
     assert undone.count("undone: ") == 3
     assert (files(stocked), folders(stocked)) == (before, places)
+    assert f"moved       6 notes  you  undoes {run['run']}" in stocked.run("changes").ok().out
     assert stocked.run("compact", "--undo", run["run"], "--json").ok().json["done"] == []
     assert "3 jobs: 3 undone" in stocked.run("compact", "--runs").ok().out
     assert stocked.run("recall", "--id", leaf["id"]).ok().out.count(BREAD[0]) >= 1

@@ -18,7 +18,7 @@ NOT_DONE = 5
 """The exit code of a preview that nobody could confirm."""
 
 _FEWEST_OF_A_RUN = 4
-"""As many changes of one import or compaction are one line."""
+"""As many changes of one import or compaction, or of its undo, are one line."""
 
 _ACTIONS = {
     "forget": "will be forgotten",
@@ -108,12 +108,15 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     found: Sequence[Mapping[str, Any]] = answer["changes"]
     for day, of_day in groupby(found, lambda change: change["at"][:10]):
         yield Heading(day)
-        for run, group in groupby(of_day, lambda change: (change["run"], change["kind"], change["client"])):
+        for _, group in groupby(
+            of_day, lambda change: (change["run"], change["undoes"], change["kind"], change["client"])
+        ):
             members = list(group)
-            if run[0] and len(members) >= _FEWEST_OF_A_RUN:
-                last = members[0]
+            last = members[0]
+            run = last["run"] or (last["undoes"] and f"undoes {last['undoes']}")
+            if run and len(members) >= _FEWEST_OF_A_RUN:
                 what = counted(len(members), "note")
-                yield fit(f"{last['at'][11:16]}  {last['kind']:<10}", what, f"{_author(last)}  {run[0]}")
+                yield fit(f"{last['at'][11:16]}  {last['kind']:<10}", what, f"{_author(last)}  {run}")
             else:
                 yield from map(_line, members)
     if not found:
