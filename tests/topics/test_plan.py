@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from mcp_memory.text.language.subjects import shared_subject
 from mcp_memory.topics import plan as planning
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.places import FRESH, is_topic_name, next_number
@@ -325,3 +326,46 @@ def test_a_small_project_is_one_topic_until_it_has_two_subjects() -> None:
     first, second = plan(notes, few, ALL_READY, ["harbor"] * 8)
     assert (first.into, first.parent, second.parent) == (None, "01-harbor", "01-harbor")
     assert plan(notes[:4], few[:4], ALL_READY, ["harbor"] * 4) == []
+
+
+@st.composite
+def sorted_notes(draw: st.DrawFn) -> tuple[list[PlanNote], Matrix]:
+    """Of three projects and none, with subjects and words or without."""
+    seed, count = draw(st.integers(0, 2**32 - 1)), draw(st.integers(0, 60))
+    rng = np.random.default_rng(seed)
+    subjects, vocabulary = ["", "payments", "payment", "deploys", "payments api"], ["red", "green", "blue", "tea"]
+    notes = [
+        PlanNote(
+            place,
+            project=("", "harbor", "lantern")[rng.integers(3)],
+            subject=subjects[rng.integers(5)],
+            words=frozenset(vocabulary[at] for at in rng.integers(4, size=rng.integers(3))),
+        )
+        for place in fresh(count)
+    ]
+    return notes, fields(seed, count, topics=4, fields=1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(world=sorted_notes(), data=st.data())
+def test_what_a_topic_is_founded_on_is_shared(world: tuple[list[PlanNote], Matrix], data: st.DataObject) -> None:
+    notes, vectors = world
+    config = TopicsConfig(leaf_cosine=data.draw(st.sampled_from([-1.0, 0.0, 0.11, 0.5])))
+    order = data.draw(st.permutations(range(len(notes)))) if notes else []
+    rounds = 0
+    while jobs := planning.plan(notes, vectors, config):
+        shuffled = [notes[at] for at in order]
+        assert planning.plan(shuffled, vectors[np.array(order, dtype=int)], config) == jobs
+        at_place = {note.place: note for note in notes}
+        for job in jobs:
+            some = [at_place[place] for place in job.leaves]
+            assert len({note.project for note in some}) <= 1, "projects are never mixed"
+            is_projects_own = job.parent == TOP and bool(some and some[0].project)
+            if job.into is None and some and not is_projects_own:
+                most = Counter(word for note in some for word in note.words).most_common(1)
+                is_worded = bool(most) and most[0][1] >= config.shared_words * len(some)
+                assert is_worded or shared_subject([note.subject for note in some])
+        places = carried_out([note.place for note in notes], jobs)
+        notes = [replace(note, place=place) for note, place in zip(notes, places, strict=True)]
+        rounds += 1
+        assert rounds <= 20, "as many as a run of the compactor has"
