@@ -8,7 +8,7 @@ because the passage that holds the fact looks like an answer.
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -44,28 +44,25 @@ passages 8 and 5 %. Now 6 and 1 %, and of questions that the one passage does no
 unrelated passages rises by .056 and .059."""
 
 
+def known_words(passages: Sequence[Passage], *, with_log_headings: bool = False) -> frozenset[str]:
+    """The words of passages, with their titles and headings; those of a log only `with_log_headings`."""
+    above = ("" if each.note.is_log and not with_log_headings else place_of(each) for each in passages)
+    return words_and_parts(" ".join(f"{place} {each.chunk.text}" for place, each in zip(above, passages, strict=True)))
+
+
 def coverage(
-    frequencies: Mapping[str, int],
-    chunks: int,
-    passages: Sequence[Passage],
-    *,
-    with_log_headings: bool = False,
-    meant: Mapping[str, str] = MappingProxyType({}),
+    frequencies: Mapping[str, int], chunks: int, known: Collection[str], meant: Mapping[str, str] = MappingProxyType({})
 ) -> float:
-    """The share of the question's words that the passages have, 0 to 1, weighted by inverse document frequency.
+    """The share of the question's words that are among the `known_words` of passages, 0 to 1, weighted by inverse
+    document frequency.
 
     `frequencies`: in how many of all `chunks` each word of the question occurs. The weight is BM25's, so a word that
     occurs nowhere weighs most. Fewer than `FEWEST` chunks are filled up with chunks without these words. An identifier
-    may be written in another way. Title and headings count too, in a log only `with_log_headings`. `meant`: corrected
-    spellings of words that occur nowhere.
+    may be written in another way. `meant`: corrected spellings of words that occur nowhere.
     """
-    present: set[str] = set()
-    for passage in passages:
-        above = "" if passage.note.is_log and not with_log_headings else place_of(passage)
-        present |= words_and_parts(f"{above} {passage.chunk.text}")
     weights = {word: inverse_frequency(count, chunks) for word, count in frequencies.items()}
     whole = sum(weights.values())
-    covered = sum(weight for word, weight in weights.items() if is_word_in(meant.get(word, word), present))
+    covered = sum(weight for word, weight in weights.items() if is_word_in(meant.get(word, word), known))
     return covered / whole if whole else 0.0
 
 
@@ -127,8 +124,10 @@ def features(
         return ConfidenceFeatures(0.0, 0.0, near)
     if not frequencies:
         return ConfidenceFeatures(cosine=near)
-    closest = coverage(frequencies, chunks, first[:1], meant=meant)
-    return ConfidenceFeatures(closest, coverage(frequencies, chunks, first, with_log_headings=True, meant=meant), near)
+    alone = known_words(first[:1])
+    together = alone | known_words(first if first[0].note.is_log else first[1:], with_log_headings=True)
+    closest, all_first = (coverage(frequencies, chunks, known, meant) for known in (alone, together))
+    return ConfidenceFeatures(closest, all_first, near)
 
 
 def first_of_class(best: Sequence[Passage], dense: ScoredRows) -> tuple[Sequence[Passage], float | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.search.confidence import FEWEST, coverage, nearness
+from mcp_memory.search.confidence import FEWEST, coverage, known_words, nearness
 from tests.support.passages import passage
 
 WORDS = ("pump", "valve", "gasket", "flange")
@@ -14,7 +14,7 @@ WORDS = ("pump", "valve", "gasket", "flange")
 @pytest.mark.parametrize("known", [1, 2, 3])
 def test_what_one_passage_says_of_a_question_does_not_hang_on_how_few_there_are(chunks: int, known: int) -> None:
     frequencies = {word: int(at < known) for at, word in enumerate(WORDS)}
-    share = coverage(frequencies, chunks, [passage(" ".join(WORDS[:known]))])
+    share = coverage(frequencies, chunks, known_words([passage(" ".join(WORDS[:known]))]))
     assert share == pytest.approx(known / len(WORDS), abs=0.08)
 
 

@@ -20,7 +20,7 @@ from mcp_memory.search.boosts import (
     read_question,
     telling_days,
 )
-from mcp_memory.search.confidence import ConfidenceFeatures, confidence, coverage
+from mcp_memory.search.confidence import ConfidenceFeatures, confidence, coverage, known_words
 from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, fuse
 from mcp_memory.text.conversation.speaker_prefix import possible_names
@@ -194,24 +194,24 @@ class TestConfidence:
     def test_rare_words_count_more(self) -> None:
         common, rare = passage("the project plan"), passage("a zeppelin")
         frequencies = {"project": 500, "zeppelin": 1}
-        assert 0 < coverage(frequencies, 1000, [common]) < 0.2
-        assert 0.8 < coverage(frequencies, 1000, [rare]) < 1
-        assert coverage(frequencies, 1000, [common, rare]) == 1.0
+        assert 0 < coverage(frequencies, 1000, known_words([common])) < 0.2
+        assert 0.8 < coverage(frequencies, 1000, known_words([rare])) < 1
+        assert coverage(frequencies, 1000, known_words([common, rare])) == 1.0
 
     def test_another_form_of_a_word_is_the_same_word(self) -> None:
-        assert coverage({"retrybookingsync": 0}, 9, [passage("see `retry_booking_sync`")]) == 1.0
-        assert coverage({"retry_booking_sync": 0}, 9, [passage("see `retryBookingSync`")]) == 1.0
-        assert coverage({"painting": 3}, 100, [passage("she painted a lake")]) == 1.0
+        assert coverage({"retrybookingsync": 0}, 9, known_words([passage("see `retry_booking_sync`")])) == 1.0
+        assert coverage({"retry_booking_sync": 0}, 9, known_words([passage("see `retryBookingSync`")])) == 1.0
+        assert coverage({"painting": 3}, 100, known_words([passage("she painted a lake")])) == 1.0
 
     def test_title_and_headings_count_except_in_logs(self) -> None:
         note = passage("Monday.", "notes/trip.md", title="Japan trip", headings=("Flights",))
         log = passage("Monday.", headings=("2023-05-08", "10:00 Flights"))
-        assert coverage({"japan": 1, "flights": 1}, 9, [note]) == 1.0
-        assert coverage({"flights": 1}, 9, [log]) == 0.0
-        assert coverage({"flights": 1}, 9, [log], with_log_headings=True) == 1.0
+        assert coverage({"japan": 1, "flights": 1}, 9, known_words([note])) == 1.0
+        assert coverage({"flights": 1}, 9, known_words([log])) == 0.0
+        assert coverage({"flights": 1}, 9, known_words([log], with_log_headings=True)) == 1.0
 
     def test_without_words_or_vectors(self) -> None:
-        assert coverage({}, 10, [passage("x")]) == coverage({"x": 1}, 10, []) == 0.0
+        assert coverage({}, 10, known_words([passage("x")])) == coverage({"x": 1}, 10, known_words([])) == 0.0
         config = ConfidenceConfig()
         assert confidence(ConfidenceFeatures(), config) == 0.0
         assert (
