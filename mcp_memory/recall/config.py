@@ -8,8 +8,8 @@ from mcp_memory.search.confidence_config import IRRELEVANT, UNWANTED
 
 QUESTION_SHARE = 0.6
 """Answers to questions end here, however much the budget is. Of the evidence within 2,000 tokens, on conversations .932
-is left of .945 for 1,105 tokens on average, on documentation .875 of .878 for 1,451, on a developer's notes .952 of
-.976 for 514 (hits; `cutoff.FEWEST_TOKENS` included)."""
+is left of .945 for 1,105 tokens on average, on documentation .875 of .878 for 1,451 (hits; `cutoff.FEWEST_SHARE` is in
+reach of it below `cutoff.FEWEST_TOKENS`)."""
 
 PROMPT_SHARE = 0.1
 """Of the notes shown with the prompts of six people, 38 % help instead of 32 %, for 23 % fewer tokens; 86 % of the

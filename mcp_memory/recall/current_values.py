@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.conflicts.change_words import HISTORY
@@ -27,16 +28,20 @@ class CurrentValues:
     code_remark: Callable[[NoteId], str]
     """What became of the code that a note names; reads memory alone."""
 
-    async def replace_older(self, passages: Sequence[Passage], filters: Filters, query: str) -> list[Passage]:
+    async def replace_older(
+        self, passages: Sequence[Passage], filters: Filters, query: str, *, is_prompt: bool
+    ) -> list[Passage]:
         """The passages in their order, each older statement replaced by the newest one that contradicts it. A query
-        that asks how it was before gets both, and so does any where the contradiction is only likely. An older one
-        stays where the newer one is of another project or from after `filters.until`. Raises IndexUnavailable."""
+        that asks how it was before gets both, and so does any where the contradiction is only likely; for a prompt the
+        remark's id must do. An older one stays where the newer one is of another project or from after `filters.until`.
+        Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(map(self._with_code, passages))
         keeps_older = HISTORY.search(query) is not None
+        current = partial(self._current, filters=filters, keeps_older=keeps_older, is_brief=is_prompt)
 
         def look() -> list[Passage]:
-            found = (one for passage in passages for one in self._current(passage, filters, keeps_older=keeps_older))
+            found = (one for passage in passages for one in current(passage))
             return [self._with_code(one) for one in {one.chunk_id: one for one in found}.values()]
 
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
@@ -58,13 +63,15 @@ class CurrentValues:
         remark = self.code_remark(passage.shown_id)
         return replace(passage, remark="; ".join(filter(None, (passage.remark, remark)))) if remark else passage
 
-    def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool) -> Iterator[Passage]:
+    def _current(
+        self, passage: Passage, filters: Filters, *, keeps_older: bool, is_brief: bool = True
+    ) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
         if conflict and newest and (keeps_older or not conflict.is_certain):
             yield replace(passage, remark=_outdated(conflict))
-            if not conflict.is_certain:
-                return  # the remark's id says where to look
+            if is_brief and not conflict.is_certain:
+                return
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)
             remark = self._remark(older, one, filters) if older else one.remark

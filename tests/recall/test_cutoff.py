@@ -32,9 +32,10 @@ def test_a_question_is_answered_by_what_is_in_reach_of_the_best() -> None:
     assert ids(cutoff.for_question(found, PhaseConfig(least_share=0.0))) == [0, 1, 2]
 
 
-def test_a_question_gets_a_few_passages_in_any_case() -> None:
-    found = ranked(0.8, *[0.1] * 9, chars=cutoff.FEWEST_TOKENS)
+def test_a_question_gets_a_few_passages_that_are_not_far_behind_the_best() -> None:
+    found = ranked(0.8, *[0.33] * 9, chars=cutoff.FEWEST_TOKENS)
     assert ids(cutoff.for_question(found, PhaseConfig())) == [0, 1, 2, 3]
+    assert ids(cutoff.for_question(ranked(0.8, *[0.31] * 9, chars=cutoff.FEWEST_TOKENS), PhaseConfig())) == [0]
 
 
 def test_a_prompt_gets_what_probably_helps_however_well_it_ranks() -> None:

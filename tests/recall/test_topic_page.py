@@ -152,7 +152,7 @@ async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_w
         await engine.parts.indexer.reconcile()
         assert not await has_page(), "a note says something else by now"
         await engine.parts.compactor.run()
-        assert await has_page() and "of 99 degrees" in await engine.recall(SUBJECT)
+        assert await has_page() and "of 99 degrees" in await engine.recall("Which tea needs water of 99 degrees?")
 
 
 async def test_what_is_fresh_stands_beside_the_page(toy_world: World) -> None:
