@@ -138,6 +138,8 @@ class NoteRecord:
         return EVERYWHERE in muted or project in muted
 
 
+NO_PROJECT = ""
+"""In filters: only notes without a project."""
 CHANNEL = "channel:"
 """Begins the project of a conversation with others, such as a group chat. It sees only its own notes, and no other
 session is told of them unasked."""
@@ -176,7 +178,7 @@ class Filters:
     path_prefix: str | None = None  # a folder (`notes/fix` or `notes/fix/`) or one file
     kinds: frozenset[str] | None = None
     tags: frozenset[str] | None = None  # all of them must be present
-    project: str | None = None  # this project's notes and those without a project; None = all; see also CHANNEL
+    project: str | None = None  # this project's notes and those without one; None = all; see NO_PROJECT, CHANNEL
     since: datetime | None = None  # by the note's date (for logs, the day); aware; included
     until: datetime | None = None  # excluded
     session: str | None = None

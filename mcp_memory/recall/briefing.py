@@ -16,7 +16,7 @@ import anyio
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.freshness import Freshness
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
+from mcp_memory.models import NO_PROJECT, Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
@@ -112,7 +112,8 @@ class Briefer:
             last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else None
             told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
             told += sum(count_tokens(one.line) + 1 for one in due) + count_tokens(last or "")
-            recalled = await self.answerer.start(wanted, max(budget - told, budget // 2), max(usual - told, usual // 2))
+            here = replace(wanted, project=wanted.project or NO_PROJECT)  # elsewhere no project's notes belong
+            recalled = await self.answerer.start(here, max(budget - told, budget // 2), max(usual - told, usual // 2))
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)

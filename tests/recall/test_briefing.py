@@ -50,6 +50,9 @@ async def test_the_start_holds_what_every_session_should_know(world: World) -> N
         assert "domain" not in said and "of the mill" not in said
         assert "domain" not in await engine.recall() and "plans to Bertil" not in await engine.recall()
         assert "of the mill" in await begun(engine, project="mill")
+        elsewhere = await begun(engine, project=None)
+        assert "Likes short" in elsewhere and "of the mill" not in elsewhere, "outside of all projects"
+        assert "of the mill" in await told(engine, "elsewhere", "What is only of the mill?", project=None)
 
 
 async def test_the_same_memory_is_the_same_text_at_any_time(world: World) -> None:
