@@ -252,8 +252,11 @@ class Compactor:
         await run_if_due(housekeeper.remove_empty_pages)
         tried = await self._page_refresh.refresh_pages(report, scope, pace)
         if not report.cut:
+            renamed = len(report.kept)
             while await run_if_due(partial(housekeeper.rename_folder, report.run)):
                 pass
+            if len(report.kept) > renamed:  # the pages above link to the folders' new names
+                tried = {*tried, *await self._page_refresh.refresh_pages(report, scope, pace)}
             await run_if_due(partial(housekeeper.relate_topics, report.run))
             await run_if_due(partial(sign_pages, vault=self._vault))
             await run_if_due(housekeeper.update_topic_index)

@@ -52,9 +52,12 @@ class Housekeeper:
         return JobEntry(key, f"removed: no note is left in {empty}", steps)
 
     def rename_folder(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
-        """One folder."""
-        entry = build_rename(tree, self.journal.pages_written(run), self.vault)
-        return self.links.follow_moves(entry)[0] if entry else None
+        """One folder, to which no file of yours has a link."""
+        for entry in build_renames(tree, self.journal.pages_written(run), self.vault):
+            followed, foreign = self.links.follow_moves(entry)
+            if not foreign:
+                return followed
+        return None
 
     def relate_topics(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
         return build_related(tree, self.journal.pages_written(run), self.vault, self.index)
@@ -98,7 +101,7 @@ def sign_pages(tree: Sequence[Topic], vault: Vault) -> JobEntry | None:
     if not steps:
         return None
     key = hash_job("sign", (f"{step.path} {step.text}" for step in steps))
-    return JobEntry(key, f"signed for your other devices: {counted(len(steps), 'page')}", steps)
+    return JobEntry(key, f"{counted(len(steps), 'page')} signed", steps)
 
 
 def is_removable(page: NoteFile, vault: Vault) -> bool:
@@ -110,15 +113,15 @@ def is_removable(page: NoteFile, vault: Vault) -> bool:
 _WORD = re.compile(r"[^\W_]+")
 
 
-def build_rename(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> JobEntry | None:
-    """Renames one folder after its page's title, keeping its number, if its name has a word that none of its notes has,
-    or says nothing of what most are about. Only a topic whose page was just `written`, and in which every file moves
-    along; None if there is none.
+def build_renames(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> Iterator[JobEntry]:
+    """Renames folders after their pages' titles, keeping the numbers, if their names have a word that none of their
+    notes has, or say nothing of what most are about. Only of topics whose pages were just `written`, and in which every
+    file moves along.
 
     Reads files: for a worker thread. Raises NotFound for a note that has just gone.
     """
     for topic in (topic for top in tree for topic in top.walk()):
-        if not topic.ours or topic.state != PageState() or topic.page is None or topic.page.id not in written:
+        if not topic.ours or topic.state.titled or topic.page is None or topic.page.id not in written:
             continue
         if not vault.filing.is_named_by_us(topic.page):
             continue
@@ -136,8 +139,7 @@ def build_rename(tree: Sequence[Topic], written: Collection[NoteId], vault: Vaul
         if inside == {record.path for record in records} and all(vault.filing.may_move(r.path, r.id) for r in records):
             steps = [MoveStep(r.id, r.path, NotePath(folder + r.path[len(topic.folder) :])) for r in records]
             key = hash_job(f"rename {folder}", (f"{record.id} {record.path}" for record in records))
-            return JobEntry(key, f"a topic is {name} now", steps)
-    return None
+            yield JobEntry(key, f"{topic.name} is {name} now", steps)
 
 
 def _has_foreign_word(name: str, topic: Topic, vault: Vault) -> bool:

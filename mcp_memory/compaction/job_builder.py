@@ -45,8 +45,8 @@ from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
-SHARE = 0.25
-"""A summary has at most this share of its sources' length …"""
+SHARE = 0.26
+"""A summary has at most this share of its sources' length, a quarter without marks and headings …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
 MOST = 100_000
@@ -161,13 +161,22 @@ class JobBuilder:
         is_root = bool(topic.project) and parent == self._vault.layout.in_home(TOPICS)
         title = topic.project if is_root else ""
         outgrown = not is_root and _is_outgrown(topic, before, sources)
-        if before and not topic.state.titled and (is_root or not sources or _keeps_all(topic, before)):
+        if before and (topic.state.titled or is_root or not sources or _keeps_all(topic, before)):
             title = "" if outgrown else before.record.title
         summary = self._summarize(sources, topic.depth, previous, changed, hint=topic.project, title=title)
         if outgrown:
-            beside = self._names_in(NotePath(parent)) - {topic.name}
-            summary = replace(summary, title=self._other_title(beside, summary.title, sources, topic.project))
-        return self._write_page(topic.folder, summary, children, before), summary
+            title = self._other_title(self._names_beside(topic), summary.title, sources, topic.project)
+            summary = replace(summary, title=title)
+        step = self._write_page(topic.folder, summary, children, before)
+        return (replace(step, parts={**step.parts, TITLE: []}) if topic.state.titled else step), summary
+
+    def _names_beside(self, topic: Topic) -> set[str]:
+        """Of the topics in the same folder, as names of folders, with what their pages are called by now."""
+        parent = topic.folder.rpartition("/")[0]
+        pages = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=NotePath(parent)), MOST)
+        titles = {f"-{short_slug(page.title)}" for page in pages
+                  if page.path.removeprefix(f"{parent}/").count("/") == 1 and page.path != topic.page_path}  # fmt: skip
+        return titles | (self._names_in(NotePath(parent)) - {topic.name})
 
     def _names_in(self, folder: NotePath) -> set[str]:
         """Of the notes and folders in it, whatever their states."""
@@ -281,7 +290,7 @@ def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[Pa
 
 def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource]) -> bool:
     """Whether the title that we chose from its first notes says nothing of what most are about by now."""
-    if page is None or frontmatter.parse(page.text).meta.get("source") != EXTRACTIVE:
+    if page is None or topic.state.titled or frontmatter.parse(page.text).meta.get("source") != EXTRACTIVE:
         return False
     return is_outgrown(page.record.title, [subject_of(source.tags, topic.project) for source in sources])
 

@@ -111,11 +111,13 @@ class JobRunner:
         return report
 
     def _check_latest(self, run: str, entries: Sequence[JobEntry]) -> None:
-        gone = {step.target for step in _moves(entries) if self.index.note(step.target) is None}
-        for later, others in reversed(self.journal.read_all_runs()):
+        there = {step.id: self.index.note(step.target) for step in _moves(entries)}
+        gone = {(step.id, step.target) for step in _moves(entries)
+                if (note := there[step.id]) is None or note.id != step.id}  # fmt: skip
+        for later in reversed(self.journal.list_runs()) if gone else ():
             if later == run:
                 break
-            if moved := [step for step in _moves(others) if step.source in gone]:
+            if moved := [step for step in _moves(self.journal.read_run(later)) if (step.id, step.source) in gone]:
                 raise Refused(
                     f"the later run {later} has moved {counted(len(moved), 'file')} of this one",
                     hint=f"undo that one first: mcp-memory compact --undo {later}",

@@ -56,7 +56,7 @@ class CompactionRounds:
         topics = {topic.folder[len(root) + 1 :]: topic for top in tree for topic in top.walk()}
         names = {folder: [t.name for t in topics.values() if t.folder.rpartition("/")[0] == folder]
                  for folder in {f"{root}/{job.parent}".rstrip("/") for job in jobs}}  # fmt: skip
-        done = 0
+        done, failed = 0, list[McpMemoryError]()
         for number, job in enumerate(jobs):
             self.progress.step("compacting", number, len(jobs))
             if not await pace():
@@ -85,7 +85,7 @@ class CompactionRounds:
                 entry, foreign = await in_thread(build, deadline_s=self.build_s, what="summarising")
                 await self.runner.run_job(report.run, entry)
             except McpMemoryError as error:
-                report.add_error(error)
+                failed.append(error)
                 continue
             if target is None:
                 names[parent] += [entry.page.rsplit("/", 2)[1]]
@@ -93,6 +93,8 @@ class CompactionRounds:
             report.done.append(entry.about)
             self.fallback_pages.record_job(entry, report)
             done += 1
+        for error in failed if not done else ():  # else the next round tries again: an earlier job moved a note of it
+            report.add_error(error)
         return done
 
     def _build(

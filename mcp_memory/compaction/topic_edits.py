@@ -23,6 +23,8 @@ from mcp_memory.vault.vault import Vault
 
 VERBS = ("rename", "move", "merge", "split")
 MAX_TITLE = 100
+SHORT_ID = 6
+"""Letters of an id that the command line shows."""
 ZWNJ = "\u200c"
 """Persian and Indic words need it."""
 
@@ -87,7 +89,7 @@ class TopicEditor:
                 continue
             if step.text != step.before:
                 return JobEntry(
-                    hash_job("title", [step.text]), f"the topic {topic.name} is called {title!r} now", [step]
+                    hash_job("title", [step.text]), f"{_bare(before)} is called {title!r} now, as its folder", [step]
                 )
         return None
 
@@ -149,7 +151,8 @@ class TopicEditor:
         return replace(entry, steps=[*entry.steps, rest])
 
     def _chosen(self, topic: Topic, wanted: Sequence[str]) -> list[NoteRecord]:
-        notes = {key: note for note in topic.leaves for key in (note.id, note.path, note.path.rpartition("/")[2])}
+        notes = {key: note for note in topic.leaves
+                 for key in (note.id, note.id[-SHORT_ID:], note.path, note.path.rpartition("/")[2])}  # fmt: skip
         if unknown := [name for name in wanted if name not in notes]:
             raise NotFound(f"{unknown[0][:100]!r} is no note of {topic.name}", hint="mcp-memory tree shows its notes")
         return list({notes[name].path: notes[name] for name in wanted}.values())

@@ -115,7 +115,7 @@ class Engine:
             result = replace(result, hits=named)
         parts.uses.add((hit.id for hit in result.hits), "found", question=checked_query(query))
         if not any((request.kinds, request.tags, request.path, request.since, request.until, is_prompt)):
-            parts.uses.gaps.add_weak(query, checked.project, result.confidence)
+            parts.uses.gaps.add_unsure(query, checked.project, result.confidence)
         reasons = (result.degraded, parts.freshness.describe_lag() or stale)
         newer = {hit.id: conflict.newer for hit in result.hits if (conflict := parts.conflicts.newer_of(hit.id))}
         hits = tuple(replace(hit, contradicted_by=newer.get(hit.id)) for hit in result.hits)
@@ -154,7 +154,7 @@ class Engine:
         lag = [stale] if stale else []
         recalled = await answerer.question(plan.question, filters, plan.budget_tokens, plan.phase, lag)
         if not (request.kinds or request.until):
-            parts.uses.gaps.add_weak(plan.question, filters.project, recalled.confidence)
+            parts.uses.gaps.add_unsure(plan.question, filters.project, recalled.confidence)
         return recalled
 
     async def _check_visible(self, project: str | None, targets: Sequence[str]) -> None:

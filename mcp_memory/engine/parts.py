@@ -162,7 +162,7 @@ class EngineParts:
     @cached_property
     def _gaps(self) -> KnowledgeGaps:
         return KnowledgeGaps(
-            self.config.usage, self.config.search.confidence.weak_below, self.clock, self.searcher.meaning,
+            self.config.usage, self.clock, self.searcher.meaning,
             lambda: model.fingerprint if (model := self.model.at_hand) else None,
         )  # fmt: skip
 

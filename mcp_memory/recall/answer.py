@@ -118,7 +118,7 @@ class RecallAnswerer:
             ranked, chosen = await self._fit_for_prompt(query, filters, most, PromptBars(phase, filters.project))
         else:
             ranked = await self.searcher.rank(query, filters=filters, limit=most)
-            chosen = for_question(ranked.passages, phase)
+            chosen = for_question(ranked.passages, phase, is_weak=self.searcher.is_weak(ranked))
         relevant = [chunk.passage for chunk in chosen]
         notices = [*remarks, *([f"{NOTE}{ranked.degraded}."] if ranked.degraded else [])]
         if is_prompt and not relevant:

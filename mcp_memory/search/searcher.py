@@ -171,10 +171,14 @@ class Searcher:
     async def remark(self, ranking: RankedList, filters: Filters) -> str | None:
         """Says that an answer is weak, or which filter excluded everything."""
         if ranking.passages:
-            return WEAK if ranking.confidence < self._config.confidence.weak_below else None
+            return WEAK if self.is_weak(ranking) else None
         if ranking.stale:
             return None
         return await self._retrievers.run(lambda: explain_no_hits(self._index, filters), "looking for the filter")
+
+    def is_weak(self, ranking: RankedList) -> bool:
+        """Whether probably none of the passages answers."""
+        return ranking.confidence < self._config.confidence.weak_below
 
     async def warm(self, swept: anyio.Event) -> None:
         """After the first sweep, read words and vectors into memory, so that no question has to wait for it."""

@@ -11,17 +11,22 @@ from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.summarizers.base import SummarySource
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
+from mcp_memory.text.language.clauses import is_question
+from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.word_runs import is_unspaced
 
 LEAST_STATED = 5
 """A title of fewer content words names its note and states nothing."""
 _ASKS = re.compile(
     r"(?:which|what|how|why|when|where|who|welche[rsnm]?|was|wie|warum|wann|wo|wer|quel(?:le)?s?|comment|pourquoi|qu[eé]"
-    r"|c[oó]mo|por qu[eé]|cu[aá]l(?:es)?)\b",
+    r"|c[oó]mo|por qu[eé]|cu[aá]l(?:es)?|почему|как|когда|где|что)\b",
     re.IGNORECASE,
 )
 """How a title begins that says what its note answers, and not the answer."""
+_MARKUP = re.compile(r"<[A-Za-z/!]|%%|!\[")
+"""What could hide the rest of a page, or load something."""
 RESTATED = 0.8
 """A sentence that has this share of its words in its note's title says the same."""
 
@@ -44,28 +49,48 @@ class SummaryCandidate:
 
 
 def candidates_of(sources: Sequence[SummarySource], *, with_titles: bool) -> Iterator[SummaryCandidate]:
-    for number, source in enumerate(sources):
+    titles = [_statement(source.title) if with_titles else "" for source in sources]
+    common = Counter(word for title in titles for word in content_words(title))
+    for number, (source, title) in enumerate(zip(sources, titles, strict=True)):
         give_way()
         seen: set[frozenset[str]] = set()
         found = sentences(source.text[:READ_CHARS])[:MOST_SENTENCES]
-        title = _stated(source.title, found) if with_titles else frozenset[str]()
-        if title:
-            yield SummaryCandidate(source.title, number, 0, title, is_title=True)
+        stated = content_words(title)
+        if len(stated) < LEAST_STATED or _is_repeated(stated, common) or _is_told(stated, title, found):
+            stated = frozenset[str]()
+        else:
+            yield SummaryCandidate(title, number, 0, stated, is_title=True)
         for sentence, speaker in zip(found, _speakers(found), strict=True):
             words = content_words(sentence.text)
-            if words and words not in seen and len(words & title) < RESTATED * len(words):
+            if words and words not in seen and len(words & stated) < RESTATED * len(words):
                 seen.add(words)
-                yield SummaryCandidate(f"{speaker}{sentence.text}", number, sentence.place + bool(title), words)
+                place = sentence.place + (1 if stated else 0)
+                yield SummaryCandidate(f"{speaker}{sentence.text}", number, place, words)
 
 
-def _stated(title: str, found: Sequence[Sentence]) -> frozenset[str]:
-    """The words of a title that somebody wrote to say what the note says; none if a sentence says it, from which it may
-    have been made before that was edited."""
-    stated = content_words(title)
-    if len(stated) < LEAST_STATED or title.endswith("…") or _ASKS.match(title):
-        return frozenset()
-    is_told = any(len(stated & content_words(each.text)) >= RESTATED * len(stated) for each in found)
-    return frozenset() if is_told else stated
+def _statement(title: str) -> str:
+    """A title as a sentence; empty for one that is cut, asks, announces, or isn't prose."""
+    found = sentences(title)
+    text = found[0].text if len(found) == 1 else ""
+    is_other = text.endswith(("…", ":")) or is_question(text) or _ASKS.match(text) or _MARKUP.search(text)
+    return "" if is_other or is_unspaced(text) else text
+
+
+def _is_repeated(stated: frozenset[str], common: Counter[str]) -> bool:
+    """Whether other titles have most of its words, as where each says "Weekly status report of …"."""
+    return sum(common[word] > 1 or word.isdigit() for word in stated) >= RESTATED * len(stated)
+
+
+def _is_told(stated: frozenset[str], title: str, found: Sequence[Sentence]) -> bool:
+    """Whether a sentence says what the title does, which may have been made from it before it was edited; or has a
+    number, date or identifier where the title has none, and so only says of what."""
+    words = (content_words(each.text) for each in found)
+    is_said = any(len(stated & each) >= RESTATED * len(stated) for each in words)
+    return is_said or (not _has_value(title) and any(_has_value(each.text) for each in found[:1]))
+
+
+def _has_value(text: str) -> bool:
+    return any(fact.kind not in {FactKind.NAME, FactKind.NEGATION} for fact in facts(text))
 
 
 def _speakers(found: Sequence[Sentence]) -> Iterator[str]:

@@ -104,7 +104,7 @@ def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, req
     gist = sorted(chosen[: request.gist_sentences], key=_in_order)
     rest = _listed(sorted(chosen[request.gist_sentences :], key=_in_order), gist)
     return Summary(
-        title, "\n".join(rest), NAME, "\n".join(candidate.text for candidate in gist),
+        title, "\n".join(rest), NAME, "\n".join(f"{candidate.lead}{candidate.text}" for candidate in gist),
         [main_clause(question, title, whole=True) for question in questions[:MOST_QUESTIONS]],
     )  # fmt: skip
 

@@ -210,15 +210,16 @@ def common_project(notes: Sequence[NoteRecord]) -> str:
 
 
 def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
-    """By its folder, with or without `topics/`, by its page, or by a title that no other has. Raises NotFound."""
-    plain, titled = target.strip().removeprefix("./").rstrip("/"), list[Topic]()
+    """By its folder, with or without `topics/`, by its page, or by a title or folder's name that no other has. Raises
+    NotFound."""
+    plain, called = target.strip().removeprefix("./").rstrip("/"), list[Topic]()
     for topic in (below for top in tree for below in top.walk()):
         names = {topic.folder, topic.folder.removeprefix(f"{root}/"), topic.page_path}
         if plain in names or (topic.page and plain == topic.page.id):
             return topic
-        titled += [topic] if topic.title.casefold() == plain.casefold() else []
-    if len(titled) == 1:
-        return titled[0]
+        called += [topic] if plain.casefold() in {topic.title.casefold(), topic.name.casefold()} else []
+    if len(called) == 1:
+        return called[0]
     raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree shows them; name one by its folder")
 
 

@@ -155,8 +155,9 @@ class TopicFiles:
     def is_from_other_device(self, page: NoteFile) -> bool:
         """Whether another device of yours wrote the page as it is, and it is no copy of a page elsewhere, nor one whose
         adoption you took back. Raises StorageFailed."""
-        path, note_id = page.record.path, page.record.id
-        if self.is_as_we_wrote(page) or not self.is_signed(page):
+        path, note_id, etag = page.record.path, page.record.id, page.record.etag
+        ours = (etag, f"{TITLED} {etag}", f"{SHARED} {etag}")
+        if not self.is_signed(page) or any(self._ledger.written(content, PAGE_KIND, None) for content in ours):
             return False
         return not self._ledger.standings(note_id) or self._provenance.vouches(path, note_id)
 

@@ -38,6 +38,12 @@ def test_a_question_gets_a_few_passages_that_are_not_far_behind_the_best() -> No
     assert ids(cutoff.for_question(ranked(0.8, *[0.31] * 9, chars=cutoff.FEWEST_TOKENS), PhaseConfig())) == [0]
 
 
+def test_a_question_that_nothing_answers_gets_little() -> None:
+    found = ranked(*[0.1] * 9)
+    assert len(cutoff.for_question(found, PhaseConfig())) == 9
+    assert ids(cutoff.for_question(found, PhaseConfig(), is_weak=True)) == list(range(cutoff.MOST_WEAK))
+
+
 def test_a_prompt_gets_what_probably_helps_however_well_it_ranks() -> None:
     found = ranked(0.9, 0.8, 0.7, relevance=(0.05, 0.9, 0.1))
     assert ids(cutoff.for_prompt(found, PhaseConfig(least_relevance=0.04, least_share=0.1))) == [1, 2]

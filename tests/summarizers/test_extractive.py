@@ -140,9 +140,9 @@ def test_the_order_of_words_in_memory_does_not_matter():
 
 def test_a_gist_has_two_sentences_of_two_sources_whatever_the_budget_and_says_first_what_was_decided():
     sources = [
-        SummarySource("A", "The pool broke on Monday, when nobody looked at it for six hours.", "fix"),
+        SummarySource("Pool", "The pool broke on Monday, when nobody looked at it for six hours.", "fix"),
         SummarySource(
-            "B", "Rejected: a pool per worker. The pool gets 40 slots, because six were too few.", "decision"
+            "Pools", "Rejected: a pool per worker. The pool gets 40 slots, because six were too few.", "decision"
         ),
         SummarySource("C", "The pool had 9 slots until May.", "fact", is_overtaken=True),
         SummarySource("D", "Open question: does the pool need a timeout?", "note"),
@@ -177,7 +177,7 @@ def test_a_list_of_what_was_rejected_is_not_told_as_what_holds():
 
 
 def test_a_title_that_says_what_its_note_says_is_told_in_its_place():
-    hold = "Hold time of unpaid slots goes from ten to six minutes"
+    hold = "Hold time of unpaid slots goes from 10 to 6 minutes"
     sources = [
         SummarySource(hold, "The settings say `HOLD_MINUTES=6`.", "decision"),
         SummarySource("Payments", "Mollie sends only an id.", "fact"),
@@ -188,14 +188,18 @@ def test_a_title_that_says_what_its_note_says_is_told_in_its_place():
     ]  # fmt: skip
     summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=1))
     told = f"{summary.gist}\n{summary.text}"
-    assert told.count(hold) == 1 and "`HOLD_MINUTES=6`" in told
+    assert told.count(hold) == 1
     assert "start at half past" in told and "start at the full hour" not in told, "made before the text was edited"
     assert "AC04 and MD01" in told and "Which answers" not in told
     assert "Payments" not in told.replace("Payments: ", ""), "a name states nothing"
 
 
 def test_a_detail_stands_beside_the_title_that_it_belongs_to():
-    titles = [f"The {name} release is built on every push to the main branch" for name in ("blue", "green", "red")]
+    titles = [
+        "The nightly build of 2026 starts after every merge",
+        "Since May 12 nobody deploys on Fridays in summer",
+        "Our 3 reviewers answer each request within hours",
+    ]
     sources = [SummarySource(title, f"Gantry needs {at + 7} minutes.") for at, title in enumerate(titles)]
     summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=1))
     assert summary.gist in [f"{title}." for title in titles]
@@ -203,3 +207,31 @@ def test_a_detail_stands_beside_the_title_that_it_belongs_to():
         title for title in titles if not summary.gist.startswith(title)
     )
     assert all(line.endswith(" minutes.") for line in summary.text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "told"),
+    [
+        ("Port numbers of the payments gateway in both environments", "8443 and 9443.", "8443 and 9443"),
+        ("~~~ payments webhook retries forever and very quickly", "Retries stop after a day.", "stop after a day"),
+        ("<details> payments webhook retries forever quickly now", "Retries stop after a day.", "stop after a day"),
+        ("Should we move the payments queue to Kafka this year?", "Yes, in March.", "Yes, in March"),
+        ("Rejected alternatives for the payments queue design review:", "Kafka is dear.", "Kafka is dear"),
+        ("支払い方法一覧", "クレジットカードと銀行振込だけを使う。", "クレジットカード"),
+        ("Почему мы перешли на Kafka этой весной окончательно", "Очередь терялась дважды.", "терялась"),
+    ],
+)
+def test_a_title_that_is_no_statement_takes_no_sentences_place(title: str, text: str, told: str):
+    sources = [SummarySource(title, text), SummarySource("Cat", "The cat is called Minka.")]
+    summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=3))
+    lines = f"{summary.gist}\n{summary.text}".splitlines()
+    assert any(told in line for line in lines) and title not in lines and not summary.questions
+    assert not any(line.lstrip("- ").startswith(("~", "<")) for line in lines)
+
+
+def test_titles_of_one_template_leave_the_page_to_the_notes():
+    said = ["Apple Pay shipped.", "Refunds broke twice.", "The bank was slow.", "A vendor left."]
+    sources = [SummarySource(f"Weekly status report {at} of the payments platform team", text)
+               for at, text in enumerate(said)]  # fmt: skip
+    summary = SUMMARIZER.summarize(SummaryRequest(sources, 500, gist_sentences=3))
+    assert all(text in f"{summary.gist}\n{summary.text}" for text in said) and "Weekly" not in summary.gist

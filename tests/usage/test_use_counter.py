@@ -37,7 +37,7 @@ async def test_searches_prompts_and_starts_count_apart_by_day_question_session_a
         await told(engine, "codex/two", QUESTION)
         world.later(days=1)
         assert PORT in await engine.recall(ids=[note])
-        assert PORT in await engine.recall("why was the database restarted, and who did it?")
+        assert PORT in await engine.recall("does anything listen while the staging database is being restarted?")
         use = await use_of(engine, note)
         assert dict(use.days) == {TODAY: DayUse(found=2, told=1, shown=1), date(2026, 11, 22): DayUse(told=2)}
         assert (use.questions, use.sessions, use.clients) == (2, 1, ("codex",))

@@ -20,6 +20,9 @@ NOT_DONE = 5
 _FEWEST_OF_A_RUN = 4
 """As many changes of one import or compaction, or of its undo, are one line."""
 
+_MOST_NAMED = 10
+"""Changes taken back that are named one by one."""
+
 _ACTIONS = {
     "forget": "will be forgotten",
     "restore": "will count again",
@@ -90,8 +93,12 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
         wanted["only"] = [step["id"] for step in planned["steps"]]  # not what happened since
     answer = cli.ask("undo", sure=True, **wanted)
     left = [step for step in answer["steps"] if step["why"]]
-    done = counted(len(answer["steps"]) - len(left), "change")
-    cli.show(answer, [f"{done} undone", *(f"not undone: {_named(step)}: {step['why']}" for step in left)])
+    done = [step for step in answer["steps"] if not step["why"]]
+    cli.show(answer, [
+        *(fit(f"undone: {step['kind']}", _named(step), step["id"]) for step in done[:_MOST_NAMED]),
+        f"{counted(len(done), 'change')} undone",
+        *(f"not undone: {_named(step)}: {step['why']}" for step in left),
+    ])  # fmt: skip
     if left:
         click.get_current_context().exit(1)
 

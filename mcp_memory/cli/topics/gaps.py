@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, fit, short_id, wrap
+from mcp_memory.cli.console import Heading, Remark, fit, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.text.pluralize import counted
 
@@ -46,6 +46,8 @@ def _report(found: dict[str, Any]) -> Iterator[Any]:
         if nearest := gap["nearest"]:
             yield fit("  nearest", nearest["title"], short_id(nearest["id"]))
         yield from wrap(f"to fill it: {gap['fill']}", "  ")
+    if found["gaps"] and not any(gap["question"] for gap in found["gaps"]):
+        yield Remark("their words aren't kept: usage.keep_questions = true keeps those of the next ones")
     if found["gaps"]:
         yield f'to answer one: mcp-memory gaps --answer {found["gaps"][0]["id"]} "…"'
     else:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mcp_memory.cli.console import fit
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.topics import result_lines
 from mcp_memory.cli.topics.tree_view import draw_tree
@@ -18,7 +19,7 @@ class TopicCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        return super().resolve_command(ctx, args if args[0] in self.commands else ["only", *args])
+        return super().resolve_command(ctx, args) if args[0] in self.commands else ("", draw_one, args)
 
 
 @click.group(cls=TopicCommands, invoke_without_command=True, subcommand_metavar="[TOPIC | COMMAND [ARGS]...]")
@@ -57,20 +58,21 @@ def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
     yield f"{page['path'].rpartition('/')[2]}  {page['title']}  ({page['kept']} of {whole} facts)"
     facts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in page["dropped"]:
-        facts[one["in"][0], one["said"]].append(one["fact"].partition(": ")[2])
+        facts[", ".join(one["in"]), one["said"]].append(one["fact"].partition(": ")[2])
     for (path, said), some in sorted(facts.items()):
-        yield f"  {said or path}"
+        yield fit("", said or path, indent="  ")
         yield f"      {', '.join(some)}  in {path}"
 
 
-@tree.command(hidden=True)
+@click.command()
 @click.argument("topic", nargs=-1, required=True)
+@click.option("--depth", type=click.IntRange(min=1), metavar="N", help="How many levels; 1 = only this topic.")
 @command_options
 @click.pass_context
-def only(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...]) -> None:
+def draw_one(ctx: click.Context, cli: CommandContext, topic: tuple[str, ...], depth: int | None) -> None:
     """Draw one topic, with those below it."""
-    depth = ctx.parent.params["depth"] if ctx.parent else None
-    answer = cli.ask("tree", topic=" ".join(topic), depth=depth)
+    assert ctx.parent
+    answer = cli.ask("tree", topic=" ".join(topic), depth=depth or ctx.parent.params["depth"])
     cli.show(answer, draw_tree({"topics": [answer["topic"]], "waiting": 0}))
 
 

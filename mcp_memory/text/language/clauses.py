@@ -36,7 +36,7 @@ _OPEN = re.compile(
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks, or says that something is open."""
-    return sentence.rstrip('*_"”’) ').endswith("?") or bool(_OPEN.search(sentence[:80]))
+    return sentence.rstrip('*_"”’) ').endswith(("?", "？", "؟")) or bool(_OPEN.search(sentence[:80]))
 
 
 def is_secondary(sentence: str) -> bool:
