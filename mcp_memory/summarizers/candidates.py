@@ -68,12 +68,17 @@ def candidates_of(sources: Sequence[SummarySource], *, with_titles: bool) -> Ite
                 yield SummaryCandidate(f"{speaker}{sentence.text}", number, place, words)
 
 
-def _statement(title: str) -> str:
-    """A title as a sentence; empty for one that is cut, asks, announces, or isn't prose."""
+def plain_title(title: str) -> str:
+    """A title as one sentence; empty for one that isn't prose: what could open a block or hide the rest of a page."""
     found = sentences(title)
-    text = found[0].text if len(found) == 1 else ""
-    is_other = text.endswith(("…", ":")) or is_question(text) or _ASKS.match(text) or _MARKUP.search(text)
-    return "" if is_other or is_unspaced(text) else text
+    return found[0].text if len(found) == 1 and not _MARKUP.search(title) else ""
+
+
+def _statement(title: str) -> str:
+    """A title as a sentence; empty for one that is cut, asks or announces."""
+    text = plain_title(title)
+    is_other = text.endswith(("…", ":")) or is_question(text) or _ASKS.match(text) or is_unspaced(text)
+    return "" if is_other else text
 
 
 def _is_repeated(stated: frozenset[str], common: Counter[str]) -> bool:

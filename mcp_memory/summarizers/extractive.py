@@ -22,7 +22,7 @@ import numpy as np
 
 from mcp_memory.errors import SummarizerUnavailable
 from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryRequest
-from mcp_memory.summarizers.candidates import SummaryCandidate, candidates_of
+from mcp_memory.summarizers.candidates import SummaryCandidate, candidates_of, plain_title
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import Idf, title_of
 from mcp_memory.text.language.clauses import is_question, is_secondary, main_clause
@@ -121,7 +121,7 @@ def _listed(chosen: Sequence[SummaryCandidate], gist: Sequence[SummaryCandidate]
 
 
 def _lead(candidate: SummaryCandidate, request: SummaryRequest) -> str:
-    title = request.sources[candidate.source].title.rstrip(".…")
+    title = plain_title(request.sources[candidate.source].title).rstrip(".…")
     named = content_words(title)
     is_short = 0 < len(title.split()) <= MOST_LEAD_WORDS
     return f"{title}: " if is_short and 2 * len(named & candidate.words) < len(named) else ""
