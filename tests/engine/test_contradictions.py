@@ -163,6 +163,19 @@ async def test_an_agent_is_told_the_newer_value_alone_and_what_held_before(world
         assert hits[old.id].contradicted_by in hits
 
 
+async def test_an_older_note_stays_for_what_nobody_contradicts(world: World) -> None:
+    dumps = "Dumps of the whole ledger go to the vaulted bucket in Falkenstein every night."
+    async with world.engine() as engine:
+        await engine.append(f"{PORT} {dumps}", kind="fact")
+        world.later(days=1)
+        new = await engine.append(OTHER_PORT, kind="fact")
+        await engine.perform("reconcile", {})
+        told = await engine.recall("on which port does the billing gateway listen")
+        assert '8087 outdated since 2026-11-22' in told and "8090 now" in told and dumps in told
+        prompted = await engine.parts.briefer.prompt("s", "Which bucket gets the dumps?", None, deadline_s=30)
+        assert dumps in prompted.text and new.id[-6:] in prompted.text
+
+
 async def test_a_general_note_holds_where_only_another_project_changed_it(world: World) -> None:
     async with world.engine() as engine:
         await engine.append("The line length of code is 88.", kind="preference")
