@@ -1,7 +1,7 @@
 """Answers a recall within a token budget: what a session starts with, notes in full, or what fits a question."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -10,16 +10,18 @@ from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteState, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
-from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, choose, fit, render, size, with_notice
+from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question, told_once
 from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
 from mcp_memory.recall.remarks.chain_remarks import remarks_on, successor_of
 from mcp_memory.recall.remarks.nearest_links import describe_links
+from mcp_memory.recall.reminders import commitments, due_line
 from mcp_memory.recall.session_start import SessionStart, memory_over_budget
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
-from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, fit_page
+from mcp_memory.recall.topic_page import SubjectPages, TopicPage, TopicPages, choose_with_page
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.text.escape_invisible import in_quotes
@@ -42,12 +44,9 @@ characters nothing is lost on dialogues and documentation, at 150 .2 points of e
 
 START_TITLE = "memory at session start"
 ORDERS_TITLE = "memory for sub-agents"
-DUE_TITLE = "commitments that are due"
+DUE_TITLE, COMMITMENTS_TITLE = "commitments that are due", "commitments"
 
 SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
-
-PAGE_SHARE = 0.6
-"""The most of an answer that a topic's page may fill; the rest is for notes."""
 
 READ_DEADLINE_S = 10.0
 LOOK_S, TOPIC_S = 1.0, 2.0
@@ -109,11 +108,15 @@ class RecallAnswerer:
         known: Callable[[Passage], bool] | None = None,
     ) -> RecalledText:
         """What search finds: whole entries, best first, neighbors joined; before it the page of a topic that is asked
-        about as a whole, instead of its notes. A `phase` with a least confidence or relevance is that of whole prompts,
-        which may need nothing that is stored. Passages that the reader has `known` are left out, and so is any
-        page."""
+        about as a whole, instead of its notes. Where nothing but commitments is asked for, these, by when they are due.
+        A `phase` with a least confidence or relevance is that of whole prompts, which may need nothing that is stored.
+        Passages that the reader has `known` are left out, and so is any page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
+        if not is_prompt and asks_for_commitments(query):
+            look = partial(commitments, self.index, filters, self.clock(), self.vault.layout.tz)
+            if due := await in_thread(look, deadline_s=LOOK_S, what="looking for commitments"):
+                return self.due(budget_tokens, map(due_line, due), COMMITMENTS_TITLE)
         if is_prompt:
             ranked, chosen = await self._fit_for_prompt(query, filters, most, PromptBars(phase, filters.project))
         else:
@@ -134,7 +137,7 @@ class RecallAnswerer:
         room = room * 3 // 4 if filters.until else room  # the rest says what holds now
         wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
         topic = await self._topic(query, filters) if wants_page else None
-        found, passages = _chosen(relevant, topic, room, known, filters.project)
+        found, passages = choose_with_page(relevant, topic, room, known, filters.project)
         if filters.until:
             since = partial(remarks_on, self.vault.chains, passages)
             for line in await in_thread(since, deadline_s=READ_DEADLINE_S, what="reading what holds now"):
@@ -199,9 +202,12 @@ class RecallAnswerer:
         read = partial(self._session_start(filters).orders, frame.room(budget_tokens))
         return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading standing orders"))
 
-    def due(self, budget_tokens: int) -> RecalledText:
-        """Nothing yet, for lines about commitments."""
-        return RecalledText(self._frame(DUE_TITLE, budget_tokens), BudgetedText(()))
+    def due(self, budget_tokens: int, lines: Iterable[str] = (), title: str = DUE_TITLE) -> RecalledText:
+        """Lines about commitments, as many as fit."""
+        frame, found = self._frame(title, budget_tokens), BudgetedText(())
+        for line in lines:
+            found = with_notice(found, line, frame.room(budget_tokens))
+        return RecalledText(frame, found)
 
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
         """How many lines of MEMORY.md a session start has room for, and how many it has, as it is or if it becomes
@@ -282,18 +288,3 @@ class RecallAnswerer:
     def _frame(self, title: str, budget_tokens: int, remarks: Sequence[str] = ()) -> TextFrame:
         as_of = f"{self.clock():%Y-%m-%d %H:%M}"
         return TextFrame(title, as_of, tuple(remarks), str(self.vault.roots()[""])).within(budget_tokens)
-
-
-def _chosen(
-    passages: Sequence[Passage],
-    topic: TopicPage | None,
-    room_chars: int,
-    known: Callable[[Passage], bool] | None,
-    asking: str | None,
-) -> tuple[BudgetedText, tuple[Passage, ...]]:
-    """What fits, and the passages it is made of: first a topic's page, then notes that say more."""
-    page = fit_page(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
-    if topic and page.excerpts:
-        passages = [each for each in passages if not topic.tells(each.note.path, each.chunk.text)]
-    found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False), asking)
-    return BudgetedText((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted

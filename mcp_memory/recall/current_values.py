@@ -12,13 +12,12 @@ from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage
 from mcp_memory.recall.excerpts import named, shortened
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.vault.succession.entry_marks import admits
 
 LOOK_S = 2.0
-FEWEST_MORE = 4
-"""Content words of a sentence that a newer note lacks."""
+FEWEST_MORE = 5
+"""Content words of an older note that the newer one lacks, besides what is contradicted."""
 UNDATED = "0001-01-01"
 """The day of a note without a date, or with one in the future."""
 
@@ -35,10 +34,10 @@ class CurrentValues:
     async def replace_older(
         self, passages: Sequence[Passage], filters: Filters, query: str, *, is_prompt: bool
     ) -> list[Passage]:
-        """The passages in their order, each older statement replaced by the newest one that contradicts it, unless it
-        says more than that. A query that asks how it was before gets both, and so does any where the contradiction is
-        only likely; for a prompt the remark's id must do. An older one stays where the newer one is of another project
-        or from after `filters.until`. Raises IndexUnavailable."""
+        """The passages in their order, each older statement replaced by the newest one that contradicts it. A query
+        that asks how it was before gets both, and so does any, but for a prompt, where the older one says more or the
+        contradiction is only likely. An older one stays where the newer one is of another project or from after
+        `filters.until`. Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(map(self._with_code, passages))
         keeps_older = HISTORY.search(query) is not None
@@ -72,7 +71,7 @@ class CurrentValues:
     ) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
-        says_more = bool(conflict and newest and _says_more(passage, conflict, newest[0]))
+        says_more = not is_brief and bool(conflict and newest and _says_more(passage, conflict, newest[0]))
         if conflict and newest and (keeps_older or not conflict.is_certain or says_more):
             what = f"{named(conflict.before.rstrip('.'))} " if conflict.is_certain and says_more else ""
             yield replace(passage, remark=f"{what}{_outdated(conflict)}")
@@ -109,11 +108,9 @@ class CurrentValues:
 
 
 def _says_more(older: Passage, conflict: Conflict, newer: Passage) -> bool:
-    """Whether it has a sentence that isn't contradicted, and that the newer one doesn't say."""
-    told = content_words(f"{newer.note.title} {newer.chunk.text}")
-    said = [content_words(each.text) for each in sentences(older.chunk.text)
-            if conflict.before.rstrip(".").casefold() not in each.text.casefold()]  # fmt: skip
-    return any(len(words - told) >= FEWEST_MORE for words in said)
+    """Whether the newer one lacks more of what it says than what is contradicted."""
+    told = content_words(f"{newer.note.title} {newer.chunk.text} {conflict.before}")
+    return len(content_words(older.chunk.text) - told) >= FEWEST_MORE
 
 
 def _outdated(conflict: Conflict) -> str:

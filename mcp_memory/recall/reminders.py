@@ -95,6 +95,11 @@ def reminders(
     return lines[:MOST_TOLD]
 
 
+def due_line(one: Commitment) -> str:
+    """When it is due, whatever the day, and what."""
+    return f"{one.when} ({one.stage}): {_title(one)}"
+
+
 def _stage(due: DueDate, now: datetime) -> Stage:
     days = (due.day - now.date()).days
     if days < -1:

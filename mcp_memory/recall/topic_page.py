@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
-from mcp_memory.recall.context_budget import BudgetedText, size
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Passage
+from mcp_memory.recall.context_budget import BudgetedText, choose, size
 from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.text.escape_invisible import visible
@@ -24,6 +24,9 @@ from mcp_memory.topics.topic_tree import Topic, build_tree
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
+
+PAGE_SHARE = 0.6
+"""The most of an answer that a topic's page may fill; the rest is for notes."""
 
 Vector = NDArray[np.float32]
 
@@ -53,6 +56,21 @@ class SubjectPages(Protocol):
     def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
         """What holds of the project, or else of the person, service or tool, that these folded words name."""
         ...
+
+
+def choose_with_page(
+    passages: Sequence[Passage],
+    topic: TopicPage | None,
+    room_chars: int,
+    known: Callable[[Passage], bool] | None,
+    asking: str | None,
+) -> tuple[BudgetedText, tuple[Passage, ...]]:
+    """What fits, and the passages it is made of: first a topic's page, then notes that say more."""
+    page = fit_page(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
+    if topic and page.excerpts:
+        passages = [each for each in passages if not topic.tells(each.note.path, each.chunk.text)]
+    found, quoted = choose(passages, room_chars - size(page), known or (lambda _: False), asking)
+    return BudgetedText((*page.excerpts, *found.excerpts), (*page.notices, *found.notices)), quoted
 
 
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:

@@ -9,6 +9,7 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import parse_when
+from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
@@ -20,6 +21,22 @@ _PROMISED = re.compile(
     re.IGNORECASE,
 )
 """In a question: it is about what was promised. Beginnings of words."""
+
+_TO_DO = re.compile(
+    r"\b(?:ha(?:ve|s)|need|want|got) to (?:do|get done)\b|\b(?:must|should) (?:i|we) (?:still )?do\b|\bto.?dos?\b"
+    r"|\bmuss ich\b.*\b(?:tun|machen|erledigen)\b|\bdois-je faire\b|\btengo que hacer\b",
+    re.IGNORECASE,
+)
+_ASIDE_WORDS = """
+what which show list tell is are any anything all my our me us have has had did do does i we still open there the of to
+for by on in this next until and or today tomorrow tonight now soon week weeks month days monday tuesday wednesday
+thursday friday saturday sunday need needs must should get done things want got make made
+was welche sind ist habe haben hab ich wir noch diese diesen dieser nächste nächsten woche heute morgen alle alles
+meine unsere muss müssen zu tun machen erledigen offen offene offenen bis am im montag dienstag mittwoch donnerstag
+freitag dos qu est ce que ai je j dois faire cette semaine mes qué he tengo hacer esta semana mis tareas
+"""
+_ASIDE = frozenset(_ASIDE_WORDS.split())
+"""Words of a question for all that is promised or due, besides those of `_PROMISED` and `_TO_DO`."""
 
 ANY_PROJECT = "*"
 MAX_LIMIT = 1000
@@ -73,7 +90,14 @@ def without_commitments(filters: Filters, query: str) -> Filters:
     """Leaves commitments out, unless the query asks for what is due, or the filters for kinds, a folder or archived
     notes."""
     is_wanted = filters.kinds or filters.path_prefix or filters.now is None or _PROMISED.search(query)
+    is_wanted = is_wanted or asks_for_commitments(query)
     return filters if is_wanted else replace(filters, kinds_out=frozenset({COMMITMENT}))
+
+
+def asks_for_commitments(query: str) -> bool:
+    """Whether a question is for whatever is promised or due: "what have I promised?", "what must I do by Tuesday?"."""
+    rest = [word for word in words(query) if word not in _ASIDE and not _PROMISED.search(word)]
+    return bool(_PROMISED.search(query) or _TO_DO.search(query)) and all(_TO_DO.search(word) for word in rest)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

@@ -10,6 +10,7 @@ import pytest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.reminders import TOLD, Commitment, Stage, commitments, reminders
+from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text.due_dates import due_from
 from tests.support.briefings import begun, told
 from tests.support.world import World
@@ -142,3 +143,28 @@ def test_on_the_day_on_which_clocks_change_each_stage_is_told_once(due: str) -> 
             stages.append(found[0].stage)
     at = [Stage.NOW] if "T" in due else []
     assert stages == [Stage.TOMORROW, Stage.TODAY, *at, Stage.ASKED, Stage.OVERDUE]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what have I promised?", "commitments", "What must I do by Tuesday?", "what do we still have to do", "any to-dos?",
+     "Was habe ich noch versprochen?", "was muss ich diese Woche erledigen?", "what is due or overdue this week"],
+)  # fmt: skip
+async def test_who_asks_for_commitments_gets_all_of_them_and_nothing_else(world: World, question: str) -> None:
+    async with world.engine() as engine:
+        assert "due" not in (await engine.recall(question)).partition("instructions")[2], "there is none"
+        await engine.append("We promised ourselves to deploy on Tuesdays.", kind="decision", project="shop")
+        await engine.append("Renew the domain.", kind="commitment", due="2026-12-22 09:30", project="shop")
+        await engine.append(LIST, kind="commitment", due="2026-11-24")
+        lines = (await engine.recall(question)).splitlines()[1:-1]
+        assert [line.partition(": ")[0] for line in lines] == ["Tue 2026-11-24 (later)", "Tue 2026-12-22 09:30 (later)"]
+        assert "Renew" not in await engine.recall(question, project="mill")
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["what did I promise Heike?", "when is the release due", "remind me what we decided about Kafka",
+     "what do I have to do to deploy", "who owes me money", "was muss ich für das Deployment machen"],
+)  # fmt: skip
+def test_a_question_about_something_asks_for_more_than_commitments(question: str) -> None:
+    assert not asks_for_commitments(question)
