@@ -168,7 +168,7 @@ class JobBuilder:
             title = self._other_title(self._names_beside(topic), summary.title, sources, topic.project)
             summary = replace(summary, title=title)
         step = self._write_page(topic.folder, summary, children, before)
-        return (replace(step, parts={**step.parts, TITLE: []}) if topic.state.titled else step), summary
+        return (replace(step, parts={**(step.parts or {}), TITLE: []}) if topic.state.titled else step), summary
 
     def _names_beside(self, topic: Topic) -> set[str]:
         """Of the topics in the same folder, as names of folders, with what their pages are called by now."""
