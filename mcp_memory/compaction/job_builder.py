@@ -45,7 +45,7 @@ from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
-SHARE = 0.26
+SHARE = 0.265
 """A summary has at most this share of its sources' length, a quarter without marks and headings …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""

@@ -233,8 +233,8 @@ class NoteStore:
         return {**facts, "before": expected}
 
     def _record(self, note: NoteRecord, facts: Mapping[str, Any]) -> None:
-        """A change of the current caller's; a compaction's journal has what happens to pages."""
-        if self.changes and not self.is_page(note.path):
+        """A change of the current caller's. Pages are made anew; a compaction's journal has what happens to its own."""
+        if self.changes and not self.is_page(note.path) and note.state is not NoteState.SUMMARY:
             by = current_caller()
             known = {"client": by.client, "session": by.session, "run": by.run, "undoes": by.undoes}
             facts = {"project": note.project, **known, **facts}

@@ -24,9 +24,9 @@ _PAST = {"keep": "kept", "both": "both hold"}
 def conflicts(cli: CommandContext, verb: str | None, note: str | None, other: str | None) -> None:
     """Decide which of two notes that contradict each other holds, with one key each; the latest first.
 
-    Until then agents are told the newer one, with what held before. `keep` marks the other one as superseded; `both`
-    writes into the newer one that it holds beside the other. The files keep what you decide, and `mcp-memory undo`
-    takes the first back. Editing or forgetting one of them settles it, too.
+    Until then agents are told the newer one, with what held before. `keep` marks the other one, whole, as superseded:
+    where that says more, edit the old value in it instead, which settles the conflict, too. `both` writes into the
+    newer one that it holds beside the other. The files keep what you decide; `mcp-memory undo` takes a `keep` back.
 
     \b
     mcp-memory conflicts                                    with keys, on a terminal
@@ -45,7 +45,7 @@ def conflicts(cli: CommandContext, verb: str | None, note: str | None, other: st
     if items and not cli.as_json and sys.stdin.isatty():
         _decide_with_keys(cli, items)
         return
-    hint = "to decide: mcp-memory conflicts keep ID, or conflicts both ID; with keys on a terminal"
+    hint = "to decide: mcp-memory conflicts keep ID (the other one goes whole: edit it where it says more), or both ID"
     cli.show(found, [*(line for item in items for line in _lines(item)), hint if items else "no conflict is open"])
 
 
