@@ -36,7 +36,9 @@ def test_a_person_sees_what_two_clients_did_and_takes_one_back(served: Place):
     ]  # fmt: skip
     assert served.run(*wanted, "--json").code == 5
     assert kept["id"] not in served.run("search", "lighthouse").ok().out
-    assert "3 changes undone" in served.run(*wanted, "--yes").ok().out
+    undone = served.run(*wanted, "--yes").ok().out
+    assert "3 changes undone" in undone and "undone: stored  The lighthouse is blue." in undone
+    assert served.run("organize").ok().out and "entities/" not in served.run("changes").ok().out, "a page is made anew"
     assert "nothing to undo" in served.run(*wanted).ok().out
     found = served.run("search", "lighthouse").ok().out
     assert "217 steps" in found
