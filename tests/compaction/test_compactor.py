@@ -181,6 +181,8 @@ async def test_a_run_whose_notes_a_later_one_moved_on_is_undone_after_that_one(t
         for run in (moved.run, first.run):
             assert not (await compactor.undo(run)).left
         assert toy_world.files() == before
+        moved_ones = [one for one in (await engine.perform("changes", {}))["changes"] if one["kind"] == "moved"]
+        assert len(moved_ones) == 16 and all(one["path"] != one["other"] for one in moved_ones)
 
 
 async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> None:

@@ -116,13 +116,13 @@ class ChangeHistory:
         ]
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
-        """With the path that the note has now, and the title that it had, if its text of that time is kept."""
+        """With the path that the note has now, or was moved to, and the title that it had, if its text is kept."""
         note, title = find_titled(self._parts, change.target, self._titles)
         if note and change.after and not change.entry and change.after != note.etag:
             vault = self._parts.vault
             if was := vault.changes.find(change.note, change.after):
                 title = read_note(change.path, was, change.after, "", vault.layout, vault.kinds).record.title
-        path = note.path if note and not change.entry else change.path
+        path = note.path if note and not change.entry and change.kind is not ChangeKind.MOVED else change.path
         at = format_when(datetime.fromtimestamp(change.at, self._parts.vault.layout.tz))
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
         if change.kind is ChangeKind.REMOVED and not facts["undone"] and self._looked_for < MOST_LOOKED_FOR:
