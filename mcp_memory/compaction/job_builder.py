@@ -21,7 +21,7 @@ from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, Sum
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.summarizers.topic_labels import short_title, title_of
 from mcp_memory.text.language.subjects import is_outgrown, subject_of
-from mcp_memory.text.language.terms import words
+from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.pluralize import counted
@@ -156,12 +156,13 @@ class JobBuilder:
         """The page of a topic with these children, which may be more than it has now."""
         before = self._vault.read(topic.page_path) if topic.page else None
         previous, changed = _previous_summary(topic, before, children)
-        # A title stays while all its notes do, and a project's; the words of a note that is gone mustn't.
+        # A title stays while its notes say it, and a project's; the words of a note that is gone mustn't.
         parent = topic.folder.rpartition("/")[0]
         is_root = bool(topic.project) and parent == self._vault.layout.in_home(TOPICS)
         title = topic.project if is_root else ""
         outgrown = not is_root and _is_outgrown(topic, before, sources)
-        if before and (topic.state.titled or is_root or not sources or _keeps_all(topic, before)):
+        is_said = bool(before) and (_keeps_all(topic, before) or _say(sources, before.record.title))
+        if before and (topic.state.titled or is_root or not sources or is_said):
             title = "" if outgrown else before.record.title
         summary = self._summarize(sources, topic.depth, previous, changed, hint=topic.project, title=title)
         if outgrown:
@@ -286,6 +287,12 @@ def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[Pa
     if page is None or not is_by_model or not is_complete:
         return "", frozenset()
     return summary_text(page.body), {place for place, child in enumerate(children) if child.id not in used}
+
+
+def _say(sources: Sequence[SummarySource], title: str) -> bool:
+    """Whether the sources have all words of a title."""
+    said = (f"{source.title} {' '.join(source.tags)} {source.text}" for source in sources)
+    return content_words(title) <= content_words(" ".join(said))
 
 
 def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource]) -> bool:

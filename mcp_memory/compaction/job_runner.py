@@ -19,7 +19,7 @@ from mcp_memory.compaction.execute_job import (
     stoppable,
     undo_step,
 )
-from mcp_memory.compaction.journal import JobEntry, JobOutcome, MoveStep, RunJournal
+from mcp_memory.compaction.journal import JobEntry, JobOutcome, MoveStep, RemoveStep, RunJournal, Step, WriteStep
 from mcp_memory.compaction.run_report import RunReport
 from mcp_memory.errors import Busy, Refused
 from mcp_memory.index.base import Index
@@ -27,6 +27,8 @@ from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.page import MAP
+from mcp_memory.topics.page_parts import RELATED_PART, parts_of
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.vault import Vault
@@ -111,15 +113,22 @@ class JobRunner:
         return report
 
     def _check_latest(self, run: str, entries: Sequence[JobEntry]) -> None:
-        there = {step.id: self.index.note(step.target) for step in _moves(entries)}
-        gone = {(step.id, step.target) for step in _moves(entries)
+        """Raises Refused if a later run has moved what this one moved, or rewritten a page of its."""
+        steps = list(_steps(entries))
+        moves = [step for step in steps if isinstance(step, MoveStep)]
+        there = {step.id: self.index.note(step.target) for step in moves}
+        gone = {(step.id, step.target) for step in moves
                 if (note := there[step.id]) is None or note.id != step.id}  # fmt: skip
-        for later in reversed(self.journal.list_runs()) if gone else ():
+        pages = {step.path for step in steps if isinstance(step, WriteStep) and not _is_map(step)}
+        for later in reversed(self.journal.list_runs()):
             if later == run:
                 break
-            if moved := [step for step in _moves(self.journal.read_run(later)) if (step.id, step.source) in gone]:
+            after = list(_steps(self.journal.read_run(later)))
+            count = sum((step.id, step.source) in gone for step in after if isinstance(step, MoveStep))
+            count += sum(step.path in pages and _tells_more(step) for step in after if isinstance(step, WriteStep))
+            if count:
                 raise Refused(
-                    f"the later run {later} has moved {counted(len(moved), 'file')} of this one",
+                    f"the later run {later} has changed {counted(count, 'file')} of this one",
                     hint=f"undo that one first: mcp-memory compact --undo {later}",
                 )
 
@@ -135,7 +144,8 @@ class JobRunner:
                         touched = await in_thread(undo, what="undoing a step")
                     await self._update_index(touched)
                 except SKIPPED_ERRORS as error:
-                    left.append(error.message)
+                    if not _is_map(step):  # which is made anew
+                        left.append(error.message)
         return left
 
     async def _update_index(self, touched: TouchedNotes) -> None:
@@ -149,7 +159,17 @@ class JobRunner:
         from_thread.run(self._update_index, touched)
 
 
-def _moves(entries: Sequence[JobEntry]) -> Iterator[MoveStep]:
+def _steps(entries: Sequence[JobEntry]) -> Iterator[Step]:
     """Of the jobs that are not undone."""
     done = (entry for entry in entries if entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED})
-    return (step for entry in done for step in entry.steps if isinstance(step, MoveStep))
+    return (step for entry in done for step in entry.steps)
+
+
+def _is_map(step: Step) -> bool:
+    return isinstance(step, WriteStep | RemoveStep) and step.path.endswith(f"/{MAP}")
+
+
+def _tells_more(step: WriteStep) -> bool:
+    """Whether it changes more of a page than the list of related topics, which an undo brings up to date, too."""
+    now, before = (parts_of(text) | {RELATED_PART: []} for text in (step.text, step.before or ""))
+    return now != before

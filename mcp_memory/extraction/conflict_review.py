@@ -92,6 +92,7 @@ class ConflictReview:
     def _side(self, stated: StatedText) -> dict[str, Any]:
         record, note = self._index.note(stated.path), stated.note
         facts = {"id": stated.id, "path": stated.path, "text": note.text, "kind": note.kind, "project": note.project}
+        facts["title"] = record.title if record and not record.is_log else ""
         return {**facts, "date": stated.when and format_when(stated.when), "source": record and record.source}
 
     def _retire(self, conflict: Conflict, kept: NoteId) -> NoteFile:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NotePath, NoteRecord, NoteState
+from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import PAGE, PageChild, covers
 from mcp_memory.topics.places import FRESH
 
@@ -51,8 +52,10 @@ class Topic:
 
     @property
     def title(self) -> str:
-        """Its page's title; its folder's name if the title may come from a note that is gone."""
-        return self.page.title if self.page and not self._has_lost else self.name
+        """Its page's title; its folder's name if the title may say more and come from a note that is gone."""
+        if self.page and (not self._has_lost or set(words(self.page.title)) <= set(words(self.name))):
+            return self.page.title
+        return self.name
 
     @property
     def _has_lost(self) -> bool:
@@ -220,6 +223,9 @@ def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
         called += [topic] if plain.casefold() in {topic.title.casefold(), topic.name.casefold()} else []
     if len(called) == 1:
         return called[0]
+    if called:
+        folders = ", ".join(topic.folder for topic in called)
+        raise NotFound(f"{len(called)} topics are called {target[:100]!r}", hint=f"name one by its folder: {folders}")
     raise NotFound(f"no topic {target[:100]!r}", hint="mcp-memory tree shows them; name one by its folder")
 
 

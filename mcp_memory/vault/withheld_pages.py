@@ -13,7 +13,8 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 WITHHELD = (
-    "This page is withheld: it was made from a note that is forgotten or gone. `mcp-memory compact` writes it again."
+    "This page is withheld: it was made from a note that is forgotten, replaced or gone. "
+    "`mcp-memory compact` writes it again."
 )
 
 

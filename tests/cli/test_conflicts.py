@@ -42,6 +42,13 @@ def test_scripts_list_and_decide(place: Place):
         assert place.run("conflicts", "keep").code == 2
 
 
+def test_a_title_that_its_text_lacks_is_shown(place: Place):
+    with place.started():
+        stored(place, "-k", "fact", "--title", "Gateway port of billing", "The billing gateway listens on port 8087.")
+        stored(place, "-k", "fact", "The billing gateway listens on port 8090 now.")
+        assert "Gateway port of billing: The billing gateway listens on port 8087." in place.run("conflicts").ok().out
+
+
 def test_keys_decide_on_a_terminal(place: Place):
     with place.started():
         old, new = opposed(place)

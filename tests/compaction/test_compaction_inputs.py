@@ -11,7 +11,7 @@ import pytest
 
 from mcp_memory.compaction.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
 from mcp_memory.engine.engine import Engine
-from mcp_memory.errors import McpMemoryError, PathRefused, StorageFailed
+from mcp_memory.errors import McpMemoryError, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NotePath
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
@@ -344,10 +344,11 @@ async def test_taken_back_twice_or_out_of_order(toy_world: World) -> None:
         await told(engine, [LATER])
         before = sorted(leaves(toy_world.files()).values())
         second = (await engine.parts.compactor.run()).run
-        assert (await engine.parts.compactor.undo(first)).left, "the page is another one by now"
-        assert await engine.parts.compactor.undo(first) and not (await engine.parts.compactor.undo(first)).done
-        await engine.parts.compactor.undo(second)
-        assert not (await engine.parts.compactor.undo(second)).done
+        with pytest.raises(Refused, match=f"{second} has changed 1 file"):  # the page is another one by now
+            await engine.parts.compactor.undo(first)
+        for run in (second, first):
+            assert not (await engine.parts.compactor.undo(run)).left
+            assert not (await engine.parts.compactor.undo(run)).done
         assert sorted(leaves(toy_world.files()).values()) == before
         assert {path.rpartition("/")[0] for path in leaves(toy_world.files())} == {"topics/_fresh"}
         assert await settled(engine, toy_world) == [] and len(leaves(toy_world.files())) == 5

@@ -175,7 +175,7 @@ async def test_a_run_whose_notes_a_later_one_moved_on_is_undone_after_that_one(t
         first = await compactor.run()
         moved = await compactor.edit_topic(TopicEdit("rename", topic_of(toy_world, "green-tea"), "Hot water"))
         after = toy_world.files()
-        with pytest.raises(Refused, match=f"{moved.run} has moved 4 files") as refused:
+        with pytest.raises(Refused, match=f"{moved.run} has changed 4 files") as refused:
             await compactor.undo(first.run)
         assert toy_world.files() == after and moved.run in str(refused.value.hint)
         for run in (moved.run, first.run):

@@ -81,4 +81,5 @@ def _lines(item: Mapping[str, Any], before: str = "") -> Iterator[str]:
         one = item[side]
         about = [one["date"] and one["date"][:16].replace("T", " "), one["kind"], one["source"], one["project"]]
         yield fit(side, ", ".join(filter(None, about)), short_id(one["id"]), indent="  ")
-        yield from wrap(one["text"], "    ")
+        is_said = one["title"].rstrip("….") in one["text"]
+        yield from wrap(one["text"] if is_said else f"{one['title']}: {one['text']}", "    ")

@@ -55,7 +55,7 @@ def tree(ctx: click.Context, cli: CommandContext, depth: int | None, dropped: st
 
 def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
     whole = page["kept"] + len(page["dropped"])
-    yield f"{page['path'].rpartition('/')[2]}  {page['title']}  ({page['kept']} of {whole} facts)"
+    yield f"{page['path'].rpartition('/')[2]}  {page['title']}  (tells {page['kept']} of {whole} facts)"
     facts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in page["dropped"]:
         facts[", ".join(one["in"]), one["said"]].append(one["fact"].partition(": ")[2])
