@@ -91,7 +91,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     assert said == ["memory: forget 1 log entry"]
     _, said = await commits_of(lambda engine: engine.forget(log.id, restore=True))
     assert said == ["memory: restore 1 log entry"]
-    report, said = await commits_of(lambda engine: engine.parts.compactor.run())
+    _, said = await commits_of(lambda engine: engine.parts.compactor.run())
     tea, rail = (topic_of(repo, word) for word in ("green-tea", "night-train"))
     names = sorted(folder.removeprefix("topics/") for folder in (tea, rail))
     assert said == [f"memory: compact 4 notes into {name}/" for name in names]
@@ -119,7 +119,12 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     _, said = await commits_of(lambda engine: engine.perform("erase", {"target": old.id, "sure": True}))
     assert (said, held(repo)) == (["memory: erase note notes/fact/trains-are-late.md"], {old.path})
     _, said = await commits_of(lambda engine: engine.parts.compactor.run())
-    _, said = await commits_of(lambda engine: engine.parts.compactor.undo(report.run))
+
+    async def undone(engine: Engine) -> None:
+        for run in reversed(engine.parts.run_journal.list_runs()):
+            await engine.parts.compactor.undo(run)
+
+    _, said = await commits_of(undone)
     assert said[-1] == "memory: move 8 notes to topics/_fresh/"
     assert len({path for path in held(repo) if path.endswith(".md")}) >= 16, "from where they were to where they are"
 
