@@ -41,7 +41,7 @@ class CurrentValues:
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(map(self._with_code, passages))
         keeps_older = HISTORY.search(query) is not None
-        current = partial(self._current, filters=filters, keeps_older=keeps_older, is_brief=is_prompt)
+        current = partial(self._current, filters=filters, keeps_older=keeps_older, is_prompt=is_prompt)
 
         def look() -> list[Passage]:
             found = (one for passage in passages for one in current(passage))
@@ -55,7 +55,8 @@ class CurrentValues:
         if note is None or note.is_log or not self.conflicts.concerns(note.id):
             return path, self.code_remark(note.id) if note else ""
         passages = self.index.passages(path)[:1]
-        now = next((one for passage in passages for one in self._current(passage, filters, keeps_older=False)), None)
+        current = partial(self._current, filters=filters, keeps_older=False, is_prompt=True)
+        now = next((one for passage in passages for one in current(passage)), None)
         if now is None:
             return path, self.code_remark(note.id)
         if now.note.is_log:  # an entry alone can't take the place of a note
@@ -66,16 +67,14 @@ class CurrentValues:
         remark = self.code_remark(passage.shown_id)
         return replace(passage, remark="; ".join(filter(None, (passage.remark, remark)))) if remark else passage
 
-    def _current(
-        self, passage: Passage, filters: Filters, *, keeps_older: bool, is_brief: bool = True
-    ) -> Iterator[Passage]:
+    def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool, is_prompt: bool) -> Iterator[Passage]:
         conflict = self.conflicts.newer_of(passage.shown_id)
         newest = self._newest(conflict, filters) if conflict else []
-        says_more = not is_brief and bool(conflict and newest and _says_more(passage, conflict, newest[0]))
+        says_more = not is_prompt and bool(conflict and newest and _says_more(passage, conflict, newest[0]))
         if conflict and newest and (keeps_older or not conflict.is_certain or says_more):
             what = f"{named(conflict.before.rstrip('.'))} " if conflict.is_certain and says_more else ""
             yield replace(passage, remark=f"{what}{_outdated(conflict)}")
-            if is_brief and not conflict.is_certain:
+            if is_prompt and not conflict.is_certain:
                 return
         for one in newest or [passage]:
             older = self.conflicts.older_than(one.shown_id)

@@ -38,6 +38,9 @@ freitag dos qu est ce que ai je j dois faire cette semaine mes qué he tengo hac
 _ASIDE = frozenset(_ASIDE_WORDS.split())
 """Words of a question for all that is promised or due, besides those of `_PROMISED` and `_TO_DO`."""
 
+MAX_QUESTION_CHARS = 300
+"""A longer text is no question for commitments alone."""
+
 ANY_PROJECT = "*"
 MAX_LIMIT = 1000
 EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
@@ -89,15 +92,17 @@ def filters_from(
 def without_commitments(filters: Filters, query: str) -> Filters:
     """Leaves commitments out, unless the query asks for what is due, or the filters for kinds, a folder or archived
     notes."""
-    is_wanted = filters.kinds or filters.path_prefix or filters.now is None or _PROMISED.search(query)
-    is_wanted = is_wanted or asks_for_commitments(query)
+    is_unlimited = filters.kinds or filters.path_prefix or filters.now is None
+    is_wanted = is_unlimited or _PROMISED.search(query) or asks_for_commitments(query)
     return filters if is_wanted else replace(filters, kinds_out=frozenset({COMMITMENT}))
 
 
 def asks_for_commitments(query: str) -> bool:
     """Whether a question is for whatever is promised or due: "what have I promised?", "what must I do by Tuesday?"."""
+    if len(query) > MAX_QUESTION_CHARS or not (_PROMISED.search(query) or _TO_DO.search(query)):
+        return False
     rest = [word for word in words(query) if word not in _ASIDE and not _PROMISED.search(word)]
-    return bool(_PROMISED.search(query) or _TO_DO.search(query)) and all(_TO_DO.search(word) for word in rest)
+    return all(_TO_DO.search(word) for word in rest)
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:

@@ -128,10 +128,14 @@ class NoteStore:
         """Publishes a file, as `StorageBackend.write` does, and returns the note. Keeps the bytes of a note that is
         edited, but not of a log to which an entry is `added`."""
         facts = self._describe_change(path, data, expected, added)
-        written = self.backend.write(path, data, expected)
-        note = self.note(path, data, written.etag, written.stat)
+        note = self.write_made(path, data, expected)
         self._record(note.record, facts)
         return note
+
+    def write_made(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
+        """The same for a page, which is made anew at any time: nobody has changed it, and there is nothing to undo."""
+        written = self.backend.write(path, data, expected)
+        return self.note(path, data, written.etag, written.stat)
 
     def move(self, source: NotePath, target: NotePath) -> NoteFile:
         """Renames a file, as `StorageBackend.move` does, and returns the note."""
@@ -233,8 +237,8 @@ class NoteStore:
         return {**facts, "before": expected}
 
     def _record(self, note: NoteRecord, facts: Mapping[str, Any]) -> None:
-        """A change of the current caller's. Pages are made anew; a compaction's journal has what happens to its own."""
-        if self.changes and not self.is_page(note.path) and note.state is not NoteState.SUMMARY:
+        """A change of the current caller's; a compaction's journal has what happens to pages."""
+        if self.changes and not self.is_page(note.path):
             by = current_caller()
             known = {"client": by.client, "session": by.session, "run": by.run, "undoes": by.undoes}
             facts = {"project": note.project, **known, **facts}

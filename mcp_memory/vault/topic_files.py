@@ -138,7 +138,7 @@ class TopicFiles:
             content = f"{TITLED} {content}"
         self.record(page_id, path, content, PAGE_KIND, None, parts=parts)
         try:
-            return self._notes.write(path, data, expected)
+            return self._notes.write_made(path, data, expected)
         except PreconditionFailed:
             if parts is not None and made[:-1]:
                 self.record(page_id, path, content, PAGE_KIND, None, parts=made[-2])

@@ -168,3 +168,4 @@ async def test_who_asks_for_commitments_gets_all_of_them_and_nothing_else(world:
 )  # fmt: skip
 def test_a_question_about_something_asks_for_more_than_commitments(question: str) -> None:
     assert not asks_for_commitments(question)
+    assert not asks_for_commitments("muss ich " * 100), "what is pasted is no question"

@@ -13,6 +13,7 @@ import pytest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.keywords.tokenizer import count
 from mcp_memory.search.boosts import is_question, read_question
+from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text import escape_invisible, tokens
 from mcp_memory.text.chunking import chunker
 from mcp_memory.text.conversation import conversation_chunks, messages, speaker_prefix
@@ -79,6 +80,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "secrets": finder.find_secret,
     "sentences": sentences.sentences,
     "subject": terms.topic_asked_about,
+    "commitments": asks_for_commitments,
     "terms": terms.terms,
     "words": terms.words,
     "keys": count,

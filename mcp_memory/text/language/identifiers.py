@@ -20,7 +20,7 @@ _TICKET = re.compile(r"(?<![a-z])[a-z]+(?:-[0-9]{2,})+")
 _MIN_CHARS, _MIN_CAPITALS = 3, 4
 
 _HASH_DIGITS = 10
-_HASH = re.compile(r"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{10,64}")
+_HASH = re.compile(rf"(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{{{_HASH_DIGITS},64}}")
 """Shorter numbers, as registers and the parts of a UUID, are not abbreviated."""
 _ABBREVIATED_DIGITS = range(7, 13)
 """Git abbreviates to so many digits, by the size of the repository."""
@@ -36,9 +36,7 @@ def humps(text: str) -> list[str]:
 def abbreviations(word: str) -> list[str]:
     """The short forms of a hash (a hexadecimal number with both digits and letters, in lower case), shortest first;
     none for any other word."""
-    if len(word) < _HASH_DIGITS or not _HASH.fullmatch(word):
-        return []
-    return [word[:digits] for digits in _ABBREVIATED_DIGITS if digits < len(word)]
+    return [word[:digits] for digits in _ABBREVIATED_DIGITS if digits < len(word)] if _HASH.fullmatch(word) else []
 
 
 def parts_of(text: str) -> dict[str, list[str]]:

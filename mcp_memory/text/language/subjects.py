@@ -43,4 +43,5 @@ def _most_named(subjects: Sequence[str]) -> Counter[str]:
     for subject in subjects:
         if words := content_words(subject):
             spelled[words][subject] += 1
-    return spelled[max(spelled, key=lambda words: (spelled[words].total(), sorted(words)), default=frozenset[str]())]
+    ranked = sorted(spelled, key=lambda words: (spelled[words].total(), sorted(words)))
+    return spelled[ranked[-1]] if ranked else Counter()
