@@ -35,6 +35,17 @@ class EmbedderConfig:
     document_prompt: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SentenceInContext:
+    """A sentence that somebody says; any of the others may be empty. `answered`: what it answers; `before` and `after`:
+    what stands there in its message."""
+
+    text: str
+    answered: str
+    before: str
+    after: str
+
+
 class Embedder(Protocol):
     """Thread-safe. All vectors are float32 with Euclidean length 1."""
 
@@ -62,6 +73,11 @@ class Embedder(Protocol):
     def inner_states(self, texts: Sequence[str]) -> Vectors | None:
         """Shape (len(texts), states), not unit vectors: what the model's middle layers make of the texts, which says
         more of how something is put than its last one. None if it shows none. Raises EmbedderUnavailable."""
+        ...
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
+        """Shape (len(sentences), states): what a model that is adapted to it makes of sentences where they stand. None
+        if it isn't. Raises EmbedderUnavailable."""
         ...
 
     def close(self) -> None:

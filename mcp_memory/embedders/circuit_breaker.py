@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from mcp_memory.embedders.base import Embedder
+from mcp_memory.embedders.base import Embedder, SentenceInContext
 from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ class CircuitBreakerEmbedder:
 
     def inner_states(self, texts: Sequence[str]) -> Vectors | None:
         return self._call(lambda: self._embedder.inner_states(texts))
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
+        return self._call(lambda: self._embedder.states_in_context(sentences))
 
     def close(self) -> None:
         self._embedder.close()

@@ -1,6 +1,7 @@
 """Reads and writes compiled models: a folder with a manifest, checked for damage.
 
     <cache>/models/<name>-<key>/manifest.json  model.onnx  tokenizer.json
+    and for the bundled model             adapted.onnx  weights.bin
 
 A folder gets its final name by one rename, and is valid only while each file has the size and sha256 in the manifest;
 so an interrupted compile or a damaged disk is never mistaken for a model.
@@ -19,12 +20,16 @@ from typing import Any, Literal
 from mcp_memory.embedders.inputs import prompts_mark
 from mcp_memory.embedders.locate import ModelSource, sha256_of
 
-FORMAT = 2
+FORMAT = 3
 """Increased when the recipe or the manifest changes: models of another format are left alone and compiled again."""
 VECTORS = 1
 """Increased when a recipe gives other vectors: then all notes are embedded again."""
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
+ADAPTED_FILE = "adapted.onnx"
+"""The graph that reads sentences in their context, if there is one."""
+WEIGHTS_FILE = "weights.bin"
+"""What two graphs share."""
 MANIFEST_FILE = "manifest.json"
 INNER_STATES = "inner_states"
 """The graph's output behind its vectors, if it has one."""
@@ -93,7 +98,8 @@ def read_compiled(folder: Path) -> CompiledModel | None:
 
 def write_manifest(folder: Path, manifest: Manifest) -> CompiledModel:
     """Writes the manifest with the checksums of the files that are in `folder` now."""
-    names = [name for name in (MODEL_FILE, TOKENIZER_FILE) if (folder / name).exists()]
+    named = (MODEL_FILE, TOKENIZER_FILE, ADAPTED_FILE, WEIGHTS_FILE)
+    names = [name for name in named if (folder / name).exists()]
     complete = dataclasses.replace(manifest, files={name: _checksum(folder / name) for name in names})
     (folder / MANIFEST_FILE).write_text(json.dumps(dataclasses.asdict(complete), indent=2) + "\n", encoding="utf-8")
     return CompiledModel(folder, complete)
@@ -115,7 +121,7 @@ def _parse(data: bytes) -> Manifest:
     files = {str(name): (int(size), str(sha256)) for name, (size, sha256) in values["files"].items()}
     values["files"] = files
     manifest = Manifest(**values)
-    if manifest.engine == "onnx" and files.keys() != {MODEL_FILE, TOKENIZER_FILE}:
+    if manifest.engine == "onnx" and not files.keys() >= {MODEL_FILE, TOKENIZER_FILE}:
         raise ValueError("files are missing from the manifest")
     return manifest
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
 
-from mcp_memory.embedders import bundled_model, onnx_export
+from mcp_memory.embedders import onnx_export
 from mcp_memory.embedders.base import Progress
+from mcp_memory.embedders.bundled.graphs import DIMENSION, MAX_TOKENS, write_graphs, write_tokenizer
 from mcp_memory.embedders.child import answering
 from mcp_memory.embedders.compiled_models import (
     MODEL_FILE,
@@ -142,16 +143,16 @@ def _prepare_bundled(work: Path, source: ModelSource, recipe: Recipe, progress: 
         engine="onnx",
         precision="fp32",
         pooling="mean",
-        dimension=bundled_model.DIMENSION,
-        max_seq_length=bundled_model.MAX_TOKENS,
+        dimension=DIMENSION,
+        max_seq_length=MAX_TOKENS,
         query_prompt="",
         document_prompt="",
         versions=_versions(),
     )
-    bundled_model.write_tokenizer(work / TOKENIZER_FILE)
+    write_tokenizer(work / TOKENIZER_FILE)
 
     def graph(bits: int | None) -> Callable[[Path], None]:
-        return lambda file: bundled_model.write_graph(source.weights_file, file, bits=bits)
+        return lambda file: write_graphs(source.weights_file, file.parent, bits=bits)
 
     graph(None)(work / MODEL_FILE)
     expected = _vectors(write_manifest(work, draft))

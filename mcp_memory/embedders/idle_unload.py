@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from mcp_memory.embedders.base import Embedder
+from mcp_memory.embedders.base import Embedder, SentenceInContext
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime.allocator import give_back
 
@@ -49,6 +49,10 @@ class IdleUnloadEmbedder:
     def inner_states(self, texts: Sequence[str]) -> Vectors | None:
         with self._in_use() as embedder:
             return embedder.inner_states(texts)
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
+        with self._in_use() as embedder:
+            return embedder.states_in_context(sentences)
 
     def load(self) -> None:
         """Loads the model if it is unloaded, and restarts the idle time. Raises what opening raises."""

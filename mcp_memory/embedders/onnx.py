@@ -13,7 +13,9 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mcp_memory.embedders.base import SentenceInContext
 from mcp_memory.embedders.compiled_models import (
+    ADAPTED_FILE,
     INNER_STATES,
     MODEL_FILE,
     TOKENIZER_FILE,
@@ -37,6 +39,12 @@ _FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_i
 """The model's inputs → the attributes of an encoding."""
 
 
+ANSWERED_TOKENS, BEFORE_TOKENS, TEXT_TOKENS, AFTER_TOKENS = 32, 48, 96, 32
+"""Of each part of a sentence in its context, the first so many; the last of what stands before it."""
+MOST_CHARS = 4000
+"""Of such a part."""
+
+
 class OnnxEmbedder:
     """Implements `Embedder`; thread-safe, because nothing changes the session or the tokenizer.
 
@@ -56,6 +64,7 @@ class OnnxEmbedder:
         Raises EmbedderUnavailable if the runtime or the tokenizer refuses the files.
         """
         manifest = compiled.manifest
+        self._compiled = compiled
         self._query_prompt = query_prompt or manifest.query_prompt
         self._document_prompt = document_prompt or manifest.document_prompt
         self._max_chars = manifest.max_seq_length * CHARS_PER_TOKEN
@@ -63,7 +72,7 @@ class OnnxEmbedder:
         self.fingerprint = fingerprint(manifest, self._query_prompt, self._document_prompt)
         try:
             self._tokenizer = _open_tokenizer(compiled.folder / TOKENIZER_FILE, manifest.files[TOKENIZER_FILE])
-            self._session: Any = _open_session(compiled)
+            self._session: Any = _open_session(compiled.folder / MODEL_FILE)
         except Exception as error:
             # Both libraries raise bare Exception from native code.
             raise EmbedderUnavailable(f"the compiled model in {compiled.folder} cannot be opened: {error}") from error
@@ -89,6 +98,28 @@ class OnnxEmbedder:
         if INNER_STATES not in self._more:
             return None
         return np.array(self._each(texts, INNER_STATES))
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
+        """The graph for it is open only meanwhile: a session's sentences come minutes apart."""
+        import numpy as np
+
+        if ADAPTED_FILE not in self._compiled.manifest.files:
+            return None
+        try:
+            session = _open_session(self._compiled.folder / ADAPTED_FILE)
+
+            def run(sentence: SentenceInContext) -> Vectors:
+                ids, types = tokens_in_context(self._tokenizer, sentence)
+                feeds = {"input_ids": [ids], "attention_mask": [[1] * len(ids)], "token_type_ids": [types]}
+                arrays = {name: np.array(values, dtype=np.int64) for name, values in feeds.items()}
+                return session.run(None, arrays)[0][0]
+
+            return np.array(list(self._runs.map(run, sentences)))
+        except (CancelledError, RuntimeError) as error:
+            raise EmbedderUnavailable("the embedding model is closed") from error
+        except Exception as error:
+            # The runtime raises its own untyped exceptions (out of memory, a damaged graph).
+            raise EmbedderUnavailable(f"the embedding model failed: {error}") from error
 
     def close(self) -> None:
         """Frees the model when the current runs end; idempotent."""
@@ -117,6 +148,20 @@ class OnnxEmbedder:
             raise EmbedderUnavailable(f"the embedding model failed: {error}") from error
 
 
+def tokens_in_context(tokenizer: Any, sentence: SentenceInContext) -> tuple[list[int], list[int]]:
+    """The tokens of what it answers, of what stands before it, its own, and of what stands after it; and their types,
+    1 for its own."""
+
+    def tokens(text: str) -> list[int]:
+        return tokenizer.encode(prepared(text, "", MOST_CHARS), add_special_tokens=False).ids
+
+    opens, ends = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+    answered, before = tokens(sentence.answered)[:ANSWERED_TOKENS], tokens(sentence.before)[-BEFORE_TOKENS:]
+    text, after = tokens(sentence.text)[:TEXT_TOKENS], tokens(sentence.after)[:AFTER_TOKENS]
+    first, last = [opens, *answered, ends, *before, ends], [ends, *after, ends]
+    return [*first, *text, *last], [0] * len(first) + [1] * len(text) + [0] * len(last)
+
+
 def default_threads() -> int:
     """The cores that this process may use, at most `MAX_THREADS`."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -139,7 +184,7 @@ def _open_tokenizer(file: Path, _checksum: tuple[int, str]) -> Any:
     return Tokenizer.from_file(str(file))
 
 
-def _open_session(compiled: CompiledModel) -> Any:
+def _open_session(graph: Path) -> Any:
     telemetry.switch_off()
     import onnxruntime
 
@@ -153,5 +198,4 @@ def _open_session(compiled: CompiledModel) -> Any:
     options.enable_cpu_mem_arena = True
     options.enable_mem_pattern = False
     options.log_severity_level = 3
-    model = str(compiled.folder / MODEL_FILE)
-    return runtime.InferenceSession(model, sess_options=options, providers=["CPUExecutionProvider"])
+    return runtime.InferenceSession(str(graph), sess_options=options, providers=["CPUExecutionProvider"])

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcp_memory.embedders.base import EmbedderConfig, Progress
+from mcp_memory.embedders.base import EmbedderConfig, Progress, SentenceInContext
 from mcp_memory.embedders.inputs import prepared, prompts_mark
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import model_endpoint, telemetry
@@ -76,6 +76,9 @@ class OpenAIEmbedder:
         return self._request([_input(text, self._config.query_prompt)])[0]
 
     def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
+        return None
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> None:  # noqa: ARG002 - of the protocol
         return None
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ from mcp_memory.embedders.locate import ModelSource
 from mcp_memory.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
+    from mcp_memory.embedders.base import SentenceInContext
     from mcp_memory.models import Vectors
 
 MAX_TOKENS = 1024
@@ -52,6 +53,9 @@ class TorchEmbedder:
         return self._encode("encode_query", [text], self._query_prompt)[0]
 
     def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
+        return None
+
+    def states_in_context(self, sentences: Sequence[SentenceInContext]) -> None:  # noqa: ARG002 - of the protocol
         return None
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ from mcp_memory.extraction.lessons import same_lesson
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.replaced_notes import Contrary, find_replaced, outright_replaced, title_now
-from mcp_memory.extraction.statements.classifier import sentence_embedder
+from mcp_memory.extraction.statements.sentence_model import SentenceModel
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Outcome, PrivateMarks, Receipt, is_channel
@@ -118,7 +118,8 @@ class CandidateIngest:
         self._recent[key] = (*before, *messages)[-CONTEXT_MESSAGES:]
         while len(self._recent) > CONTEXT_SESSIONS:
             del self._recent[next(iter(self._recent))]
-        read = partial(extract_candidates, messages, sentence_embedder(self._neighbours.embedder()), before)
+        embedder = self._neighbours.embedder()
+        read = partial(extract_candidates, messages, SentenceModel(embedder) if embedder else None, before)
         found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
         more, problem = await self._ask_model(messages)
         ends = await self._mark_done(captured)  # not worth a note of their own

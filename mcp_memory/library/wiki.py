@@ -21,7 +21,8 @@ class Wiki:
         return self.ask("search", query=query, path="@claims", limit=limit, project=project)["hits"]
 
     def get(self, subject: str | None = None, *, project: str | None = None) -> Sequence[Facts]:
-        """The subject of this name, or all, each with kind, name and claims, also disputed ones. Raises NotFound."""
+        """The subject of this name, or all, each with kind, name and claims, also disputed ones. Words that name none
+        give the claims that have them, as the kind `mentions`. Raises NotFound."""
         return self.ask("claims", subject=subject, project=project)["subjects"]
 
     def lint(self) -> Sequence[Facts]:

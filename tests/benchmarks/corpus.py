@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 
-from mcp_memory.embedders.bundled_model import VOCABULARY
+from mcp_memory.embedders.bundled.graphs import VOCABULARY
 
 FIRST_WORD = "the"
 ENTRIES_A_SECTION = 5

@@ -247,7 +247,7 @@ def training_table(files: Sequence[Path]) -> Table:
         if label is not None and not is_vetoed(one.sentence)
     ]
     return Table(
-        np.array([features(one, _ruled(one.sentence)) for _, one, _, _ in rows]),
+        np.array([features(one, ruled(one.sentence)) for _, one, _, _ in rows]),
         np.array([state for _, _, _, state in rows]),
         [one.sentence.view for _, one, _, _ in rows],
         np.array([label for _, _, label, _ in rows]),
@@ -305,7 +305,7 @@ def fit_leaning(files: Sequence[Path]) -> Weights:
             one = spoken[at]
             if one.answered:
                 context = last_said(one.assistant)
-                seen.append([*features(one, _ruled(one.sentence)), float(leans_on_it(one))])
+                seen.append([*features(one, ruled(one.sentence)), float(leans_on_it(one))])
                 said.append(one.sentence.text)
                 answered.append(one.answered)
                 wanted.append(any(_needs(context, one.sentence.text, label) for label in labels))
@@ -326,7 +326,7 @@ def fit_scope(files: Sequence[Path]) -> Weights:
     for session in map(read_session, files):
         spoken = list(spoken_sentences(session.messages))
         rows += ((spoken[at], any(one.person for one in labels)) for at, labels in homes(session, spoken).items())
-    seen = np.array([[*features(one, _ruled(one.sentence)), float(_is_personal(one.sentence))] for one, _ in rows])
+    seen = np.array([[*features(one, ruled(one.sentence)), float(_is_personal(one.sentence))] for one, _ in rows])
     names, said = phrases_said([one.sentence.view for one, _ in rows])
     states, wanted = states_of([one.sentence.text for one, _ in rows]), np.array([personal for _, personal in rows])
     found, of_phrases = fit_rows(seen, states, said, [wanted], np.ones(len(rows)), 1.0, OF_SCOPE)
@@ -404,7 +404,8 @@ def main() -> int:
             print_curve(name, table.labels[talked], likely[talked])
     if options.write:
         made = fit_ways(table, files)
-        written = {name: {"rows": found.rows.tolist(), "phrases": found.phrases} for name, found in made.items()}
+        written = json.loads(WEIGHTS.read_text(encoding="utf-8"))  # the adapter's states have weights of their own
+        written |= {name: {"rows": found.rows.tolist(), "phrases": found.phrases} for name, found in made.items()}
         WEIGHTS.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 
@@ -452,7 +453,7 @@ def _is_personal(sentence: UserSentence) -> bool:
     return statement is not None and is_personal(statement.kind, sentence.text)
 
 
-def _ruled(sentence: UserSentence) -> float:
+def ruled(sentence: UserSentence) -> float:
     statement = classify(sentence)
     return statement.score if statement else 0.0
 

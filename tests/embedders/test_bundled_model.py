@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcp_memory.embedders import bundled_model
-from mcp_memory.embedders.base import Embedder, EmbedderConfig
-from mcp_memory.embedders.compiled_models import Recipe, folder_for, read_compiled
+from mcp_memory.embedders.base import Embedder, EmbedderConfig, SentenceInContext
+from mcp_memory.embedders.bundled.graphs import MAX_TOKENS, write_graphs, write_tokenizer
+from mcp_memory.embedders.compiled_models import ADAPTED_FILE, Recipe, folder_for, read_compiled
 from mcp_memory.embedders.compiler import SAMPLES, compile_model
 from mcp_memory.embedders.locate import from_package
 from mcp_memory.embedders.onnx import OnnxEmbedder
@@ -52,10 +52,10 @@ def test_its_vectors_are_near_those_of_the_original(original: Path, minilm: Embe
 def test_it_splits_texts_as_the_original_does(original: Path, tmp_path: Path) -> None:
     from tokenizers import Tokenizer
 
-    bundled_model.write_tokenizer(tmp_path / "tokenizer.json")
+    write_tokenizer(tmp_path / "tokenizer.json")
     ours, theirs = (Tokenizer.from_file(str(folder / "tokenizer.json")) for folder in (tmp_path, original))
     theirs.no_padding()
-    theirs.enable_truncation(bundled_model.MAX_TOKENS)
+    theirs.enable_truncation(MAX_TOKENS)
     for text in (*SAMPLES, *(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py"))):
         assert ours.encode(text).ids == theirs.encode(text).ids
 
@@ -71,7 +71,7 @@ def test_processors_whose_products_saturate_get_fewer_bits_or_floats(precision: 
     compiled = read_compiled(target)
     assert compiled
     expected = OnnxEmbedder(compiled).embed_documents(SAMPLES)
-    bundled_model.write_graph(source.weights_file, target / "model.onnx", bits=bits)
+    write_graphs(source.weights_file, target, bits=bits)
     other = OnnxEmbedder(replace(compiled, manifest=replace(compiled.manifest, precision=precision)))
     cosines = (other.embed_documents(SAMPLES) * expected).sum(axis=1)
     assert cosines.min() >= (0.94 if bits else 0.9999)
@@ -94,3 +94,27 @@ def test_it_shows_its_inner_states(minilm: Embedder):
     states = minilm.inner_states(["tea", "We deploy on Mondays.", "tea"])
     assert states is not None and states.shape == (3, 2 * minilm.dimension)
     assert np.array_equal(states[0], states[2]) and not np.allclose(states[0], states[1])
+
+
+def test_it_reads_a_sentence_where_it_stands(minilm: Embedder) -> None:
+    alone = SentenceInContext("Port 8090.", "", "", "")
+    asked = replace(alone, answered="Which port does the API use?")
+    states = minilm.states_in_context([alone, asked, alone])
+    assert states is not None and states.shape == (3, 5 * minilm.dimension)
+    assert np.array_equal(states[0], states[2]) and not np.allclose(states[0], states[1])
+    long = SentenceInContext(*("word " * 5000,) * 4)
+    assert np.isfinite(minilm.states_in_context([long])).all(), "what it can't read is cut"
+
+
+def test_an_adapted_graph_that_is_damaged_is_reported(tmp_path: Path) -> None:
+    source = from_package()
+    assert source
+    target = folder_for(tmp_path, source, Recipe())
+    compile_model(source, target, Recipe(), lambda _: None)
+    compiled = read_compiled(target)
+    assert compiled
+    (target / ADAPTED_FILE).write_bytes(b"damaged")
+    embedder = OnnxEmbedder(compiled)
+    with pytest.raises(EmbedderUnavailable, match="model failed"):
+        embedder.states_in_context([SentenceInContext("Port 8090.", "", "", "")])
+    assert read_compiled(target) is None, "so that it is compiled again"

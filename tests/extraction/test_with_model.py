@@ -12,7 +12,7 @@ from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.statements.classifier import sentence_embedder
+from mcp_memory.extraction.statements.sentence_model import SentenceModel
 from mcp_memory.extraction.user_sentences import user_sentences
 from tests.benchmarks.extraction_sessions import SESSIONS, files_in, score_files
 from tests.extraction.talks import assistant, person
@@ -30,7 +30,7 @@ def model(model_cache: Path) -> Iterator[Embedder]:
 def stored(model: Embedder, *messages: str) -> list[Candidate]:
     """The assistant speaks first, then the person, in turns; what counts at once."""
     said = [(assistant, person)[at % 2](text, at) for at, text in enumerate(messages)]
-    return [one for one in extract_candidates(said, sentence_embedder(model)) if one.outright]
+    return [one for one in extract_candidates(said, SentenceModel(model)) if one.outright]
 
 
 @pytest.mark.parametrize("words", ["sounds good, let's do that", "yes, exactly in this way", "ja, so machen wir das"])
@@ -101,7 +101,7 @@ def test_what_is_taken_back_is_named(model: Embedder, words: str):
 
 def test_a_candidate_is_the_same_whatever_kind_a_model_gives_it(model: Embedder):
     said = [person("nightly job runs at 02:15 from now on, always", 1)]
-    (one,), (other,) = (extract_candidates(said, sentence_embedder(each)) for each in (model, None))
+    (one,), (other,) = (extract_candidates(said, each) for each in (SentenceModel(model), None))
     assert one.kind != other.kind and one.key("c", "s") == other.key("c", "s")
 
 

@@ -43,18 +43,19 @@ def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
 
 
 @wiki.command()
-@click.argument("subject", required=False)
+@click.argument("subject", nargs=-1)
 @_project
 @command_options
-def get(cli: CommandContext, subject: str | None, **wanted: Any) -> None:
-    """Show what holds of SUBJECT, with its evidence, and what is disputed. Without one, list the subjects; --json then
-    has all claims.
+def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
+    """Show what holds of SUBJECT, with its evidence, and what is disputed. Words that are no subject's name give the
+    claims that have them. Without one, list the subjects; --json then has all claims.
 
     \b
     mcp-memory wiki get shop
+    mcp-memory wiki get label printer
     mcp-memory wiki get --json
     """
-    answer = cli.ask("claims", subject=subject, **wanted)
+    answer = cli.ask("claims", subject=" ".join(subject) or None, **wanted)
     found = answer["subjects"]
     if subject:
         cli.show(answer, [line for one in found for line in _subject(one)])

@@ -15,6 +15,9 @@ from mcp_memory.topics.page import page_id
 CLAIMS = "@claims"
 """The path at which agents search claims alone."""
 
+MENTIONS = "mentions"
+"""Stands for the folder of a subject that is only words which some claims have."""
+
 MOST_SEARCHED = 100
 """Passages, for each of which there is mostly a claim."""
 
@@ -26,10 +29,13 @@ class ClaimAnswers:
     base: ClaimBase
 
     def find(self, name: str, filters: Filters) -> Subject:
-        """Raises NotFound that names those that there are."""
-        known = self.base.subjects(filters)
-        if found := _called(known, content_words(name)):
+        """The subject of this name, or else all claims that have its words, their notes' titles included. Raises
+        NotFound that names the subjects that there are."""
+        known, words = self.base.subjects(filters), content_words(name)
+        if found := _called(known, words):
             return found
+        if claims := [one for one in self.base.claims(filters) if words and words <= _words(one)]:
+            return Subject(MENTIONS, " ".join(name.split()), claims)
         few = ", ".join(one.name for one in known[:12]) or "none yet: a name counts from three notes on"
         raise NotFound(f"nothing is known about {name[:60]!r}", hint=f"subjects: {few}")
 
@@ -78,6 +84,10 @@ def _called(subjects: Sequence[Subject], words: frozenset[str]) -> Subject | Non
     """The subject of this name; of several the one with the most claims."""
     found = (one for one in subjects if words and content_words(one.name) == words)
     return max(found, key=lambda one: len(one.claims), default=None)
+
+
+def _words(claim: Claim) -> frozenset[str]:
+    return content_words(f"{claim.latest.note.title} {claim.text}")
 
 
 def _line(claim: Claim) -> str:

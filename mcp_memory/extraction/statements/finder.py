@@ -26,8 +26,6 @@ from mcp_memory.extraction.statements.classifier import (
     ONCE,
     PERSONAL,
     PROPOSED,
-    EmbedSentences,
-    States,
     answered_states,
     in_context,
     likelihood,
@@ -36,6 +34,7 @@ from mcp_memory.extraction.statements.classifier import (
 )
 from mcp_memory.extraction.statements.cues import features, has_cue, is_joke, is_vetoed
 from mcp_memory.extraction.statements.reasons import EXPLAINS, PLAINLY, explains, reason_features
+from mcp_memory.extraction.statements.sentence_model import SentenceModel, States
 from mcp_memory.extraction.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.extraction.user_sentences import UserSentence
 from mcp_memory.text.language.terms import content_words
@@ -78,8 +77,8 @@ class _Judged(SpokenSentence):
         return not is_vetoed(self.sentence) and not has_cue(self.sentence.view, "hedge", "reaction")
 
 
-def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences | None) -> Iterator[Candidate]:
-    spoken = _judged(list(spoken_sentences(messages)), embed)
+def find_statements(messages: Sequence[TranscriptMessage], model: SentenceModel | None) -> Iterator[Candidate]:
+    spoken = _judged(list(spoken_sentences(messages)), model)
     latest: Candidate | None = None
     reasons = _reasons(spoken)
     explaining = {*reasons.values()}
@@ -93,11 +92,12 @@ def find_statements(messages: Sequence[TranscriptMessage], embed: EmbedSentences
             yield found
 
 
-def _judged(spoken: Sequence[SpokenSentence], embed: EmbedSentences | None) -> list[_Judged]:
+def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None) -> list[_Judged]:
     offers = [offer(one.sentence, one.assistant) if one.assistant else None for one in spoken]
     offered_texts = [made.sentence.text for made in offers if made]
-    states = in_context(spoken, embed) if embed else None
-    offered_states = embed(offered_texts) if embed and offered_texts else None
+    states = in_context(spoken, model.states) if model else None
+    adapted = model.states_in_context(spoken) if model and states is not None else None
+    offered_states = model.states(offered_texts) if model and offered_texts else None
     of_offers = iter(() if offered_states is None else offered_states)
     found: list[_Judged] = []
     for number, (one, made) in enumerate(zip(spoken, offers, strict=True)):
@@ -110,7 +110,7 @@ def _judged(spoken: Sequence[SpokenSentence], embed: EmbedSentences | None) -> l
         agreed: Agreement | None = None
         if not is_vetoed(one.sentence):
             seen = features(one, rule.score if rule else 0.0)
-            once, kept = likelihoods(one.sentence, seen, around)
+            once, kept = likelihoods(one.sentence, seen, around, adapted[number] if adapted is not None else None)
             if own is not None and around is not None:
                 personal = likelihood("person", [*seen, float(personal)], own, view=one.sentence.view) >= PERSONAL
                 if one.answered:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.embedders.base import SentenceInContext
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import is_denial
 from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_sentences
@@ -29,6 +30,14 @@ class SpokenSentence:
         """The assistant's last sentence, which it answers."""
         said = user_sentences(self.assistant, lambda _: False)
         return said[-1].text if said else ""
+
+    @property
+    def in_context(self) -> SentenceInContext:
+        """Below the first line of its message, with the sentence that opens it, such as `look what they wrote`."""
+        before = [self.said[self.place - 1].text] if self.place else []
+        opening = [self.said[0].text] if self.sentence.line and self.place > 1 else []
+        after = self.said[self.place + 1].text if self.place + 1 < len(self.said) else ""
+        return SentenceInContext(self.sentence.text, self.answered, " ".join([*opening, *before]), after)
 
     @property
     def beside(self) -> list[int]:

