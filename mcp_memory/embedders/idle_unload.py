@@ -1,6 +1,6 @@
 """Unloads a model while idle and loads it again for the next text.
 
-Loading the bundled model on two cores takes 0.2 s the first time, then 0.07 to 0.1 s, and 50 to 60 MB.
+Loading the bundled model on two cores takes 0.2 s the first time, then 0.07 to 0.1 s, and 45 to 55 MB.
 """
 
 from __future__ import annotations

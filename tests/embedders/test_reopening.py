@@ -12,9 +12,17 @@ import pytest
 
 from mcp_memory.embedders import compiled_models
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.embedders.compiled_models import MODEL_FILE, TOKENIZER_FILE, read_compiled
+from mcp_memory.embedders.compiled_models import (
+    ADAPTED_FILE,
+    MODEL_FILE,
+    TOKENIZER_FILE,
+    WEIGHTS_FILE,
+    read_compiled,
+)
 from mcp_memory.embedders.onnx import OnnxEmbedder
 from mcp_memory.embedders.open_embedder import open_embedder
+
+FILES = (MODEL_FILE, TOKENIZER_FILE, ADAPTED_FILE, WEIGHTS_FILE)
 
 
 @pytest.fixture
@@ -41,10 +49,10 @@ def test_files_that_nobody_touched_are_not_summed_again(
         monkeypatch.setattr(compiled_models, "SETTLED_NS", settled_ns)
         looks.clear()
         assert read_compiled(folder) and read_compiled(folder)
-        assert sorted(looks) == sorted([str(folder / name) for name in (MODEL_FILE, TOKENIZER_FILE)] * times)
+        assert sorted(looks) == sorted([str(folder / name) for name in FILES] * times)
 
 
-@pytest.mark.parametrize("name", [MODEL_FILE, TOKENIZER_FILE])
+@pytest.mark.parametrize("name", FILES)
 def test_a_change_is_noticed_whatever_its_time_says(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled_models, "SETTLED_NS", -(10**18))
     assert read_compiled(folder)
