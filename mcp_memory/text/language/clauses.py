@@ -23,7 +23,8 @@ _MARKED = re.compile(
 _SECONDARY = re.compile(
     r"(?:symptoms?|errors?|causes?|reasons?|why|problem|rejected|alternatives?|grund|ursache|fehler)\b[^:.]{0,40}:"
     r"|.*\b(?:rejected|turned down|given up|considered|verworfen|abgelehnt)\b"
-    r"|(?:not|it|this|that|these|they|das|dies|es)\b|`",
+    r"|(?:not|it|this|that|these|those|they|he|she|his|her|its|their|both|also|so|then|later|replaced|moved|instead)\b"
+    r"|(?:das|dies|diese|es|er|beide|auch|dann|später|elle|il|ils|elles|cela|también|ella|ellos)\b|`",
     re.IGNORECASE,
 )
 """What only explains, or refers to what stands before it."""

@@ -48,6 +48,7 @@ def test_what_is_left_open(sentence: str, asks: bool) -> None:
 @pytest.mark.parametrize(
     ("sentence", "secondary"),
     [("Cause: the cache was full.", True), ("WebSockets were turned down.", True), ("It was moved.", True),
+     ("She wants short subjects.", True), ("Auch sonntags.", True),
      ("Live occupancy is pushed over server-sent events.", False), ("Items are sorted by age.", False)],
 )  # fmt: skip
 def test_what_only_explains(sentence: str, secondary: bool) -> None:
