@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mcp_memory.conflicts.change_words import EVENT, OPPOSITES, SWITCHES, WEAK, Rejection
+from mcp_memory.conflicts.change_words import EVENT, EXCEPT, OPPOSITES, SWITCHES, WEAK, Rejection
 from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
 from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
 from mcp_memory.models import LIKELY
@@ -124,6 +124,8 @@ class _Pair:
                 return None  # `it` might be anything
         else:
             rest = new.rest_of_clause(rejection.end)
+            if EXCEPT.search(new.text, rejection.start):
+                return None
             if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
                 return None  # `never over the air` forbids less than the whole
         if not values:

@@ -8,6 +8,7 @@ from typing import Self
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.text.due_dates import DueDate
+from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.secrets.finder import redact
 
 MAX_TITLE_WORDS, MAX_TITLE_CHARS = 15, 100
@@ -82,5 +83,4 @@ def make_title(text: str) -> str:
     title = " ".join(text.replace("`", "").split()[:MAX_TITLE_WORDS])
     if len(title) > MAX_TITLE_CHARS:
         title = title[:MAX_TITLE_CHARS].rsplit(" ", 1)[0]
-    plain = title.rstrip(" ,;:–—-")
-    return plain[:1].upper() + plain[1:]
+    return capitalized(title.rstrip(" ,;:–—-"))

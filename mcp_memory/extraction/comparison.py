@@ -13,6 +13,11 @@ SAME_COSINE = 0.9
 things ("staging listens on port 5433", "production …": .67 and .87). You see what is missed twice in review; what is
 wrongly taken for known would be lost."""
 
+LEAST_WORDS = 3
+"""A statement of so many words, with a value, says nothing new if a note has all of them."""
+_NAMING = content_words("call called name named heißt heißen genannt appelle appelé llama llaman")
+"""Verbs that only link a name with what bears it."""
+
 HELD_WORDS = 0.6
 """A note holds a statement if it has this share of its content words …"""
 HELD_COSINE = 0.85
@@ -34,9 +39,11 @@ class Holder:
 
 def say_the_same(new: str, known: str, cosine: float = 0.0) -> bool:
     """Compares two statements. Negation is understood in English only; elsewhere numbers decide."""
-    if overlap(content_words(new), content_words(known)) < SAME_WORDS and cosine < SAME_COSINE:
-        return False
     of_new, of_known = facts(new), facts(known)
+    words, known_words = content_words(new) - _NAMING, content_words(known) - _NAMING
+    adds_nothing = bool(_exact(of_new)) and len(words) >= LEAST_WORDS and words <= known_words
+    if not adds_nothing and overlap(words, known_words) < SAME_WORDS and cosine < SAME_COSINE:
+        return False
     return _exact(of_new) == _exact(of_known) and _is_negated(of_new) == _is_negated(of_known)
 
 

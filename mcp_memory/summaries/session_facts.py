@@ -60,7 +60,7 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
         part = LEFT_OPEN if is_put_off or candidate.kind is StatementKind.COMMITMENT else DECIDED
         if candidate.kind is not StatementKind.FIX:
             said = ASKED if candidate.offset == opening else part
-            add(said, candidate.text, candidate.offset, id_of(candidate, captured))
+            add(said, candidate.statement, candidate.offset, id_of(candidate, captured))
     for message in own:
         for sentence in user_sentences(message.turn.text, introduces) if message.role is Role.USER else ():
             if part := _part_of(sentence, is_first=not parts[ASKED]):

@@ -48,6 +48,7 @@ def test_the_opposite_is_no_outright_change() -> None:
         ("Run 14 took 30 epochs.", "Run 15 took 40 epochs."),
         ("The service listens on port 8080.", "Der Dienst lauscht auf Port 8080."),
         ("Flash the bootloader first.", "Never flash the bootloader over the air."),
+        ("Always ask before a migration.", "Never run a migration without asking me."),
         ("We use Redis for sessions.", "We also use Redis for rate limits."),
         ("Checkout load test: p95 480 ms, 200 rps.", "The load test of checkout with k6 now gives p99 620 ms."),
         ("Load test of checkout: p95 below 300 ms, with 20 users.", "The load test of checkout now runs with k6."),

@@ -47,6 +47,12 @@ def test_what_was_and_what_another_project_says_stays_true() -> None:
     assert not may_be_overtaken(NoteText("Fact 2 about the kettle", kind="fact"), NoteText("Fact 3 about the kettle"))
 
 
+def test_what_is_said_again_replaces_nothing() -> None:
+    older, again = (NoteText(f"The field is {word} `customer_ref`.", kind="fact") for word in ("called", "named"))
+    other = NoteText("The field is named `client_ref` now.", kind="fact")
+    assert likelihood(older, again, 0.94, 0.2) == 0 < likelihood(older, other, 0.94, 0.2)
+
+
 def test_nearness_tells() -> None:
     pair = NoteText(SHIP, kind="decision"), NoteText(LATER, kind="decision")
     assert likelihood(*pair, 0.6, 0.1) > 0.5 > likelihood(*pair, 0.2, 0.5)

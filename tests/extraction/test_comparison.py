@@ -19,6 +19,9 @@ from mcp_memory.extraction.comparison import Holder, best_holder, say_the_same
         ("Always use uv instead of pip.", "Never use pip.", 0.0, False),
         ("Staging listens on port 5433.", "Production listens on port 5433.", 0.87, False),
         ("Always run the tests.", "Always run the linter.", 0.6, False),
+        ("The customer field is named customer_ref.", "The field for the customer is called customer_ref.", 0.0, True),
+        ("Vorlauftemperatur: höchstens 55 Grad", "Die Vorlauftemperatur ist höchstens 55 Grad.", 0.0, True),
+        ("The customer field is named client_ref.", "The field for the customer is called customer_ref.", 0.9, False),
         ("Always ask before you push.", "Never add emojis.", 0.1, False),
     ],
 )

@@ -129,4 +129,5 @@ def test_an_error_that_a_person_pasted():
 
 def test_titles():
     assert make_title("a `b` " * 20).count(" ") == 14
+    assert make_title("sqlalchemy.exc.Error in tests") == "sqlalchemy.exc.Error in tests"
     assert make_title("") == "" and len(make_title("x" * 300)) == 100

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from importlib.resources import files
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
@@ -29,6 +30,9 @@ LEAST_MENTIONS, CUED, MOST_NOTES = 3, 0.15, 5000
 """Claims that name somebody or something, for a subject, and the share of them that has to say what it is; notes that
 are read, the newest."""
 
+COMMITMENT, FIX = "commitment", "fix"
+"""Kinds of notes that tell of something to do, which is no claim, and of an error, of which the first sentence says
+what holds and the others what was tried."""
 _WORDS = re.compile(r"[\w-]*\w")
 _CODE_WORD = re.compile(r"[a-z][a-z0-9-]{1,30}")
 """Of what is written as code, the names that may be a tool's."""
@@ -65,7 +69,7 @@ class ClaimBase:
 
     def _collect(self, wanted: Filters, conflicts: Sequence[Conflict]) -> list[Claim]:
         listed, _ = newest_notes(self.index, wanted, MOST_NOTES, self.clock(), None, None)
-        notes = [note for note in listed if note.created]
+        notes = [note for note in listed if note.created and note.kind != COMMITMENT]
         if not notes:
             return []
         stated = self._evidence(notes)
@@ -107,7 +111,8 @@ class ClaimBase:
                     parts[passage.shown_id].append(passage)
                 logs[note.path] = parts
             if passages := logs[note.path].get(note.id):
-                found[note.id] = [Evidence(_marked(note), text, line) for text, line in statements(passages)]
+                stated = islice(statements(passages), 1 if note.kind == FIX else None)
+                found[note.id] = [Evidence(_marked(note), text, line) for text, line in stated]
         return found
 
 

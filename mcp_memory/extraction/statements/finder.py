@@ -37,12 +37,12 @@ from mcp_memory.extraction.statements.reasons import EXPLAINS, PLAINLY, explains
 from mcp_memory.extraction.statements.sentence_model import SentenceModel, States
 from mcp_memory.extraction.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.extraction.user_sentences import UserSentence
+from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.language.terms import content_words
 
 LIKELY, LEANING = 0.88, 0.45
 """Scores of what the classifier takes for a statement, or for one to propose."""
 _PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
-_PLAIN_WORD = re.compile(r"[^\W\d_]+(?=[\s,:;’'])")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
 _THAT = re.compile(r"\b(?:that|it|this|das|es|ça|cela|eso|lo)\s*[,.;:!–—-]")
@@ -251,7 +251,5 @@ def _clean(sentence: UserSentence, opening: int = 0) -> str:
 
 def _sentence(text: str) -> str:
     """With a capital letter and a full stop."""
-    plain = " ".join(text.split())
-    if _PLAIN_WORD.match(plain):
-        plain = plain[:1].upper() + plain[1:]
+    plain = capitalized(" ".join(text.split()))
     return f"{plain}." if plain and (plain[-1].isalnum() or plain[-1] in "`\"')") else plain

@@ -62,8 +62,13 @@ def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
         ends = (found.start() for found in _REASON.finditer(text))
         outside = (end for end in ends if not any(start < end < stop for start, stop in hidden))
         text = next((text[:end] for end in outside if len(text[:end].split()) >= LEAST_WORDS), text)
-    text = text[0].upper() + text[1:] if text[:1].isalpha() and not _is_code(text) else text
+    text = capitalized(text)
     return text if text.rstrip('`"”’)*_').endswith((".", "!", "?", "…", ":", "。", "！", "？")) else f"{text}."
+
+
+def capitalized(text: str) -> str:
+    """With a capital letter, unless it begins with code or a command."""
+    return text[0].upper() + text[1:] if text[:1].isalpha() and not _is_code(text) else text
 
 
 def _is_code(text: str) -> bool:

@@ -211,7 +211,7 @@ MEASURES = (
 
 
 def holds(text: str, words: list[str]) -> bool:
-    return all(word.casefold() in text.casefold() for word in words)
+    return all(re.search(rf"(?<!\w){re.escape(word)}", text, re.IGNORECASE) for word in words)
 
 
 def reminders(text: str) -> list[str]:
