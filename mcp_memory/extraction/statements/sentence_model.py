@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +14,12 @@ from mcp_memory.extraction.statements.spoken import SpokenSentence
 
 States = npt.NDArray[np.float32]
 
+AT_ONCE = 64
+"""Texts in one call. A model that works on one call for two seconds counts as hung, and questions go without it."""
+
 log = logging.getLogger(__name__)
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +30,22 @@ class SentenceModel:
 
     def states(self, texts: Sequence[str]) -> States | None:
         """What its middle layers make of texts. Shape (texts, width)."""
-        return _or_none(lambda: self.embedder.inner_states(texts))
+        return _in_batches(self.embedder.inner_states, texts)
 
     def states_in_context(self, spoken: Sequence[SpokenSentence]) -> States | None:
         """What it makes of sentences where they stand, being adapted to that. Shape (sentences, width)."""
-        return _or_none(lambda: self.embedder.states_in_context([one.in_context for one in spoken]))
+        return _in_batches(self.embedder.states_in_context, [one.in_context for one in spoken])
 
 
-def _or_none(ask: Callable[[], States | None]) -> States | None:
+def _in_batches(ask: Callable[[Sequence[_T]], States | None], items: Sequence[_T]) -> States | None:
+    found: list[States] = []
     try:
-        return ask()
+        for at in range(0, len(items), AT_ONCE):
+            states = ask(items[at : at + AT_ONCE])
+            if states is None:
+                return None
+            found.append(states)
     except McpMemoryError as error:
         log.warning("sentences are judged without a model: %s", error.code)
         return None
+    return np.concatenate(found) if found else None
