@@ -182,7 +182,7 @@ def write(model: Any, middle: Any, spread: Any) -> None:
         for name, module in model.named_modules() if hasattr(module, "A")
         for part, value, scale in (("A", module.A, 1.0), ("B", module.B, SCALE))
     }  # fmt: skip
-    np.savez_compressed(ADAPTER, **parts)  # type: ignore[arg-type]
+    np.savez_compressed(ADAPTER, **parts)
     of_cues = model.cue.weight.detach().numpy() / spread
     constant = model.cue.bias.detach().numpy() + model.head.bias.detach().numpy() - of_cues @ middle
     rows = np.hstack([of_cues, model.head.weight.detach().numpy(), constant[:, None]])
