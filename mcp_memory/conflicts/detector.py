@@ -124,10 +124,9 @@ class _Pair:
                 return None  # `it` might be anything
         else:
             rest = new.rest_of_clause(rejection.end)
-            if EXCEPT.search(new.text, rejection.start):
-                return None
+            is_whole = is_whole and not EXCEPT.search(new.text, rejection.start)
             if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
-                return None  # `never over the air` forbids less than the whole
+                return None  # `never over the air` and `never without asking` forbid less than the whole
         if not values:
             return None if self._older.kind == "log" else Contradiction(clipped(old.text), None, rejection.is_change)
         news = [t for t in new.stated if t.type == values[0].type and t.key not in gone_keys | hit_keys]

@@ -22,7 +22,7 @@ from mcp_memory.conflicts.change_words import REPLACED, WEAK, words_of_change
 from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction, numbers_differ
 from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
 from mcp_memory.conflicts.values import MEASURED, common_keys
-from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.facts import EXACT, facts
 from mcp_memory.text.language.terms import fold
 
 LIKELY_FROM = 0.6
@@ -36,7 +36,6 @@ SAID_AGAIN = 0.9
 LASTING = ("decision", "fact", "preference", "workflow", "note")
 """Kinds of notes that say what holds; the others say what was, and stay true."""
 
-_EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 _KINDS = (*LASTING[:4], "fix", "lesson", "note")
 _SIGHTED, _LEAD = 400, 3
 _WORD = re.compile(r"[\w@/.:-]*\w")
@@ -92,7 +91,7 @@ def may_be_overtaken(older: NoteText, newer: NoteText) -> bool:
 def likelihood(older: NoteText, newer: NoteText, near: float, rest: float) -> float:
     """0 to 1. `near`: the cosine of the two; `rest`: that of the newer and the nearest other older note, else 0."""
     told = facts(older.text)
-    if near >= SAID_AGAIN and told == facts(newer.text) and any(fact.kind in _EXACT for fact in told):
+    if near >= SAID_AGAIN and told == facts(newer.text) and any(fact.kind in EXACT for fact in told):
         return 0.0  # "the field is called `ref`", "the field is named `ref`"
     return 1 / (1 + exp(-_trees().sum(pair_features(older, newer, near, rest))))
 

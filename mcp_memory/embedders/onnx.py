@@ -157,7 +157,7 @@ def tokens_in_context(tokenizer: Any, sentence: SentenceInContext) -> tuple[list
 
     opens, ends = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     answered, before = tokens(sentence.answered)[:ANSWERED_TOKENS], tokens(sentence.before)[-BEFORE_TOKENS:]
-    text, after = tokens(sentence.text)[:TEXT_TOKENS], tokens(sentence.after)[:AFTER_TOKENS]
+    text, after = tokens(sentence.text)[:TEXT_TOKENS] or [ends], tokens(sentence.after)[:AFTER_TOKENS]
     first, last = [opens, *answered, ends, *before, ends], [ends, *after, ends]
     return [*first, *text, *last], [0] * len(first) + [1] * len(text) + [0] * len(last)
 

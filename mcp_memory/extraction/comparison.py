@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mcp_memory.text.language.facts import Fact, FactKind, facts
+from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
 
 SAME_WORDS = 0.8
@@ -22,8 +22,6 @@ HELD_WORDS = 0.6
 """A note holds a statement if it has this share of its content words …"""
 HELD_COSINE = 0.85
 """… or this cosine, and all its numbers, dates and identifiers. Names may be written differently."""
-
-_EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +67,7 @@ def best_holder(text: str, passages: Sequence[Holder]) -> Holder | None:
 
 
 def _exact(found: frozenset[Fact]) -> frozenset[Fact]:
-    return frozenset(fact for fact in found if fact.kind in _EXACT)
+    return frozenset(fact for fact in found if fact.kind in EXACT)
 
 
 def _is_negated(found: frozenset[Fact]) -> bool:

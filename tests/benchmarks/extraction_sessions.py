@@ -70,7 +70,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NoteState
 from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.conversation.messages import Turn
-from mcp_memory.text.language.facts import Fact, FactKind, facts
+from mcp_memory.text.language.facts import EXACT, Fact, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter
 from tests.support.world import NOON, World
@@ -82,7 +82,6 @@ MODELS = Path(os.environ.get("MCP_MEMORY_MODELS", Path(tempfile.gettempdir()) / 
 ELSEWHERE_KINDS = {"commitment", "fix"}
 STEP = timedelta(seconds=40)
 _LINE = re.compile(r"(user|assistant|tool(!?)(?: (\w+))?): ?(.*)")
-_EXACT = {FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER}
 
 
 @dataclass
@@ -310,7 +309,7 @@ def share_of_words(wanted: str, text: str, said: str = "") -> float:
 
 
 def exact_facts(statement: str) -> set[Fact]:
-    return {fact for fact in facts(statement) if fact.kind in _EXACT}
+    return {fact for fact in facts(statement) if fact.kind in EXACT}
 
 
 def _has(text: str, statement: str, said: str) -> bool:

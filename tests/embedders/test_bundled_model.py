@@ -102,8 +102,8 @@ def test_it_reads_a_sentence_where_it_stands(minilm: Embedder) -> None:
     states = minilm.states_in_context([alone, asked, alone])
     assert states is not None and states.shape == (3, 5 * minilm.dimension)
     assert np.array_equal(states[0], states[2]) and not np.allclose(states[0], states[1])
-    long = SentenceInContext(*("word " * 5000,) * 4)
-    assert np.isfinite(minilm.states_in_context([long])).all(), "what it can't read is cut"
+    long, blank = SentenceInContext(*("word " * 5000,) * 4), SentenceInContext("\u200b", "", "", "")
+    assert np.isfinite(minilm.states_in_context([long, blank])).all(), "what it can't read is cut"
 
 
 def test_an_adapted_graph_that_is_damaged_is_reported(tmp_path: Path) -> None:

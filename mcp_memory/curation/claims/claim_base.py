@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
 from mcp_memory.curation.claims.statements import statements
+from mcp_memory.extraction.candidate import StatementKind
 from mcp_memory.extraction.comparison import SAME_COSINE, SAME_WORDS
 from mcp_memory.index.base import Index
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
@@ -30,9 +31,6 @@ LEAST_MENTIONS, CUED, MOST_NOTES = 3, 0.15, 5000
 """Claims that name somebody or something, for a subject, and the share of them that has to say what it is; notes that
 are read, the newest."""
 
-COMMITMENT, FIX = "commitment", "fix"
-"""Kinds of notes that tell of something to do, which is no claim, and of an error, of which the first sentence says
-what holds and the others what was tried."""
 _WORDS = re.compile(r"[\w-]*\w")
 _CODE_WORD = re.compile(r"[a-z][a-z0-9-]{1,30}")
 """Of what is written as code, the names that may be a tool's."""
@@ -69,7 +67,7 @@ class ClaimBase:
 
     def _collect(self, wanted: Filters, conflicts: Sequence[Conflict]) -> list[Claim]:
         listed, _ = newest_notes(self.index, wanted, MOST_NOTES, self.clock(), None, None)
-        notes = [note for note in listed if note.created and note.kind != COMMITMENT]
+        notes = [note for note in listed if note.created and note.kind != StatementKind.COMMITMENT]
         if not notes:
             return []
         stated = self._evidence(notes)
@@ -111,7 +109,8 @@ class ClaimBase:
                     parts[passage.shown_id].append(passage)
                 logs[note.path] = parts
             if passages := logs[note.path].get(note.id):
-                stated = islice(statements(passages), 1 if note.kind == FIX else None)
+                most = 1 if note.kind == StatementKind.FIX else None  # the other sentences tell what was tried
+                stated = islice(statements(passages), most)
                 found[note.id] = [Evidence(_marked(note), text, line) for text, line in stated]
         return found
 

@@ -14,7 +14,6 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import date_of
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import CONTENTS, ENTITIES, etag_of, link, page_id
 from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault
@@ -79,9 +78,7 @@ def _page(path: NotePath, subject: Subject) -> bytes:
         note = one.latest.note
         key = (note.is_log, note.kind.capitalize()) if by_kind else (one.project is None, one.project or "Everywhere")
         sections.setdefault(key, []).append(one)
-    hold = f"{counted(len(holding), 'claim')} {'holds' if len(holding) == 1 else 'hold'}"
-    are = "is" if len(disputed) == 1 else "are"
-    lines = [f"{hold}, {len(disputed)} {are} disputed." if disputed else f"{hold}."] if subject.claims else []
+    lines = [f"Claims that hold: {len(holding)}; disputed: {len(disputed)}."] if subject.claims else []
     shown = list[Claim]()
     for (is_log, name), about in sorted(sections.items()):
         few = about[: MOST_OF_LOGS if is_log and by_kind else MOST_CLAIMS][: MOST_CLAIMS - len(shown)]

@@ -12,10 +12,8 @@ from typing import Any
 
 ADAPTER = Path(__file__).with_name("adapter.npz")
 """`LAYER.A`, shape (inputs, rank), and `LAYER.B`, (rank, outputs), for each linear layer, as float16."""
-EMBEDDED = "layer_norm"
-"""The graph's name for the tokens' states before the first layer."""
 READ = ("layer_norm_6", "layer_norm_8", "layer_norm_10")
-"""Its names for those behind the third, fourth and fifth layer, which are read beside the last ones."""
+"""The graph's names for the tokens' states behind the third, fourth and fifth layer, read beside the last ones."""
 ADAPTED_OUTPUT, ADAPTED_SIZE = "states_in_context", 5 * 384
 _BIAS = re.compile(r"inner\.(?P<layer>encoder\.layer\..+)\.bias")
 

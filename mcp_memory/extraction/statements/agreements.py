@@ -8,6 +8,7 @@ from math import log1p
 from mcp_memory.extraction.statements.cues import AGREEMENT, has_cue, patterns
 from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
+from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.language.terms import content_words
 
 MOST_SENTENCES = 4
@@ -100,7 +101,7 @@ def _taken_up(sentence: UserSentence, proposal: UserSentence, context: str, *, s
     lead = patterns(AGREEMENT)["lead"].match(proposal.view)
     statement = proposal.text[lead.end() if lead else 0 :].rstrip(" ?.!")
     quote = f"> Assistant: {context}\n> {sentence.text}"
-    return Agreement(f"{statement[:1].upper()}{statement[1:]}.", quote, sure)
+    return Agreement(f"{capitalized(statement)}.", quote, sure)
 
 
 def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
@@ -123,7 +124,7 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
         lead = found["lead"].match(statement.lower())
         statement = f"{said.text} {sentence.text}" if said.is_question else statement[lead.end() if lead else 0 :]
         quote = f"> Assistant: {said.text}\n> {sentence.text}"
-        return Agreement(f"{statement[:1].upper()}{statement[1:].rstrip('.')}.", quote, sure=True)
+        return Agreement(f"{capitalized(statement).rstrip('.')}.", quote, sure=True)
     return None
 
 

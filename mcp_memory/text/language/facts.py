@@ -24,6 +24,10 @@ class FactKind(StrEnum):
     NEGATION = "negation"
 
 
+EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
+"""Kinds that are written in one way, unlike names."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Fact:
     """`key` is the same in any two texts that state it."""
