@@ -106,6 +106,11 @@ def say(line: str = "") -> None:
     print(f"\x1b[1m{visible(line)}\x1b[0m" if isinstance(line, Heading) and is_styled() else visible(line))
 
 
+def say_piece(text: str) -> None:
+    """Print a part of a text, at once."""
+    print(visible(text), end="", flush=True)
+
+
 def say_all(lines: Iterable[str]) -> None:
     """Print lines; on a terminal, long ones are broken between words, but for a command to copy and a whole text."""
     for line in lines:

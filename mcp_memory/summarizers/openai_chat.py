@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from mcp_memory.errors import ConfigInvalid, SummarizerUnavailable
 from mcp_memory.runtime import model_endpoint, telemetry
+from mcp_memory.summarizers.answer_stream import AnswerStream
 from mcp_memory.summarizers.base import MOST_ANSWER_BYTES, LlmReply, Prompt
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.fallback import FallbackSummarizer
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     import anyio
     import httpx2
 
+_EVENTS = "text/event-stream"
 _POLL_S = 0.1
 """How often a call checks whether it is closed."""
 
@@ -53,14 +56,15 @@ class OpenAIChat:
         self._closed = threading.Event()
         self.name = config.model
 
-    def write(self, prompt: Prompt) -> LlmReply:
+    def write(self, prompt: Prompt, heard: Callable[[str], None] | None = None) -> LlmReply:
+        """`heard` gets the pieces of the answer as they come, from an endpoint that sends any."""
         import anyio
         import httpx2
 
         # Made before the deadline begins: on a busy machine, reading the certificates takes most of a second.
         client = httpx2.AsyncClient(headers=self._headers, timeout=None)
         # Its own event loop lets the deadline end the whole call, even if the answer arrives byte by byte.
-        outcome = anyio.run(self._within_deadline, client, prompt)
+        outcome = anyio.run(self._within_deadline, client, prompt, heard)
         if isinstance(outcome, SummarizerUnavailable):
             raise outcome
         return outcome
@@ -68,13 +72,15 @@ class OpenAIChat:
     def close(self) -> None:
         self._closed.set()
 
-    async def _within_deadline(self, client: httpx2.AsyncClient, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
+    async def _within_deadline(
+        self, client: httpx2.AsyncClient, prompt: Prompt, heard: Callable[[str], None] | None
+    ) -> LlmReply | SummarizerUnavailable:
         import anyio
 
         with anyio.move_on_after(self._config.timeout_s):
             async with anyio.create_task_group() as group:
                 group.start_soon(self._watch, group.cancel_scope)
-                outcome = await self._request(client, prompt)
+                outcome = await self._request(client, prompt, heard)
                 group.cancel_scope.cancel()
                 return outcome
         if self._closed.is_set():
@@ -88,7 +94,9 @@ class OpenAIChat:
             await anyio.sleep(_POLL_S)
         call.cancel()
 
-    async def _request(self, client: httpx2.AsyncClient, prompt: Prompt) -> LlmReply | SummarizerUnavailable:
+    async def _request(
+        self, client: httpx2.AsyncClient, prompt: Prompt, heard: Callable[[str], None] | None
+    ) -> LlmReply | SummarizerUnavailable:
         import httpx2
 
         messages = [
@@ -96,10 +104,12 @@ class OpenAIChat:
             *({"role": role, "content": text} for role, text in prompt.turns),
             {"role": "user", "content": prompt.material},
         ]
-        payload = {"model": self._config.model, "messages": messages, "stream": False}
+        payload = {"model": self._config.model, "messages": messages, "stream": heard is not None}
         url = self._config.endpoint.rstrip("/") + "/chat/completions"
         try:
             async with client, client.stream("POST", url, json=payload) as response:
+                if heard and response.headers.get("Content-Type", "").startswith(_EVENTS):
+                    return await self._listen(response, prompt, heard)
                 body = await _body(response)
         except httpx2.HTTPError as error:
             return SummarizerUnavailable(f"{self._place} cannot be reached ({type(error).__name__})")
@@ -109,7 +119,23 @@ class OpenAIChat:
             return SummarizerUnavailable(fault, hint=hints.get(response.status_code))
         if body is None:
             return LlmReply("", prompt.most_tokens, cut=True)
-        return _read(body, prompt) or SummarizerUnavailable(f"{self._place} answers something other than a completion")
+        return _read(body, prompt) or self._no_completion()
+
+    async def _listen(
+        self, response: httpx2.Response, prompt: Prompt, heard: Callable[[str], None]
+    ) -> LlmReply | SummarizerUnavailable:
+        answer = AnswerStream()
+        async for received in response.aiter_bytes():
+            for piece in answer.feed(received):
+                heard(piece)
+            if answer.is_over:
+                break
+        if answer.failed:
+            return self._no_completion()
+        return LlmReply(answer.text, prompt.tokens + count_tokens(answer.text), answer.cut)
+
+    def _no_completion(self) -> SummarizerUnavailable:
+        return SummarizerUnavailable(f"{self._place} answers something other than a completion")
 
 
 async def _body(response: httpx2.Response) -> bytes | None:
