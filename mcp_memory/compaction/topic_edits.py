@@ -34,7 +34,8 @@ _NUMBER = re.compile(r"[0-9]{2,6}-(?=.)")
 @dataclass(frozen=True, slots=True)
 class TopicEdit:
     """`topic` is a folder, an id of a page or a title. `name`: the new title; `into`: the topic that this one goes
-    into, empty for the top; `notes`: ids or paths of those to split off, or none for all with the words of `name`."""
+    into, empty for the top; `notes`: ids or paths of those to split off, or none for all with the words of `name`
+    in their titles, tags or texts."""
 
     verb: str
     topic: str
@@ -159,7 +160,9 @@ class TopicEditor:
 
     def _with_words(self, topic: Topic, title: str) -> list[NoteRecord]:
         words = content_words(title)
-        texts = {note.path: f"{note.title}\n{self.vault.read(note.path).body}" for note in topic.leaves}
+        texts = {
+            note.path: "\n".join([note.title, *note.tags, self.vault.read(note.path).body]) for note in topic.leaves
+        }
         return [note for note in topic.leaves if words and words <= content_words(texts[note.path])]
 
     def _moves(self, topic: Topic, target: str) -> Iterator[MoveStep]:

@@ -11,6 +11,10 @@ from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.topics import result_lines
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.daemon.engine_client import compaction_s
+from mcp_memory.text.language.facts import FactKind
+
+_DENIED = "what is not so"
+"""Stands for a negation, whose words are folded."""
 
 
 class TopicCommands(click.Group):
@@ -58,10 +62,11 @@ def _dropped_lines(page: dict[str, Any]) -> Iterator[str]:
     yield f"{page['path'].rpartition('/')[2]}  {page['title']}  (tells {page['kept']} of {whole} facts)"
     facts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for one in page["dropped"]:
-        facts[", ".join(one["in"]), one["said"]].append(one["fact"].partition(": ")[2])
+        kind, _, key = one["fact"].partition(": ")
+        facts[", ".join(one["in"]), one["said"]].append(_DENIED if kind == FactKind.NEGATION else key)
     for (path, said), some in sorted(facts.items()):
         yield fit("", said or path, indent="  ")
-        yield f"      {', '.join(some)}  in {path}"
+        yield f"      {', '.join(dict.fromkeys(some))}  in {path}"
 
 
 @click.command()
@@ -122,8 +127,8 @@ def merge(cli: CommandContext, topic: str, into: str) -> None:
 @click.argument("notes", nargs=-1, metavar="[NOTE]...")
 @command_options
 def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) -> None:
-    """Move some notes of a topic into a new one of this name beside it. NOTE is an id, a path or a file's name; without
-    any, those go that have all words of NAME.
+    """Move some notes of a topic into a new one of this name: beside it, or below it if it is a project's own. NOTE is
+    an id, a path or a file's name; without any, those go that have all words of NAME in their title, tags or text.
 
     \b
     mcp-memory topics split 01-japan-trip "Rail pass"
