@@ -49,7 +49,7 @@ class Linter:
 
     async def lint(self, *, fix: bool = False, personal: bool = False, orphans: bool = False) -> dict[str, Any]:
         """What is wrong, with what would be written; with `fix`, writes it into our own notes, and if you say so into
-        `personal` ones. Raises as `Compactor.relocate`."""
+        `personal` ones, and tells what is left. Raises as `Compactor.relocate`."""
         notes, findings = await in_thread(self._look, what="checking links", deadline_s=LINT_S)
         read = partial(self._steps, [one for one in findings if one.repair], personal=personal)
         steps, left = await in_thread(read, what="reading notes", deadline_s=LINT_S)
@@ -62,8 +62,10 @@ class Linter:
         }
         if fix and steps:
             report = await self.compactor.relocate(steps, "links repaired")
-            answer |= {"run": report.run, "repaired": sum(len(step.redirects) for step in steps
-                if step.path in report.done), "left": report.left}  # fmt: skip
+            done = {step.path for step in steps if step.path in report.done}
+            answer["found"] = [one for one in answer["found"] if not (one["repair"] and one["path"] in done)]
+            repaired = sum(len(step.redirects) for step in steps if step.path in done)
+            answer |= {"run": report.run, "repaired": repaired, "left": report.left}
         return answer
 
     async def follow_moves(self, _: JobTurn) -> JobReport | None:
