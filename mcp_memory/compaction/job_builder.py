@@ -25,6 +25,7 @@ from mcp_memory.text.language.terms import content_words, words
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.text.pluralize import counted
+from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.topics.page import (
     PAGE,
     TOPICS,
@@ -41,12 +42,12 @@ from mcp_memory.topics.page import (
 from mcp_memory.topics.page_parts import RELATED_PART, TITLE, merged, parts_of
 from mcp_memory.topics.places import next_number
 from mcp_memory.topics.topic_tree import Topic, common_project, note_child, topic_child
-from mcp_memory.vault.note_file import NoteFile, short_slug
+from mcp_memory.vault.note_file import NoteFile, derive_title, short_slug
 from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
-SHARE = 0.265
-"""A summary has at most this share of its sources' length, a quarter without marks and headings …"""
+SHARE = 0.27
+"""A summary has at most this share of what its sources say, a quarter without marks and headings …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
 MOST = 100_000
@@ -210,7 +211,7 @@ class JobBuilder:
         title: str = "",
     ) -> Summary:
         """`title` takes the place of the summarizer's."""
-        length = sum(len(source.text) for source in sources) // 4
+        length = sum(map(_length, sources)) // CHARS_PER_TOKEN
         budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
         common = self._common(sources)
         request = SummaryRequest(sources, budget, depth, common, previous, changed, GIST_SENTENCES, hint)
@@ -268,6 +269,11 @@ class JobBuilder:
             )
         written = merged(with_related_section(before.text, ""), written, made)
         return WriteStep(path, with_related_section(written, related), before.text, parts)
+
+
+def _length(source: SummarySource) -> int:
+    """In characters, its title included, unless that was taken from the text."""
+    return len(source.text) + (0 if source.title == derive_title(source.text) else len(source.title))
 
 
 def _project_of(moving: PlannedMove) -> str:

@@ -11,7 +11,7 @@ from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.summarizers.base import SummarySource
 from mcp_memory.summarizers.topic_labels import MOST_SENTENCES, READ_CHARS
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
-from mcp_memory.text.language.clauses import is_question
+from mcp_memory.text.language.clauses import defined_by, is_question
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import content_words
@@ -88,10 +88,11 @@ def _is_repeated(stated: frozenset[str], common: Counter[str]) -> bool:
 
 def _is_told(stated: frozenset[str], title: str, found: Sequence[Sentence]) -> bool:
     """Whether a sentence says what the title does, which may have been made from it before it was edited; or has a
-    number, date or identifier where the title has none, and so only says of what."""
+    number, date or identifier where the title has none, and so only says of what, unless it defines that."""
     words = (content_words(each.text) for each in found)
     is_said = any(len(stated & each) >= RESTATED * len(stated) for each in words)
-    return is_said or (not _has_value(title) and any(_has_value(each.text) for each in found[:1]))
+    only_names = not _has_value(title) and not defined_by(title)
+    return is_said or (only_names and any(_has_value(each.text) for each in found[:1]))
 
 
 def _has_value(text: str) -> bool:

@@ -25,9 +25,9 @@ from mcp_memory.summarizers.base import LlmReply, Prompt, Summary, SummaryReques
 from mcp_memory.summarizers.candidates import SummaryCandidate, candidates_of, plain_title
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.summarizers.topic_labels import Idf, title_of
-from mcp_memory.text.language.clauses import is_question, is_secondary, main_clause
+from mcp_memory.text.language.clauses import defined_by, is_question, is_secondary, main_clause
 from mcp_memory.text.language.facts import Fact, facts
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.terms import content_words, folded
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
@@ -91,8 +91,8 @@ class ExtractiveSummarizer:
 
 
 def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest) -> Summary:
-    """The first chosen sentences are the gist, the others a list; of both only the main clauses. What is asked is told
-    apart, until a later source has its words."""
+    """The first chosen sentences are the gist, before all one that says what the topic is, the others a list; of both
+    only the main clauses. What is asked is told apart, until a later source has its words."""
     asked = [at for at, candidate in enumerate(candidates) if is_question(candidate.text)]
     questions = [candidates[at].text for at in asked if not _is_settled(candidates[at], candidates)]
     told = [
@@ -100,7 +100,11 @@ def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, req
         for at, candidate in enumerate(candidates)
         if at not in asked and not request.sources[candidate.source].is_overtaken
     ]
-    chosen = _choose_by_rank(_by_rank(told), idf, request)
+    ranked, names = _by_rank(told), {folded(title), folded(request.hint)} - {frozenset()}
+    defining = [each for each in ranked if folded(defined_by(each.text)) in names][:1]
+    spent = sum(each.cost for each in defining) // CHARS_PER_TOKEN
+    left = replace(request, budget_tokens=request.budget_tokens - spent)
+    chosen = [*defining, *_choose_by_rank([each for each in ranked if each not in defining], idf, left)]
     gist = sorted(chosen[: request.gist_sentences], key=_in_order)
     rest = _listed(sorted(chosen[request.gist_sentences :], key=_in_order), gist)
     return Summary(

@@ -27,11 +27,11 @@ def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = Fal
     mark = _mark("\n".join(f"{head}\n{text}" for head, text in cut))
     quoted = "\n".join(f"{mark} {head}\n{text}" if text else f"{mark} {head}" for head, text in cut)
     words = request.budget_tokens * CHARS_PER_TOKEN // _CHARS_PER_WORD
+    form = "page_form" if request.gist_sentences else "list_form"
     instructions = Template(_text("rules")).substitute(
         about=_text({1: "notes", 2: "topics"}.get(request.depth, "broader")),
-        form=_text("page_form" if request.gist_sentences else "list_form"),
+        form=Template(_text(form)).substitute(words=words // 2 if terse else words),
         mode="\n\n".join([_text("update" if is_update else "fresh"), *([_text("terse")] if terse else [])]),
-        words=words // 2 if terse else words,
         mark=mark,
     )
     budget_tokens = request.budget_tokens

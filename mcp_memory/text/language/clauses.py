@@ -29,6 +29,13 @@ _SECONDARY = re.compile(
 )
 """What only explains, or refers to what stands before it."""
 
+_DEFINES = re.compile(
+    r"(?:(?:the|our|die|der|das|unser|unsere|la|le|el) )?(?P<name>[^\s.:;,][^.:;,]{0,60}?)"
+    r" (?:is|are|ist|sind|est|es) (?:an?|the|our|one|eine?|die|der|das|une?|una|el|la|le) ",
+    re.IGNORECASE,
+)
+"""What says of a thing what it is."""
+
 _ARGUMENT = re.compile(r"--?\w|[~.]*/\w|\w+[@=]\w")
 """A second word that makes the first one a command."""
 
@@ -46,6 +53,12 @@ def is_question(sentence: str) -> bool:
 def is_secondary(sentence: str) -> bool:
     """Whether a sentence gives a reason, tells of an error, or says what was not done, rather than what holds."""
     return bool(_SECONDARY.match(sentence))
+
+
+def defined_by(sentence: str) -> str:
+    """The name of what a sentence defines: `Harbor` for "Harbor is a booking system"; empty if it doesn't."""
+    found = _DEFINES.match(sentence)
+    return found["name"] if found else ""
 
 
 def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:

@@ -90,14 +90,15 @@ async def file_vault(
     (place / "vault").mkdir(parents=True)
     async with open_engine(settings, watch=False, clock=lambda: day) as engine:
         groups: dict[NoteId, str] = {}
-        bodies: dict[NoteId, str] = {}
+        said: dict[NoteId, str] = {}
         for note in vault.notes:
             day = datetime.fromisoformat(f"{note.day}T12:00:00+00:00")
             stored = await engine.append(
                 note.text, kind=note.kind, title=note.title, tags=list(note.tags), project=note.project or "*"
             )
             assert stored.id
-            groups[NoteId(stored.id)], bodies[NoteId(stored.id)] = note.group, note.text
+            groups[NoteId(stored.id)] = note.group
+            said[NoteId(stored.id)] = f"{note.title}\n{note.text}" if note.title else note.text
             if grown:
                 await engine.settled()
                 await engine.parts.model.embed()
@@ -109,7 +110,7 @@ async def file_vault(
         figures = Figures(notes=len(vault.notes))
         topics_of: dict[NoteId, str] = {}
         for topic in tree:
-            _look_at(topic, 0, vault, groups, bodies, place / "vault", figures, topics_of, pages=pages)
+            _look_at(topic, 0, vault, groups, said, place / "vault", figures, topics_of, pages=pages)
         figures.filed = len(topics_of)
         figures.lines += [f"waits: {note.title[:70]}" for note in fresh]
         rows = [note_id for note_id in topics_of if vault.names[groups[note_id]]]
@@ -118,7 +119,7 @@ async def file_vault(
 
 
 def _look_at(
-    topic: Topic, level: int, vault: LabelledVault, groups: dict[NoteId, str], bodies: dict[NoteId, str], root: Path,
+    topic: Topic, level: int, vault: LabelledVault, groups: dict[NoteId, str], said: dict[NoteId, str], root: Path,
     figures: Figures, topics_of: dict[NoteId, str], *, pages: bool,
 ) -> None:  # fmt: skip
     below = [note for each in topic.walk() for note in each.leaves]
@@ -135,11 +136,11 @@ def _look_at(
     if pages:
         figures.lines += [f"{'  ' * level}    | {line}" for line in text.splitlines()]
     if not topic.topics:
-        figures.lengths.append((len(text), sum(len(bodies[note.id]) for note in below)))
+        figures.lengths.append((len(text), sum(len(said[note.id]) for note in below)))
     for group in sorted(set(theirs)):
         if theirs.count(group) * 2 > sum(each == group for each in groups.values()) and not topic.topics:
             for question, answers in vault.questions.get(group, []):
-                if not any(is_answered(answers, f"{note.title}\n{bodies[note.id]}") for note in below):
+                if not any(is_answered(answers, said[note.id]) for note in below):
                     continue  # another topic's, or nobody's
                 ok = is_answered(answers, text)
                 figures.answered.append((question, ok))
@@ -149,7 +150,7 @@ def _look_at(
         topics_of[note.id] = topic.folder
         figures.lines.append(f"{'  ' * level}    {note.kind:10} {groups[note.id]:20} {note.title[:70]}")
     for each in topic.topics:
-        _look_at(each, level + 1, vault, groups, bodies, root, figures, topics_of, pages=pages)
+        _look_at(each, level + 1, vault, groups, said, root, figures, topics_of, pages=pages)
 
 
 def measured(
