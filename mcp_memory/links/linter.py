@@ -54,7 +54,7 @@ class Linter:
         read = partial(self._steps, [one for one in findings if one.repair], personal=personal)
         steps, left = await in_thread(read, what="reading notes", deadline_s=LINT_S)
         alone = await in_thread(partial(self._orphans, notes), what="looking for orphans", deadline_s=LINT_S)
-        answer = {
+        answer: dict[str, Any] = {
             "notes": len(notes),
             "found": [_payload(one, left.get(one.at.source, "")) for one in findings],
             "orphans": [{"id": one.id, "path": one.path, "title": one.title} for one in alone] if orphans else None,
