@@ -16,6 +16,7 @@ from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.sentences import Sentence, sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.language.word_runs import is_unspaced
+from mcp_memory.text.markdown.inline_text import is_harmless
 
 LEAST_STATED = 5
 """A title of fewer content words names its note and states nothing."""
@@ -25,8 +26,6 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 """How a title begins that says what its note answers, and not the answer."""
-_MARKUP = re.compile(r"<[A-Za-z/!]|%%|!\[")
-"""What could hide the rest of a page, or load something."""
 RESTATED = 0.8
 """A sentence that has this share of its words in its note's title says the same."""
 
@@ -71,7 +70,7 @@ def candidates_of(sources: Sequence[SummarySource], *, with_titles: bool) -> Ite
 def plain_title(title: str) -> str:
     """A title as one sentence; empty for one that isn't prose: what could open a block or hide the rest of a page."""
     found = sentences(title)
-    return found[0].text if len(found) == 1 and not _MARKUP.search(title) else ""
+    return found[0].text if len(found) == 1 and is_harmless(title) else ""
 
 
 def _statement(title: str) -> str:

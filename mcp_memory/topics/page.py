@@ -1,7 +1,6 @@
 """Renders and parses a topic's page, `_summary.md`: its summary, and links that any Markdown viewer follows. Pure."""
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +12,7 @@ from mcp_memory.models import Etag, NoteId, NotePath
 from mcp_memory.text.language.clauses import main_clause
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.inline_text import escaped
 from mcp_memory.text.markdown.links import relative_link
 from mcp_memory.text.pluralize import counted
 
@@ -42,8 +42,6 @@ _KINDS = {
     "": "", "decision": "Decisions", "preference": "Preferences", "fact": "Facts", "workflow": "Workflows",
     "fix": "Fixes", "lesson": "Lessons", "reference": "References", "idea": "Ideas", "note": "Notes",
 }  # fmt: skip
-
-_LABEL = re.compile(r"[\[\]\\`*_<>]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +179,7 @@ def etag_of(data: bytes) -> Etag:
 
 def _children(page: TopicPageText) -> Iterable[str]:
     """Lists of links: the topics below, then the notes of each kind."""
-    told = _words("\n".join([page.gist, page.text, *page.questions]))
+    told = "\n".join([page.gist, page.text, *page.questions])
     kinds = dict.fromkeys([*_KINDS, *sorted({child.kind for child in page.children})])
     groups = {kind: [child for child in page.children if child.kind == kind] for kind in kinds}
     shown = {kind: children for kind, children in groups.items() if children}
@@ -192,11 +190,11 @@ def _children(page: TopicPageText) -> Iterable[str]:
 
 
 def _label(child: PageChild, title: str, told: str) -> str:
-    """The title of a note without the topic's; of one that the page tells already only the beginning."""
+    """The title of a note without the topic's; of one that the page tells as a sentence only the beginning."""
     if child.depth or child.label:
         return child.title if child.depth else child.label
     text = main_clause(child.title, title, whole=True).rstrip(".")
-    if _words(text) not in told:
+    if _words(text) not in _words(told) or f"{text}: " in told:
         return text
     parts = text.rstrip("…").split()
     return f"{' '.join(parts[: min(LABEL_WORDS, max(2, len(parts) // 2))])} …"
@@ -225,8 +223,7 @@ def span(earliest: datetime | None, latest: datetime | None) -> str:
 
 def link(page: NotePath, title: str, path: NotePath) -> str:
     """From the page at this path to that one."""
-    label = _LABEL.sub(lambda mark: chr(92) + mark[0], " ".join(title.split()))
-    return f"[{label}]({relative_link(page, path)})"
+    return f"[{escaped(title)}]({relative_link(page, path)})"
 
 
 def _list(lines: Iterable[str]) -> str:

@@ -95,5 +95,5 @@ def _line(claim: Claim) -> str:
     others = [shortened(one.note.id) or one.note.id for one in claim.evidence[1:4]]
     against = [f"against an older one: {one.text} ({one.note.path}:{one.line})" for one in claim.contradicts[:1]]
     also = [f"also {', '.join(others)}"] if others else []
-    sure = f"since {claim.since}, {claim.confidence:.0%} sure"
-    return f"{claim.text} ({'; '.join([sure, f'{claim.latest.note.path}:{claim.latest.line}', *also, *against])})"
+    place = f"{claim.latest.note.path}:{claim.latest.line}"
+    return f"{claim.text} ({'; '.join([claim.in_short, place, *also, *against])})"

@@ -22,6 +22,8 @@ OLD = 0.75
 CONTRADICTS, PERHAPS_OUTDATED = 0.8, 0.5
 """What remains while an older claim says otherwise, or a newer note perhaps does, and nobody has decided."""
 
+ONE_NOTE = counted(1, "note")
+
 UNSURE = 0.5
 """Below this a claim is listed as uncertain."""
 
@@ -107,6 +109,12 @@ class Claim:
         parts += ["confirmed" if any(one.note.meta.get("confirmed") for one in self.evidence) else ""]
         parts += ["contradicts an older one" if self.contradicts else "", "perhaps outdated" if self.conflict else ""]
         return ", ".join(filter(None, parts))
+
+    @property
+    def in_short(self) -> str:
+        """Since when and how sure; why, if that isn't one note."""
+        why = "" if self.why == ONE_NOTE else f": {self.why}"
+        return f"since {self.since}, {self.confidence:.0%} sure{why}"
 
     @property
     def facts(self) -> dict[str, Any]:

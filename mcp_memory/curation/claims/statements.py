@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from mcp_memory.models import Passage
+from mcp_memory.text.language.clauses import is_explaining
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
@@ -22,7 +23,7 @@ _LISTED = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 
 def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
     """The statements of a note or log entry with their lines in the file; what isn't the note's first sentence begins
-    with its title, unless it has the title's words."""
+    with its title, unless it has the title's words. Reasons, errors and what was rejected are none."""
     first = passages[0]
     heading = first.chunk.headings[-1] if first.chunk.headings else ""
     title = logs.title_and_labels([heading])[0] if first.note.is_log else first.note.title
@@ -30,6 +31,7 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
         yield title, first.chunk.start_line
         return
     known, is_first = content_words(title), True
+    is_below = False  # whether this is a list of reasons, or of what was rejected
     for passage in passages:
         found: list[tuple[str, int]] = []
         for sentence in sentences(passage.chunk.text):
@@ -38,10 +40,13 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
             else:
                 found.append((sentence.text, _offset(passage.chunk.text, sentence.text)))
         for text, at in found:
-            if text.endswith(":"):  # it says what follows
+            is_listed = _LISTED.match(passage.chunk.text[passage.chunk.text.rfind("\n", 0, at) + 1 :]) is not None
+            is_head = text.endswith(":")  # it says what follows
+            is_below = is_listed and is_below
+            if is_below or is_head or is_explaining(text):
+                is_below = is_below or (is_head and is_explaining(text) and not is_listed)
                 continue
-            line = passage.chunk.text[passage.chunk.text.rfind("\n", 0, at) + 1 :]
-            is_alone = is_first and not _LISTED.match(line)
+            is_alone = is_first and not is_listed
             named = text if is_alone or known <= content_words(text) else f"{title}: {text}"
             yield _clipped(named), passage.chunk.start_line + passage.chunk.text.count("\n", 0, at)
             is_first = False

@@ -3,7 +3,7 @@
 The same claims make the same bytes, and nothing new writes nothing. INDEX.md quotes no note.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +13,10 @@ from mcp_memory.curation.claims.problems import ClaimProblem, list_problems
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import date_of
+from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.markdown import frontmatter
+from mcp_memory.text.markdown.inline_text import escaped, is_harmless
+from mcp_memory.text.markdown.link_targets import unlinked
 from mcp_memory.topics.page import CONTENTS, ENTITIES, etag_of, link, page_id
 from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault
@@ -83,21 +86,42 @@ def _page(path: NotePath, subject: Subject) -> bytes:
     for (is_log, name), about in sorted(sections.items()):
         few = about[: MOST_OF_LOGS if is_log and by_kind else MOST_CLAIMS][: MOST_CLAIMS - len(shown)]
         more = f" (the latest {len(few)} of {len(about)})" if len(few) < len(about) else ""
-        lines += ["", f"## {name}{more}", "", *(line for one in few for line in _claim(path, one))]
+        lines += ["", f"## {name}{more}", "", *_by_note(path, few)]
         shown += few
     if disputed := disputed[: MOST_CLAIMS // 2]:
-        lines += ["", "## Disputed", "", *(line for one in disputed for line in _claim(path, one))]
+        lines += ["", "## Disputed", "", *_by_note(path, disputed)]
     sources = [one for claim in [*shown, *disputed] for one in (*claim.evidence, *claim.contradicts)]
     return _render(path, subject.name, list(dict.fromkeys(one.note.id for one in sources)), lines)
 
 
-def _claim(path: NotePath, claim: Claim) -> Iterator[str]:
-    sure = f"{claim.confidence:.0%} sure: {claim.why}"
-    yield f"- {link(path, claim.text, claim.latest.note.path)} (since {claim.since}; {sure}; {_where(claim.latest)})"
+def _by_note(path: NotePath, claims: Sequence[Claim]) -> Iterator[str]:
+    """What one note says is below a link to it, without its title."""
+    notes = defaultdict[NoteId, list[Claim]](list)
+    for one in claims:
+        notes[one.latest.note.id].append(one)
+    for some in notes.values():
+        note = some[0].latest.note
+        if len(some) == 1:
+            yield from _claim(path, some[0], some[0].text, link(path, _where(some[0].latest), note.path))
+            continue
+        yield f"- {link(path, note.title, note.path)}"
+        for one in some:
+            said = capitalized(one.text.removeprefix(f"{note.title}: "))
+            yield from (f"  {line}" for line in _claim(path, one, said, _where(one.latest)))
+
+
+def _claim(path: NotePath, claim: Claim, said: str, where: str) -> Iterator[str]:
+    yield f"- {_quoted(path, said)} ({claim.in_short}; {where})"
     for one in claim.evidence[1:]:
         yield f"  - also {link(path, one.note.title, one.note.path)} ({date_of(one.note).date()}; {_where(one)})"
     for one in (*claim.contradicts, *([claim.refuted_by] if claim.refuted_by else ())):
         yield f"  - against it: {link(path, one.text, one.note.path)} ({date_of(one.note).date()}; {_where(one)})"
+
+
+def _quoted(path: NotePath, text: str) -> str:
+    """A sentence of a note without its links, which would lead elsewhere from here; as plain text if it could hide the
+    rest of the page, or load something."""
+    return unlinked(text, path) if is_harmless(text) else escaped(text)
 
 
 def _where(one: Evidence) -> str:

@@ -20,14 +20,18 @@ _MARKED = re.compile(
     re.IGNORECASE,
 )
 """A lead that says no more than what sort of sentence follows."""
-_SECONDARY = re.compile(
-    r"(?:symptoms?|errors?|causes?|reasons?|why|problem|rejected|alternatives?|grund|ursache|fehler)\b[^:.]{0,40}:"
-    r"|.*\b(?:rejected|turned down|given up|considered|verworfen|abgelehnt)\b"
+_EXPLAINING = re.compile(
+    r"(?:symptoms?|errors?|causes?|reasons?|why|problem|rejected|alternatives?|grund|ursache|fehler)\b[^:.]{0,40}:",
+    re.IGNORECASE,
+)
+"""A lead to a reason, an error or what was not done."""
+_LEANING = re.compile(
+    r".*\b(?:rejected|turned down|given up|considered|verworfen|abgelehnt)\b"
     r"|(?:not|it|this|that|these|those|they|he|she|his|her|its|their|both|also|so|then|later|replaced|moved|instead)\b"
     r"|(?:das|dies|diese|es|er|beide|auch|dann|später|elle|il|ils|elles|cela|también|ella|ellos)\b|`",
     re.IGNORECASE,
 )
-"""What only explains, or refers to what stands before it."""
+"""What tells of something that was not done, or refers to what stands before it."""
 
 _DEFINES = re.compile(
     r"(?:(?:the|our|die|der|das|unser|unsere|la|le|el) )?(?P<name>[^\s.:;,][^.:;,]{0,60}?)"
@@ -50,9 +54,14 @@ def is_question(sentence: str) -> bool:
     return sentence.rstrip('*_"”’) ').endswith(("?", "？", "؟")) or bool(_OPEN.search(sentence[:80]))
 
 
+def is_explaining(sentence: str) -> bool:
+    """Whether a sentence says of itself that it is a reason, an error or what was not done, rather than what holds."""
+    return bool(_EXPLAINING.match(sentence))
+
+
 def is_secondary(sentence: str) -> bool:
-    """Whether a sentence gives a reason, tells of an error, or says what was not done, rather than what holds."""
-    return bool(_SECONDARY.match(sentence))
+    """Whether a sentence explains, or leans on another, rather than saying what holds."""
+    return is_explaining(sentence) or bool(_LEANING.match(sentence))
 
 
 def defined_by(sentence: str) -> str:

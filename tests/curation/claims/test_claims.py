@@ -65,6 +65,18 @@ def test_a_statement_stands_alone_and_knows_its_line() -> None:
     assert found[1:] == [("Ports: Metrics are on 9410.", 11), ("Ports: Admin is on 8411.", 13)]
 
 
+def test_reasons_and_what_was_rejected_are_no_claims() -> None:
+    text = "The API listens on 8410.\n\nWhy: 80 was taken.\n\nRejected:\n- Port 443: needs root.\n- Port 8080: Jenkins."
+    passages = [
+        Passage(1, at, Chunk(part, 0, len(part), 9 + at, 9 + at), note(1, None))
+        for at, part in enumerate((text, "- Sockets: no Windows.\n\nClients read it from DNS."))
+    ]
+    assert [said for said, _ in statements(passages)] == [
+        "The API listens on 8410.",
+        "Ports: Clients read it from DNS.",
+    ]
+
+
 async def test_a_subject_has_what_holds_with_evidence_and_what_is_against_it(world: World) -> None:
     async with world.engine() as engine:
         ids = await stocked(engine)
