@@ -18,7 +18,7 @@ from mcp_memory.recall.excerpts import Excerpt, stretches
 from mcp_memory.summarizers.extractive import NAME as EXTRACTIVE
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.sentences import sentences
-from mcp_memory.text.language.terms import content_words, fold, words
+from mcp_memory.text.language.terms import content_words, fold, folded, words
 from mcp_memory.topics.page import PAGE, TOPICS, summary_text
 from mcp_memory.topics.topic_tree import Topic, build_tree
 from mcp_memory.vault.note_file import NoteFile
@@ -36,17 +36,21 @@ MOST_NOTES = 100_000
 @dataclass(frozen=True, slots=True)
 class TopicPage:
     """What a topic's page says, without its links; `notes` are those that it stands for, `hidden` those of them that it
-    mustn't tell. `call` gets more, if that isn't its path."""
+    mustn't tell. `call` gets more, if that isn't its path. `name`: the folded words of one whom the page is about,
+    beside whom others may stand in the same note."""
 
     notes: frozenset[NotePath]
     hidden: frozenset[NotePath]
     excerpt: Excerpt
     call: str = ""
+    name: frozenset[str] = frozenset()
 
     def tells(self, path: NotePath, text: str) -> bool:
-        """Whether the page has all sentences of this passage of the note at `path`, or that is to be left out."""
+        """Whether the page has all sentences of this passage of the note at `path`, of those that have the name, or
+        that is to be left out."""
         whole = _plain(self.excerpt.text)
-        is_told = path in self.notes and all(_plain(sentence.text) in whole for sentence in sentences(text))
+        named = (sentence.text for sentence in sentences(text) if self.name <= folded(sentence.text))
+        is_told = (path in self.notes or bool(self.name)) and all(_plain(each) in whole for each in named)
         return is_told or path in self.hidden
 
 

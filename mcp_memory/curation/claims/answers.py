@@ -53,7 +53,8 @@ class ClaimAnswers:
         latest = frozenset(one.latest.note.path for one in told)
         repeats = frozenset(one.note.path for claim in told for one in claim.evidence if not one.note.is_log) - latest
         call = f'Claims by words: memory_search path="{CLAIMS}"'
-        return TopicPage(latest, repeats, Excerpt(note, 1, len(told), text, about=about), call)
+        name = frozenset[str]() if projects else subject
+        return TopicPage(latest, repeats, Excerpt(note, 1, len(told), text, about=about), call, name)
 
     def hits(self, found: SearchResult, limit: int, filters: Filters) -> SearchResult:
         """The search's hits as claims, each once, with how sure it is and since when."""

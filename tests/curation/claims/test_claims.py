@@ -111,6 +111,18 @@ async def test_agents_get_claims_by_a_question_and_by_a_path(world: World) -> No
         assert not (await engine.search("logo", path="@claims")).hits
 
 
+async def test_beside_claims_about_a_person_nothing_is_told_of_others(world: World) -> None:
+    async with world.engine() as engine:
+        await stocked(engine)
+        both = "Who does what in the shop:\n- Petra approves the drafts.\n- Jonas runs the design printers."
+        await engine.append(both, kind="fact", project="shop", session="s4", source="codex")
+        await engine.append("The design team meets at nine.", kind="fact", project="shop", session="s4")
+        told = await engine.recall("What do we know about Petra?", project="shop")
+        assert "3 claims about Petra" in told and told.count("approves the drafts") == 1
+        assert "printers" not in told and "nine" not in told, "the one is in her note, the other near to it"
+        assert "printers" in await engine.recall("Who runs the design printers?", project="shop")
+
+
 async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World) -> None:
     async with world.engine() as engine:
         ids = await stocked(engine)
