@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_memory.index.base import Index
-from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown.note_links import ResolvedLink
 
 MOST_SHOWN = 50
@@ -55,6 +55,8 @@ class NoteGraph:
         for at in range(depth):
             further = list[tuple[Hop, ...]]()
             for way in ways:
+                if way and self._is_made(way[-1].to):
+                    continue  # a page links to all that is in it, and would join everything
                 for hop in self._hops(way[-1].to if way else start):
                     if hop.to not in seen and found < MOST_NEIGHBOURS:
                         seen.add(hop.to)
@@ -69,6 +71,10 @@ class NoteGraph:
                 yield Hop(one.link.type, is_back=False, to=one.targets[0])
         for one in self._index.links_to(path, MOST_SHOWN)[0]:
             yield Hop(one.link.type, is_back=True, to=one.source)
+
+    def _is_made(self, path: NotePath) -> bool:
+        note = self._index.note(path)
+        return note is not None and note.state is NoteState.SUMMARY
 
     def _facts(self, path: NotePath) -> dict[str, Any]:
         note: NoteRecord | None = self._index.note(path)

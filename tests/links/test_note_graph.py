@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.index import INDEXES
 from mcp_memory.links.note_graph import MOST_SHOWN, NoteGraph
-from mcp_memory.models import NotePath
+from mcp_memory.models import NotePath, NoteState
 from tests.support.index_contract import Upsert, linking, start
 
 
@@ -36,6 +36,16 @@ def test_each_note_is_reached_once_by_the_shortest_way_with_its_types(tmp_path: 
         "e.md": [("link", True, "c.md"), ("link", False, "d.md"), ("caused_by", True, "e.md")],
     }
     assert set(ways(graph.describe(NotePath("a.md"), 2))) == {"d.md"}
+
+
+def test_a_page_that_we_made_leads_no_further(tmp_path: Path) -> None:
+    page = linking(NotePath("page.md"), "[[a]] [[b]] [[c]]", state=NoteState.SUMMARY)
+    notes = [
+        linking(NotePath(f"{name}.md"), text) for name, text in {"a": "[[b]]", "b": "", "c": "", "d": "[[b]]"}.items()
+    ]
+    graph = graph_of(tmp_path, page, *notes)
+    assert set(ways(graph.describe(NotePath("a.md"), 3))) == {"d.md"}, "not c, which the page lists, too"
+    assert [one["from"]["path"] for one in graph.describe(NotePath("a.md"), 1)["backlinks"]] == ["page.md"]
 
 
 def test_a_note_that_10_000_others_link_to_is_summed_up(tmp_path: Path) -> None:
