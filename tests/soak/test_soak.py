@@ -27,7 +27,7 @@ def test_a_soak_of_seconds(tmp_path: Path) -> None:
     assert report.answered_appends > 0
     assert report.editor_saves > 0
     assert report.checkouts > 0
-    assert "memory_search" in {name.split()[0] for name in report.payload()["calls"]}
+    assert "memory_append" in {name.split()[0] for name in report.payload()["calls"]}
     assert "all is well" in report.markdown()
 
 
