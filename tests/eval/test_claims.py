@@ -25,7 +25,7 @@ HELD_OUT = FOLDER / "held_out"
 
 
 def test_labels_name_notes_of_the_vault_and_later_ones() -> None:
-    assert len(authors()) == 6 and len(VAULTS) == 26
+    assert len(authors()) == 6 and len(VAULTS) == 30
     for file in VAULTS:
         notes = notes_of(file)
         assert [note.n for note in notes] == list(range(1, len(notes) + 1))
