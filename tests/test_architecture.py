@@ -313,5 +313,6 @@ def test_ruff_would_format_nothing():
     check("-m", "ruff", "format", "--no-cache", "--diff", *OURS)
 
 
+@pytest.mark.timeout(300)
 def test_pyright_is_content():
     check("-m", "pyright", "--pythonpath", sys.executable)

@@ -166,6 +166,7 @@ def namespace() -> list[str] | None:
     return None
 
 
+@pytest.mark.timeout(300)
 def test_a_full_or_read_only_state_folder_costs_freshness_alone(place: Place):
     alone = namespace()
     if alone is None:

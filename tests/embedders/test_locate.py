@@ -106,6 +106,7 @@ def test_a_model_that_is_not_bundled_names_the_extra_that_runs_it(tmp_path, monk
             assert command in told and sys.executable in told and "'mcp-memory-vault[models]'" in told
 
 
+@pytest.mark.extra("models")
 def test_a_hub_that_never_answers_costs_no_more_than_the_deadline(tmp_path, monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{silent.getsockname()[1]}")

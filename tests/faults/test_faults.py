@@ -15,6 +15,7 @@ import pytest
 
 HERE = Path(__file__).parent
 pytestmark = [
+    pytest.mark.timeout(300),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="LD_PRELOAD and /proc/self/fd: Linux only"),
     pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is needed to build the fault shim"),
 ]
