@@ -26,29 +26,13 @@ from mcp_memory.errors import (
     StillReading,
 )
 from mcp_memory.hooks.hook_command import ROUTE
+from mcp_memory.server.agent_rights import agents_arguments, check_rights
 from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.server.http_guard import bearer_token
 from mcp_memory.text.escape_invisible import visible, visible_in
 
 log = logging.getLogger(__name__)
-
-_PERSONS_OWN = (
-    "accept adopt apply capture changes claim_problems claims compact conflicts decide doctor dream edit_topic "
-    "erase export extract fix forgotten held import inbox list log lost mute pair recover restore_all review runs "
-    "share show stats transcripts undo update why"
-)
-PERSONS_OWN = frozenset(_PERSONS_OWN.split())
-"""Operations that refuse an agent's token. The doctor and git may quote what you removed, the inbox holds what you
-haven't reviewed, `extract` takes messages as your words, and `show` gives a note without the marks around stored data.
-"""
-
-PERSONS_TO_SAY = {
-    "append": ("source", "created"),
-    "forget": ("source", "personal"),
-    "restore": ("source", "personal"),
-}
-"""Arguments that an agent can't pass: its token says who it is, and your own files are not its to forget."""
 
 _STATUS: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 400),
@@ -83,13 +67,11 @@ def add_routes(
 
     async def operate(client: str, request: Request) -> Response:
         name = request.path_params["name"]
-        if name in PERSONS_OWN and client != PERSON:
-            raise Refused(f"{name} is for a person at the command line", hint=f"mcp-memory {name} --help")
+        if client != PERSON:
+            check_rights(name)
         arguments = _arguments(await request.body())
-        if name in PERSONS_TO_SAY and client != PERSON:
-            if personal := next((key for key in PERSONS_TO_SAY[name] if arguments.get(key) is not None), None):
-                raise Refused(f"{personal} is for a person to say", hint="leave it out: your token says who you are")
-            arguments["source"] = client
+        if client != PERSON:
+            arguments = agents_arguments(name, arguments, client)
         found = await engine.perform(name, arguments)
         if name == "status":
             found |= {"clients": calls.payload()}

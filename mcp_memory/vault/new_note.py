@@ -10,17 +10,21 @@ from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, Sto
 from mcp_memory.models import NoteId, NotePath, NoteState, Outcome
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.instruction_files import are_orders, plain_name
-from mcp_memory.topics.page import is_page
+from mcp_memory.topics.page import CONTENTS, ENTITIES, SUMMARIES, is_page
 from mcp_memory.topics.places import FRESH
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.ledger import Ledger
-from mcp_memory.vault.note_file import ALWAYS_LOAD, INBOX, NoteFile, file_stem
+from mcp_memory.vault.note_file import ALWAYS_LOAD, DREAMS, INBOX, NoteFile, file_stem
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import Provenance
 from mcp_memory.vault.succession.retirement import retired_at
 
 OTHER_NAME = "choose another name"
+
+_PERSONS_FOLDERS = frozenset({ALWAYS_LOAD, INBOX, ENTITIES, SUMMARIES})
+_PERSONS_PAGES = frozenset({plain_name(DREAMS), plain_name(CONTENTS)})
+"""What is there is taken for the person's decisions, or for pages made from their notes."""
 
 _NUMBER = re.compile(r"([0-9]{1,6})-[^/]*")  # more digits are a date
 
@@ -83,9 +87,11 @@ class NotePublisher:
                 )
             # Folded: some file systems ignore case and Unicode form.
             folded = plain_name(inner)
-            for folder in (ALWAYS_LOAD, INBOX):
-                if folded.startswith(f"{folder}/"):
-                    raise Refused(f"agents may not write to {folder}/", hint="use another folder")
+            top, _, below = folded.partition("/")
+            if below and top in _PERSONS_FOLDERS:
+                raise Refused(f"agents may not write to {top}/", hint="use another folder")
+            if folded in _PERSONS_PAGES:
+                raise Refused(f"agents may not write {draft.path}, which the person reviews", hint=OTHER_NAME)
             if folded == "memory.md" or folded.startswith("memory/"):
                 raise Refused(
                     f"{draft.path} is kept for MEMORY.md and the daily log",

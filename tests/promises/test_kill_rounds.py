@@ -12,6 +12,7 @@ from stat import S_ISDIR
 
 import pytest
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.storage.stable_read import GRAIN_NS
 from tests.daemon.place import Place
 from tests.soak import judge
@@ -36,7 +37,7 @@ async def test_whatever_was_answered_is_there_after_each_kill(place: Place) -> N
     place = on_a_port_of_its_own(place)
     chance, book, errors = random.Random(1), Book(), Errors()
     files = write_notes(place.vault, 40, VOCABULARY, chance)
-    daemon, line, seen = Daemon(place), Line(place, "judge", era(0)), 0
+    daemon, line, seen = Daemon(place), Line(place, PERSON, era(0)), 0
     try:
         await daemon.start()
         for number in range(ROUNDS):
@@ -83,7 +84,7 @@ async def life_under_load(
     async with at_once(
         *(session.run() for session in sessions),
         *(editor.run() for editor in editors),
-        reindexing(Line(place, "upkeep", era(0))),
+        reindexing(Line(place, PERSON, era(0))),
     ):
         await asyncio.sleep(chance.uniform(0.1, 0.9))  # the moment is what is random here; nothing waits for it
         daemon.kill()

@@ -33,6 +33,8 @@ def test_texts_queries_and_tokens_leave_no_trace(tmp_path: Path, model_cache: Pa
             with Wire(daemon, era=era) as wire:
                 trouble(wire, place.vault)
         with Wire(daemon, client="cli") as wire:
+            wire.api("doctor")
+            wire.api("reindex")
             for body in (CANARY, f'{{"{CANARY}":1}}', f'["{CANARY}"]', f'{{"query":"{CANARY}","limit":"{CANARY}"}}'):
                 wire.send("POST", "/api/search", body.encode())
                 wire.send("POST", "/mcp", body.encode())
@@ -89,8 +91,6 @@ def trouble(wire: Wire, vault: Path) -> None:
     wire.rpc("resources/read", {"uri": f"memory://note/{CANARY}"})
     wire.rpc("prompts/get", {"name": CANARY, "arguments": {CANARY: CANARY}})
     wire.rpc(CANARY)
-    wire.api("doctor")
-    wire.api("reindex")
 
 
 def assert_clean(text: str, journal: str, printed: list[Ran]) -> None:

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.engine.handlers.operations import OPERATIONS
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire, raw
 
 ROUTES = [("GET", "/health"), ("POST", "/mcp"), ("GET", "/mcp"), ("POST", "/api/search"), ("POST", "/api/status")]
 routes = pytest.mark.parametrize(("method", "route"), ROUTES, ids=lambda value: value)
+AGENTS = {
+    "search", "recall", "append", "forget", "restore", "advise", "brief", "flush", "status", "titles", "tree",
+}  # fmt: skip
+"""The operations that an agent's token may use."""
 BODY = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
@@ -167,31 +173,34 @@ def test_without_a_token_nothing_but_health(daemon: Running, token: str | None):
         assert wire.send("GET", "/health", token=token).status == 200
 
 
+def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
+    with Wire(daemon, client="agent") as agent, Wire(daemon, client=PERSON) as person:
+        refused = {name for name in OPERATIONS if agent.api(name, {"no such": 1}).status == 403}
+        assert set(OPERATIONS) - refused == AGENTS
+        assert agent.api("jobs", {}).json["message"] == "jobs is for a person at the command line"
+        assert {person.api(name, {"no such": 1}).status for name in OPERATIONS} == {400}
+
+
 @pytest.mark.parametrize(
-    "operation",
+    ("operation", "arguments"),
     [
-        "compact",
-        "doctor",
-        "erase",
-        "export",
-        "extract",
-        "held",
-        "import",
-        "inbox",
-        "log",
-        "recover",
-        "review",
-        "share",
-        "show",
-        "transcripts",
+        ("jobs", {"action": "pause", "name": "compact"}),
+        ("organize", {"memory": True}),
+        ("lint", {"fix": True, "personal": True}),
+        ("unarchive", {"target": "a"}),
+        ("archive_proposed", {"ids": []}),
+        ("digest", {"save": True}),
+        ("gaps", {"target": "a", "text": "b"}),
+        ("refs", {"target": "a", "confirm": True}),
+        ("brief", {"session": "s", "transcript": "/tmp/forged.jsonl"}),
+        ("forget", {"target": "a", "personal": True}),
     ],
 )
-def test_what_is_a_persons_own_is_refused_to_an_agent(daemon: Running, operation: str):
+def test_what_changes_the_persons_own_is_refused_to_an_agent(
+    daemon: Running, operation: str, arguments: dict[str, Any]
+):
     with Wire(daemon, client="agent") as agent:
-        answer = agent.api(operation, {})
-        assert (answer.status, answer.json["message"]) == (403, f"{operation} is for a person at the command line")
-    with Wire(daemon, client=PERSON) as person:
-        assert person.api(operation, {"no such": 1}).status == 400
+        assert agent.api(operation, arguments).status == 403
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "bearer2", ""])

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mcp_memory.client.credentials import PERSON
 from tests.daemon.place import Place
 from tests.daemon.wire import HANDSHAKE, SESSIONLESS
 
@@ -44,7 +45,8 @@ class Line:
 
     def __init__(self, place: Place, client: str, era: str, watch: Watch | None = None) -> None:
         self._place = place
-        self._token = place.credentials.token(client)
+        known = place.credentials
+        self._token = known.persons_token() if client == PERSON else known.token(client)
         self._era = era
         self._watch = watch or Watch()
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None

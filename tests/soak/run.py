@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mcp_memory.client.credentials import PERSON
 from tests.daemon.place import Place
 from tests.soak import judge
 from tests.soak.book import Book
@@ -65,7 +66,7 @@ async def _soak(options: Options, place: Place, daemon: Daemon, disk: Disk | Non
     report.at_rest = daemon.figures()
     say("indexed, load begins")
     plan = planned(options.seconds, chance, full_disk=disk is not None)
-    trouble = Trouble(plan, daemon, disk, Line(place, "trouble", era(0)), say)
+    trouble = Trouble(plan, daemon, disk, Line(place, PERSON, era(0)), say)
     watch = Watch(lambda: trouble.now)
     errors, book = Errors(trouble.excuses), Book()
     editors = [

@@ -1,0 +1,44 @@
+"""Says what an agent's token may do over `/api`: what its tools and hooks do. Everything else is the person's own, also
+an operation that is added later."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp_memory.engine.handlers.operations import OPERATIONS
+from mcp_memory.engine.request_parsing import fields_of
+from mcp_memory.errors import Refused
+
+AGENTS_MAY: Mapping[str, str] = {
+    "search": "query limit kinds tags project since until path include_archived mode explain",
+    "recall": "query ids path lines phase kinds project until budget_tokens",
+    "append": "content kind title tags project supersedes session expires path section due refs once",
+    "forget": "target reason archive done session",
+    "restore": "target session",
+    "advise": "session arguments output folder project stop orders within_ms",
+    "brief": "session prompt project within_ms lasting subagent withdrawn due left_off",
+    "flush": "",
+    "status": "",
+    "titles": "ids",
+    "tree": "depth topic dropped",
+}
+"""An operation → the arguments that an agent may pass to it. Its token and the clock say who wrote a note, and when;
+what a person wrote is not an agent's to forget."""
+
+_SIGNED = frozenset({"append", "forget", "restore"})
+"""Operations that say who asks."""
+
+
+def check_rights(operation: str) -> None:
+    """Raises Refused for an operation that is a person's own; the engine refuses what is none."""
+    if operation in OPERATIONS and operation not in AGENTS_MAY:
+        raise Refused(f"{operation} is for a person at the command line", hint="mcp-memory --help lists the commands")
+
+
+def agents_arguments(operation: str, arguments: Mapping[str, Any], client: str) -> dict[str, Any]:
+    """The arguments with the name of the agent that passes them. Raises Refused for one that is a person's own."""
+    if operation in AGENTS_MAY:
+        persons_own = {field.name for field in fields_of(OPERATIONS[operation][0])} - {*AGENTS_MAY[operation].split()}
+        for name in persons_own.intersection(arguments):
+            if arguments[name] is not None:
+                raise Refused(f"{name} is for a person to say", hint="leave it out: your token says who you are")
+    return {**arguments, "source": client} if operation in _SIGNED else dict(arguments)
