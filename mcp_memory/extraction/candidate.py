@@ -6,7 +6,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Self
 
+from ulid import ULID
+
 from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.models import NoteId
 from mcp_memory.text.due_dates import DueDate
 from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.secrets.finder import redact
@@ -27,6 +31,19 @@ class StatementKind(StrEnum):
     """A promise, or what you want to be reminded of. Without a date it waits for review."""
 
 
+class Voice(StrEnum):
+    """Whose word a candidate is. The note's head has it, and what is announced names it."""
+
+    SAID = "said"
+    """You typed it in a session."""
+    AGREED = "agreed"
+    """The agent proposed it, and you agreed."""
+    WROTE = "wrote"
+    """You wrote it into a log."""
+    UNSURE = "unsure"
+    """An agent's words, or perhaps pasted ones: always for review."""
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """`text` contains no secret of a known shape. `offset` is the byte in the transcript at which the message begins;
@@ -45,6 +62,7 @@ class Candidate:
     """Your words, if the text is made of them."""
     instead_of: Self | None = None
     """What it takes back, said before in the same session."""
+    voice: Voice = Voice.UNSURE
 
     @property
     def statement(self) -> str:
@@ -62,12 +80,13 @@ class Candidate:
         title: str = "",
         said: str = "",
         instead_of: Self | None = None,
+        voice: Voice = Voice.UNSURE,
     ) -> Self:
         """Redacts secrets. The default title is the first words of the text."""
         safe, turn = redact(text).text, message.turn
         title = make_title(redact(title).text or safe)
         words, place = redact(said).text, message.offset
-        return cls(kind, title, safe, score, outright, place, turn.speaker, turn.at, None, words, instead_of)
+        return cls(kind, title, safe, score, outright, place, turn.speaker, turn.at, None, words, instead_of, voice)
 
     def key(self, client: str, session: str) -> bytes:
         """32 bytes that identify the words and their time: a session that is resumed or forked repeats them under
@@ -76,6 +95,12 @@ class Candidate:
         words = (self.said,) if self.said else (self.kind, self.text)  # what kind it is, a later version may judge anew
         identity = "\0".join((*where, *(" ".join(each.split()) for each in words)))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()
+
+
+def id_of(candidate: Candidate, captured: CapturedMessages) -> NoteId:
+    """A ULID of when it was said, and of what was said by whom: the same whenever the same is read again."""
+    ms = max(0, int(candidate.at.timestamp() * 1000)) if candidate.at else 0
+    return NoteId(str(ULID.from_bytes(ms.to_bytes(6, "big") + candidate.key(captured.client, captured.session)[:10])))
 
 
 def make_title(text: str) -> str:

@@ -14,13 +14,12 @@ from datetime import datetime, timedelta
 from functools import partial
 
 import anyio
-from ulid import ULID
 
 from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.conflicts.detector import NoteText
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotFound, Refused, SummarizerUnavailable
-from mcp_memory.extraction.candidate import Candidate
+from mcp_memory.extraction.candidate import Candidate, Voice, id_of
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import kept, log_promises, with_due
 from mcp_memory.extraction.comparison import say_the_same
@@ -247,6 +246,8 @@ class CandidateIngest:
             "speaker": candidate.speaker,
             "score": candidate.score,
         }
+        if candidate.voice is not Voice.UNSURE:
+            more["voice"] = candidate.voice.value
         if others := [str(stated.id) for stated, _ in contrary if replaced is None or stated is not replaced[0]]:
             more["contradicts"] = [*others]
         return Draft(
@@ -292,9 +293,3 @@ class CandidateIngest:
                 with suppress(McpMemoryError):  # gone, or moved just now: its id alone keeps it out
                     found.append(_Rejected(self._vault.read(record.path).body.strip(), entry.at))
         return found
-
-
-def id_of(candidate: Candidate, captured: CapturedMessages) -> NoteId:
-    """A ULID of when it was said, and of what was said by whom: the same whenever the same is read again."""
-    ms = max(0, int(candidate.at.timestamp() * 1000)) if candidate.at else 0
-    return NoteId(str(ULID.from_bytes(ms.to_bytes(6, "big") + candidate.key(captured.client, captured.session)[:10])))

@@ -7,7 +7,8 @@ from datetime import datetime, time, timedelta, tzinfo
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.extraction.candidate import Candidate, StatementKind
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.extraction.candidate import Candidate, StatementKind, Voice
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import OUTRIGHT, classify
 from mcp_memory.extraction.user_sentences import user_sentences
@@ -40,23 +41,25 @@ _THAT = re.compile(
 
 
 def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
-    """A promise with its date, which then is stored without review; one without waits."""
+    """A promise with its date, which is stored without review if it is yours; one without a date waits."""
     if candidate.kind is not StatementKind.COMMITMENT or candidate.at is None:
         return candidate
     due = find_due(candidate.text, candidate.at.astimezone(zone))
-    if due is None or datetime.combine(due.day, time.max, zone) < now - LATE:
+    if due is None or candidate.voice is Voice.UNSURE or datetime.combine(due.day, time.max, zone) < now - LATE:
         return replace(candidate, due=due)
     return replace(candidate, due=due, outright=True, score=OUTRIGHT)
 
 
 def log_promises(file: NoteFile, zone: tzinfo) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
-    """The promises and reminders in each entry of a daily log, with where they are from."""
+    """The promises and reminders in each entry of a daily log, with where they are from. An agent's entries only
+    propose."""
     day = logs.is_log_path(file.record.path)
     for entry in logs.entries(file.text, file.body_start) if day else ():
         heading, _, body = file.text[entry.start : entry.end].partition("\n")
         of, at = logs.labels([heading.lstrip("# ")]), datetime.fromisoformat(f"{day}T{entry.time}").replace(tzinfo=zone)
+        voice = Voice.WROTE if of.source in {None, PERSON} else Voice.UNSURE
         found = [
-            Candidate.from_message(message, statement.kind, sentence.text, statement.score, False)
+            Candidate.from_message(message, statement.kind, sentence.text, statement.score, False, voice=voice)
             for line in (entry.title, *body.splitlines())
             for sentence in user_sentences(line, introduces)
             if (statement := classify(sentence)) and statement.kind is StatementKind.COMMITMENT

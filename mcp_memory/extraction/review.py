@@ -200,7 +200,7 @@ class Review:
         else:
             found = [self._vault.read(other).record for other in replaced]
         old = [note for note in found if note.state is NoteState.ACTIVE and not note.is_log]
-        changes |= {"score": None, "contradicts": None}
+        changes |= {"score": None, "contradicts": None, "voice": None}
         if old:
             changes["supersedes"] = [note.id for note in old]
         file_text = file.text

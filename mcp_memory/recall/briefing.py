@@ -24,13 +24,13 @@ from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.withdrawals import Withdrawals
+from mcp_memory.recall.remarks.announcements import announcement
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
 from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
-from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.tokens import count_tokens
 
 PROMPT, SUBAGENT = "prompt", "subagent"
@@ -110,7 +110,7 @@ class Briefer:
             may_tell = replace(wanted, private=self.config.private_marks)
             look = partial(where_left_off, self.answerer.vault, self.index, may_tell, session)
             last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else None
-            told = sum(count_tokens(_announcement(note, is_quoted=False)) + 1 for note in news)
+            told = sum(count_tokens(announcement(note, is_quoted=False)) + 1 for note in news)
             told += sum(count_tokens(one.line) + 1 for one in due) + count_tokens(last or "")
             here = replace(wanted, project=wanted.project or NO_PROJECT)  # elsewhere no project's notes belong
             recalled = await self.answerer.start(here, max(budget - told, budget // 2), max(usual - told, usual // 2))
@@ -122,7 +122,7 @@ class Briefer:
             if last:
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, last, room))
             for note in news:
-                line = _announcement(note, is_quoted=note.id in notes)
+                line = announcement(note, is_quoted=note.id in notes)
                 longer = with_notice(recalled.assembly, line, room)
                 if longer is not recalled.assembly:
                     recalled = replace(recalled, assembly=longer)
@@ -286,14 +286,3 @@ def _within(deadline_s: float) -> Generator[None]:
             yield
     except TimeoutError as error:
         raise DeadlineExceeded(f"a briefing took longer than {deadline_s:g} s", hint="see mcp-memory status") from error
-
-
-def _announcement(note: NoteRecord, *, is_quoted: bool) -> str:
-    """`is_quoted`: the text above already has what the note says, and when."""
-    when = f" on {note.created.date().isoformat()}" if note.created else ""
-    contradicted = ", ".join(note.meta.get("contradicts", ()))
-    undo = f"undo: mcp-memory review --undo {note.id}" + (f"; contradicts {contradicted}" if contradicted else "")
-    undo += f"; in place of {', '.join(note.supersedes)}, which counts again after an undo" if note.supersedes else ""
-    if is_quoted:
-        return f"Stored because the person said so: {in_quotes(note.path)} ({undo})"
-    return f"Stored because the person said so{when}: {in_quotes(note.title)} [{note.kind}] ({undo})"

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState
 from mcp_memory.text.due_dates import DueDate, due_from
-from mcp_memory.text.escape_invisible import in_quotes
+from mcp_memory.text.escape_invisible import in_line, in_quotes
 
 MOST_TOLD, MOST_NAMED = 6, 3
 """Lines of one answer, and titles of overdue ones in theirs; `mcp-memory due` has all."""
@@ -119,7 +120,13 @@ def _line(one: Commitment) -> str:
 
 
 def _title(one: Commitment) -> str:
-    return f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]"
+    return f"{in_quotes(one.note.title[:TITLE_CHARS])} [{one.note.id[-ID_CHARS:]}]{_by_an_agent(one.note)}"
+
+
+def _by_an_agent(note: NoteRecord) -> str:
+    """Whose word it is, unless it is the person's: an agent stored it by itself."""
+    is_persons = note.source in {None, PERSON} or "voice" in note.meta
+    return "" if is_persons else f" (noted by {in_line(str(note.source))})"
 
 
 def _mark(one: Commitment) -> str:

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.extraction.candidate import StatementKind
-from mcp_memory.extraction.candidate_ingest import id_of
+from mcp_memory.extraction.candidate import StatementKind, id_of
 from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences

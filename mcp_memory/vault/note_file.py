@@ -259,6 +259,8 @@ def _kept(document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
         kept["derived_from"] = _words(meta.get("derived_from"))
+    if voice := _text(meta.get("voice")):
+        kept["voice"] = voice
     if due := due_from(meta.get("due"), zone):
         kept["due"] = (due.moment(zone) if due.at else due.day).isoformat()
     for name in ("earliest_at", "latest_at", "done_at"):

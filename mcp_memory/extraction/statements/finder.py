@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.extraction.candidate import Candidate, StatementKind, make_title
+from mcp_memory.extraction.candidate import Candidate, StatementKind, Voice, make_title
 from mcp_memory.extraction.language import is_personal
 from mcp_memory.extraction.statement_rules import Statement, classify, opening_chars
 from mcp_memory.extraction.statements.agreements import (
@@ -197,7 +197,7 @@ def _agreed(one: _Judged, reason: str) -> Candidate | None:
         return None
     score = LIKELY if one.agreed.sure else LEANING
     text = f"{one.agreed.statement}\n\n{one.agreed.quote} {reason}".strip()
-    return _candidate(one, StatementKind.DECISION, score, text)
+    return _candidate(one, StatementKind.DECISION, score, text, voice=Voice.AGREED)
 
 
 def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | None:
@@ -237,12 +237,13 @@ def _kind(one: _Judged) -> StatementKind:
 
 
 def _candidate(
-    one: _Judged, kind: StatementKind, score: float, text: str, instead_of: Candidate | None = None
-) -> Candidate:
-    said = one.sentence.text
+    one: _Judged, kind: StatementKind, score: float, text: str, instead_of: Candidate | None = None,
+    voice: Voice = Voice.SAID,
+) -> Candidate:  # fmt: skip
+    said, title = one.sentence.text, make_title(text.partition("\n")[0])
     is_outright = score >= LIKELY and one.is_typed
-    title = make_title(text.partition("\n")[0])
-    return Candidate.from_message(one.message, kind, text, score, is_outright, title, said=said, instead_of=instead_of)
+    voice = voice if one.is_typed else Voice.UNSURE
+    return Candidate.from_message(one.message, kind, text, score, is_outright, title, said, instead_of, voice)
 
 
 def _clean(sentence: UserSentence, opening: int = 0) -> str:
