@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from mcp_memory.git.repository import Repository, find_repository
+from mcp_memory.grounding.code_symbols import Symbol
 
 MOST_BYTES = 1_000_000
 """Of a file that is read."""
@@ -50,6 +51,8 @@ class CodeRepository:
 
     repository: Repository
     head: str
+    list_symbols: Callable[[str, bytes], list[Symbol]]
+    """Takes a path and the file's content; may raise LimitExceeded and DeadlineExceeded."""
     _snapshots: dict[str | None, CodeSnapshot] = field(default_factory=dict[str | None, CodeSnapshot])
 
     @property
@@ -148,10 +151,10 @@ class CodeRepository:
         return file if ".git" not in inner else None
 
 
-def open_code(folder: str, deadline_s: float) -> CodeRepository:
+def open_code(folder: str, deadline_s: float, list_symbols: Callable[[str, bytes], list[Symbol]]) -> CodeRepository:
     """Raises NotFound for a folder outside of any working tree, GitUnavailable."""
     repository = find_repository(Path(folder), deadline_s)
-    return CodeRepository(repository, repository.head() or "HEAD")
+    return CodeRepository(repository, repository.head() or "HEAD", list_symbols)
 
 
 def _paths(out: bytes) -> Iterator[str]:

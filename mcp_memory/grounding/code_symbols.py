@@ -1,17 +1,22 @@
-"""Lists what a source file, Makefile, justfile or package.json defines, with tree-sitter's grammars. Pure."""
+"""Lists what a source file, Makefile, justfile or package.json defines, with tree-sitter's grammars. Pure.
+
+Hostile files take minutes and gigabytes: `symbol_reader` runs this module in a limited child process.
+"""
 
 import hashlib
 import json
 import re
 import tomllib
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, cast
 
+from mcp_memory.runtime.limited_child import serve
 from mcp_memory.text.parsed_values import table_at
 
 if TYPE_CHECKING:
@@ -43,6 +48,12 @@ class Symbol:
     @property
     def digest(self) -> str:
         return hashlib.sha256(b"\0".join(self.tokens)).hexdigest()[:16]
+
+
+def has_symbols(path: str) -> bool:
+    """Whether the file is in a language that a grammar knows."""
+    name = PurePosixPath(path).name
+    return name in RECIPES or name.rpartition(".")[2] in _endings()
 
 
 def list_symbols(path: str, data: bytes) -> list[Symbol]:
@@ -86,25 +97,37 @@ def _definitions(language: str, data: bytes) -> Iterator[Symbol]:
         if kind and "name" in captures:
             node = _whole(captures[kind][0])
             named.setdefault(node.byte_range, (node, captures["name"][0], kind.partition(".")[2]))
-    leaves = list(_leaves(root))
-    starts = [leaf.start_byte for leaf in leaves]
+    leaves = [(leaf.start_byte, leaf.text or b"") for leaf in _leaves(root)]
+    starts = [start for start, _ in leaves]
     open_: list[tuple[int, str]] = []  # the ends and names of the definitions around
     spans = sorted(named.values(), key=lambda one: (one[0].start_byte, -one[0].end_byte))
+    last_labels = {label.start_byte: at for at, (_, label, _) in enumerate(spans)}
     for at, (node, label, kind) in enumerate(spans):
         while open_ and open_[-1][0] <= node.start_byte:
             open_.pop()
         name = ".".join(filter(None, (_owner(node, label), _text(label))))
         open_.append((node.end_byte, name))
-        inner = [one for one, *_ in spans[at + 1 :] if one.end_byte <= node.end_byte] if kind in _CONTAINERS else []
-        labels = {one.start_byte for _, one, _ in spans[at + 1 :]}
-        tokens = [
-            b"" if leaf.text == label.text else leaf.text or b""
-            for leaf in leaves[bisect_left(starts, node.start_byte) : bisect_left(starts, node.end_byte)]
-            if leaf.start_byte in labels or not any(one.start_byte <= leaf.start_byte < one.end_byte for one in inner)
-        ]
+        later = (spans[number][0] for number in range(at + 1, len(spans)))
+        inner = _outermost_inside(node, later) if kind in _CONTAINERS else []
+        inner_starts = [start for start, _ in inner]
+        tokens: list[bytes] = []
+        for start, text in leaves[bisect_left(starts, node.start_byte) : bisect_left(starts, node.end_byte)]:
+            latest = bisect_right(inner_starts, start) - 1
+            is_inside = latest >= 0 and start < inner[latest][1]
+            if not is_inside or last_labels.get(start, 0) > at:
+                tokens.append(b"" if text == label.text else text)
         lines = node.start_point[0] + 1, node.end_point[0] + 1
         qualified = ".".join(around for _, around in open_)
         yield Symbol(qualified, *lines, _without_trailing_commas(tokens))
+
+
+def _outermost_inside(node: "Node", later: "Iterable[Node]") -> list[tuple[int, int]]:
+    """Where the definitions begin and end that are directly in this one; `later` are those that begin after it does."""
+    found: list[tuple[int, int]] = []
+    for one in takewhile(lambda one: one.start_byte < node.end_byte, later):
+        if one.end_byte <= node.end_byte and (not found or one.start_byte >= found[-1][1]):
+            found.append((one.start_byte, one.end_byte))
+    return found
 
 
 def _whole(node: "Node") -> "Node":
@@ -195,3 +218,12 @@ def _grammar(name: str) -> "tuple[Parser, Query]":
     language = Language(cast("object", made()))
     also = [import_module(f"tree_sitter_{facts['also']}").TAGS_QUERY] if "also" in facts else []
     return Parser(language), Query(language, "\n".join([package.TAGS_QUERY or "", *also, facts.get("more", "")]))
+
+
+def _answer(request: dict[str, str]) -> Iterator[list[Any]]:
+    for one in list_symbols(request["path"], request["data"].encode("latin-1")):
+        yield [one.name, one.first_line, one.last_line, [token.decode("latin-1") for token in one.tokens]]
+
+
+if __name__ == "__main__":
+    serve(_answer)

@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, time, timedelta
 from functools import partial
@@ -12,10 +13,11 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from mcp_memory.errors import GitUnavailable, NotFound
+from mcp_memory.errors import DeadlineExceeded, GitUnavailable, NotFound
 from mcp_memory.grounding.code_repository import CodeRepository, open_code
 from mcp_memory.grounding.reference_check import CHANGED, GONE, MOVED, Reference, check, ground
 from mcp_memory.grounding.references import find_references
+from mcp_memory.grounding.symbol_reader import SymbolReader
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, is_channel
@@ -75,6 +77,7 @@ class Grounder:
         self._folders: dict[str, list[str]] = {}
         self._notes: dict[NoteId, GroundedNote] = {}
         self._checking = Lock()
+        self._reader = SymbolReader()
 
     def remark(self, note_id: NoteId) -> str:
         """What a reader must know of the code that a note or entry names: as of the last run, from memory."""
@@ -127,12 +130,13 @@ class Grounder:
         return {"notes": notes, "counts": count_outcomes(found), "problems": dict(self.problems)}
 
     def _check(self, confirmed: Collection[NoteId]) -> None:
-        with self._checking:
+        with self._checking, closing(self._reader):
             until, problems = monotonic() + RUN_S, dict[str, str]()
             records = self.index.notes(Filters(), MOST_NOTES)
             found = [one for record in records for one in self._entries(record)]
             notes, projects = dict[NoteId, GroundedNote](), sorted({project for _, project, _ in found})
             for project in projects:
+                self._reader.faults.clear()
                 mine = [(record, entry, text) for (record, entry), of, text in found if of == project]
                 known = {entry: old for _, entry, _ in mine if (old := self._notes.get(entry))}
                 notes |= known
@@ -142,8 +146,11 @@ class Grounder:
                         assert code is not None
                         old = None if entry in confirmed else known.get(entry)
                         notes[entry] = self._checked(code, record, entry, text, old, is_now=entry in confirmed)
-                except GitUnavailable as error:
+                except (GitUnavailable, DeadlineExceeded) as error:
                     problems[project] = error.message
+                if self._reader.faults:
+                    skipped = "; ".join(f"{path} is skipped: {why}" for path, why in self._reader.faults.items())
+                    problems[project] = "; ".join(filter(None, (problems.get(project), skipped)))
             self._notes, self.problems = notes, problems
             self._save()
 
@@ -189,7 +196,8 @@ class Grounder:
         for folder in folders:
             if project_of(folder) == project:
                 try:
-                    code = open_code(folder, REPOSITORY_S)
+                    self._reader.until = monotonic() + REPOSITORY_S
+                    code = open_code(folder, REPOSITORY_S, self._reader.list_symbols)
                 except (GitUnavailable, NotFound) as error:
                     problems[project] = error.message
                 else:
@@ -202,6 +210,7 @@ class Grounder:
         try:
             state = json.loads(self.file.read_bytes())
             self._folders = {project: list_at(state, "folders", project) for project in table_at(state, "folders")}
+            self._reader.skipped = {digest: str(why) for digest, why in table_at(state, "skipped").items()}
             for note in list_at(state, "notes"):
                 references = tuple(Reference(**one) for one in note.pop("references"))
                 self._notes[note["id"]] = GroundedNote(**note, references=references)
@@ -212,5 +221,6 @@ class Grounder:
             self._folders, self._notes = {}, {}
 
     def _save(self) -> None:
-        state: dict[str, Any] = {"folders": self._folders, "notes": [asdict(one) for one in self._notes.values()]}
+        notes = [asdict(one) for one in self._notes.values()]
+        state: dict[str, Any] = {"folders": self._folders, "skipped": self._reader.skipped, "notes": notes}
         replace_file(self.file, json.dumps(state).encode())

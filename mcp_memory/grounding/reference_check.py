@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mcp_memory.grounding.code_repository import CodeRepository, CodeSnapshot
-from mcp_memory.grounding.code_symbols import Symbol, enclosing_symbol, find_symbol, list_symbols
+from mcp_memory.grounding.code_symbols import Symbol, enclosing_symbol, find_symbol
 from mcp_memory.grounding.references import Named
+from mcp_memory.runtime.limited_child import LimitExceeded
 
 UNCOMMITTED = "uncommitted"
 LEAST_ALIKE, LEAST_RENAMED, LEAST_TOKENS = 0.5, 0.75, 20
@@ -61,7 +62,7 @@ def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
     if named.commit:
         return Reference(named.text, "", commit=named.commit) if code.has_commit(named.commit) else None
     for path in filter(None, map(snapshot.find, named.paths)):
-        symbols = list_symbols(path, data) if (data := snapshot.read(path)) is not None else []
+        symbols = _readable_symbols(code, path, snapshot.read(path))
         found = find_symbol(symbols, named.symbol) if named.symbol else enclosing_symbol(symbols, named.line)
         if found and not named.symbol and found != find_symbol(symbols, found.name):
             found = None  # a line of what no name stands for
@@ -73,7 +74,7 @@ def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
 
 
 def check(known: Reference, code: CodeRepository) -> Reference:
-    """What is true of it now. Raises GitUnavailable."""
+    """What is true of it now; what was true, if its file cannot be read. Raises GitUnavailable, DeadlineExceeded."""
     signature = code.signature(known.now_path)
     seen = f"{signature} {code.head}"
     is_settled = known.symbol and not known.gone and known.changed != UNCOMMITTED
@@ -82,7 +83,10 @@ def check(known: Reference, code: CodeRepository) -> Reference:
         return known
     if not known.path:
         return replace(known, gone=not code.has_commit(known.commit), seen=seen)
-    found = _symbol_now(known, code) if known.symbol else _file_now(known, code)
+    try:
+        found = _symbol_now(known, code) if known.symbol else _file_now(known, code)
+    except LimitExceeded:
+        return known
     return replace(found, seen=f"{code.signature(found.now_path)} {code.head}")
 
 
@@ -106,13 +110,13 @@ def _symbol_now(known: Reference, code: CodeRepository) -> Reference:
     files = [there] if there else []
     if there and there != known.path and (found := find_symbol(_symbols(code, there), known.symbol)):
         return _as_found(known, there, found, code)
-    before = list_symbols(known.path, code.read_at(known.commit, known.path) or b"")
+    before = _readable_symbols(code, known.path, code.read_at(known.commit, known.path))
     old = find_symbol(before, known.symbol)
     tokens = old.tokens if old and old.digest == known.digest else ()
     simple, names = known.symbol.rpartition(".")[2], {one.simple for one in before}
     best: tuple[float, str, Symbol] | None = None
     for path in [*files, *code.changed_with(known.path, known.commit)]:
-        for one in _symbols(code, path):
+        for one in _readable_symbols(code, path, code.read(path)):
             is_namesake = one.simple == simple
             is_new = path in files and one.simple not in names and len(one.tokens) >= LEAST_TOKENS
             least = LEAST_ALIKE if is_namesake else LEAST_RENAMED if is_new else 2.0
@@ -125,7 +129,7 @@ def _symbol_now(known: Reference, code: CodeRepository) -> Reference:
 def _as_found(known: Reference, path: str, found: Symbol, code: CodeRepository) -> Reference:
     changed = ""
     if found.digest != known.digest:
-        committed = find_symbol(list_symbols(path, code.read_at(code.head, path) or b""), found.name)
+        committed = find_symbol(_readable_symbols(code, path, code.read_at(code.head, path)), found.name)
         if committed and committed.digest != known.digest:
             lines = committed.first_line, committed.last_line
             changed = code.last_change(path, known.commit, lines)
@@ -135,7 +139,15 @@ def _as_found(known: Reference, path: str, found: Symbol, code: CodeRepository) 
 
 def _symbols(code: CodeRepository, path: str) -> list[Symbol]:
     data = code.read(path)
-    return [] if data is None else list_symbols(path, data)
+    return [] if data is None else code.list_symbols(path, data)
+
+
+def _readable_symbols(code: CodeRepository, path: str, data: bytes | None) -> list[Symbol]:
+    """Lists none of a file that takes too much to read."""
+    try:
+        return [] if data is None else code.list_symbols(path, data)
+    except LimitExceeded:
+        return []
 
 
 def alike(one: Sequence[bytes], other: Sequence[bytes]) -> float:
