@@ -14,7 +14,7 @@ from mcp_memory.jobs.due import AfterQuiet, Daily, Every
 from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NotePath
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.filters import moment_of
+from mcp_memory.search.filters import ANY_PROJECT, moment_of
 from mcp_memory.summaries.digest import Digests
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
@@ -37,9 +37,10 @@ async def digest(parts: EngineParts, request: DigestRequest) -> dict[str, str | 
     zone, now = parts.vault.layout.tz, parts.clock()
     until = moment_of("until", request.until, zone)
     since = moment_of("since", request.since, zone) or (until or now) - timedelta(days=7)
-    wanted = replace(_may_be_told(parts), project=request.project, since=since, until=until)
+    project = None if request.project == ANY_PROJECT else request.project
+    wanted = replace(_may_be_told(parts), project=project, since=since, until=until)
     first, last = (when.astimezone(zone).date() for when in (since, until or now))
-    title = f"From {first} to {last}" + (f", {request.project}" if request.project else "")
+    title = f"From {first} to {last}" + (f", {project}" if project else "")
     path = parts.vault.layout.in_home(f"{SUMMARIES}/digests/{slug(title)}.md") if request.save else None
     make = partial(Digests(parts.vault, parts.index, wanted).of_time, title, path)
     text, page = await in_thread(make, deadline_s=300, what="making a digest")

@@ -381,11 +381,20 @@ class ReviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class DecideRequest:
-    """What to do with the contradictions of a note or entry, or the one with `other`. `verb`: keep it, or both."""
+    """What to do with the contradictions of a note or entry, or the one with `other`, or only those with the ids in
+    `only`. `verb`: keep it, or both."""
 
     verb: str
     target: str
     other: str | None = None
+    only: Sequence[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictsRequest:
+    """Contradictions that nobody has decided: in this project's notes and in those without one, or ('*', None) all."""
+
+    project: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """Lists contradictions that nobody has decided, and writes a decision into the notes' own files."""
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
+
+from ulid import ULID
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput, NotFound
@@ -13,7 +16,7 @@ from mcp_memory.models import Conflict, NoteId, NotePath
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import named_by
 from mcp_memory.text.dates import format_when
-from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -37,9 +40,12 @@ class ConflictReview:
         await self._conflicts.scan()
         return await in_thread(self._read, deadline_s=LOOK_S, what="reading notes")
 
-    async def decide(self, verb: str, target: str, other: str | None = None) -> list[dict[str, Any]]:
-        """Settle the open conflicts of a note or entry, or the one with `other`. `verb`: keep it, or both. What one
-        that gave way had contradicted may contradict the kept one, too, and gives way then.
+    async def decide(
+        self, verb: str, target: str, other: str | None = None, *, only: Sequence[str] | None = None
+    ) -> list[dict[str, Any]]:
+        """Settle the open conflicts of a note or entry, or the one with `other`, or those with `only` these ids, as one
+        change to undo. `verb`: keep it, or both. What is found to contradict the kept one only now is listed next:
+        nobody has seen it yet.
 
         Raises NotFound if there is none, InvalidInput, and what a change of a note raises."""
         if verb not in (KEEP, BOTH):
@@ -47,23 +53,15 @@ class ConflictReview:
         await self._conflicts.scan()
         look = partial(in_thread, deadline_s=LOOK_S, what="reading notes")
         kept, partner = await look(lambda: self._id(target)), other and await look(lambda: self._id(other))
-        pairs = self._pairs(kept, partner)
+        pairs = [one for one in self._pairs(kept, partner) if only is None or {one.older, one.newer} & {*only}]
         if not pairs:
             raise NotFound(f"no open conflict of {target[:100]}", hint="mcp-memory conflicts lists them")
-        decided = list[Conflict]()
-        while pairs:
-            with acting(_PERSON):
-                for one in pairs:
-                    file = await in_thread(
-                        lambda one=one: self._retire(one, kept) if verb == KEEP else self._hold_both(one),
-                        deadline_s=WRITE_S,
-                        what="changing the note",
-                    )
-                    await self._writer.index_note(file)
-            await self._conflicts.scan()
-            decided += pairs
-            pairs = [] if other or verb == BOTH else [one for one in self._pairs(kept) if one not in decided]
-        return [{"verb": verb, **asdict(one)} for one in decided]
+        with acting(replace(_PERSON, run=f"{DECISION}-{ULID()}")):
+            for one in pairs:
+                change = partial(self._retire, one, kept) if verb == KEEP else partial(self._hold_both, one)
+                await self._writer.index_note(await in_thread(change, deadline_s=WRITE_S, what="changing the note"))
+        await self._conflicts.scan()
+        return [{"verb": verb, **asdict(one)} for one in pairs]
 
     def _pairs(self, kept: NoteId, partner: str | None = None) -> list[Conflict]:
         found = (one for one in self._conflicts.open_conflicts if kept in (one.older, one.newer))

@@ -16,7 +16,14 @@ from mcp_memory.text.chunking.chunker import MAX_CHARS
 from mcp_memory.text.markdown import logs
 from mcp_memory.topics.page import is_page
 from mcp_memory.vault.config import NoteKinds
-from mcp_memory.vault.journals.change_journal import IMPORT, ChangeJournal, ChangeKind, NoteChange, current_caller
+from mcp_memory.vault.journals.change_journal import (
+    DECISION,
+    IMPORT,
+    ChangeJournal,
+    ChangeKind,
+    NoteChange,
+    current_caller,
+)
 from mcp_memory.vault.journals.change_kinds import changed_entry, describe_difference
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
@@ -220,7 +227,8 @@ class NoteStore:
         self, path: NotePath, data: bytes, expected: Etag | None, added: str | None
     ) -> Mapping[str, Any]:
         """What a write is going to do: the `kind` of the change and more of its facts."""
-        is_import = (current_caller().run or "").startswith(IMPORT)
+        run = current_caller().run or ""
+        is_import = run.startswith(IMPORT)
         if added is not None:
             project = logs.labels([added.partition("\n")[0].removeprefix("## ")]).project
             entry = logs.entries(added)[0].hash
@@ -232,7 +240,8 @@ class NoteStore:
         before, after = (read_note(path, text, expected, "", self.layout, self.kinds) for text in (blob.data, data))
         facts = describe_difference(before, after)
         is_edit = facts["kind"] is ChangeKind.EDITED
-        if self.changes and (is_import or not current_caller().run) and (is_edit or not facts.get("entry")):
+        has_own_journal = run and not run.startswith((IMPORT, DECISION))
+        if self.changes and not has_own_journal and (is_edit or not facts.get("entry")):
             self.changes.keep(after.record.id, blob.etag, blob.data, is_edit=is_edit)
         return {**facts, "before": expected}
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
-from tests.support.terminal import typed
+from tests.support.terminal import answered, typed
 
 
 @pytest.fixture
@@ -36,6 +36,11 @@ def test_scripts_list_and_decide(place: Place):
         assert listed["newer"]["id"].endswith(new)
         assert "1 contradiction between notes" in place.run("doctor").out
         assert "8087 → 8090" in place.run("conflicts").ok().out
+        for everywhere in ([], ["--all-projects"], ["-p", "shop"]):
+            assert "8087 → 8090" in place.run("conflicts", *everywhere).ok().out
+        kept = place.run("conflicts", "keep", new).ok().out
+        assert f"{old[-6:]}\nkept: {new}" in kept and "goes  The billing gateway listens on port 8087." in kept
+        assert "1 change undone" in place.run("undo", new, "--yes").ok().out
         assert "both hold" in place.run("conflicts", "both", new).ok().out
         assert "no conflict is open" in place.run("conflicts").ok().out
         assert place.run("conflicts", "keep", old).code == 4
@@ -52,6 +57,8 @@ def test_a_title_that_its_text_lacks_is_shown(place: Place):
 def test_keys_decide_on_a_terminal(place: Place):
     with place.started():
         old, new = opposed(place)
+        refused = answered(place, ["conflicts", "keep", new], ["\n"])
+        assert refused.code == 130 and "goes  The billing gateway listens on port 8087." in refused.out
         assert "1 conflict left" in typed(place, "conflicts", "s")
         assert "1 conflict left" in typed(place, "conflicts", "q")
         shown = typed(place, "conflicts", "xn")

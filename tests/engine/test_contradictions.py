@@ -12,7 +12,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
 from mcp_memory.indexing import conflict_scan
 from mcp_memory.models import Contradicted, NoteId, NotePath, Outcome, Receipt
-from tests.support.world import World
+from tests.support.world import World, records
 
 pytestmark = pytest.mark.anyio
 
@@ -108,9 +108,12 @@ async def test_of_very_many_values_the_newest_is_named_and_none_counts_unmarked_
         await engine.perform("decide", {"verb": "keep", "target": new.id, "other": "N39"})
         left = [note for note in await engine.notes() if note.id not in {new.id, "path:README.md"}]
         assert len(left) == 39 and [note.id for note in left if not engine.parts.conflicts.concerns(note.id)] == []
-        await engine.perform("decide", {"verb": "keep", "target": new.id})
-        assert {note.id for note in await engine.notes()} <= {new.id, "path:README.md"}, "each gives way to it"
-        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        rivals = 39
+        while listed := await _rivals(engine, new.id):
+            await engine.perform("decide", {"verb": "keep", "target": new.id})
+            rivals -= len(listed)
+            assert rivals == len([note for note in await engine.notes() if note.id not in {new.id, "path:README.md"}])
+        assert rivals == 0, "each gives way to it, once it was listed"
 
 
 async def test_a_value_that_is_kept_leaves_other_subjects_of_its_rivals_alone(world: World) -> None:
@@ -119,7 +122,8 @@ async def test_a_value_that_is_kept_leaves_other_subjects_of_its_rivals_alone(wo
         for port in (8087, 8090, 9999):
             world.later(hours=1)
             last = await engine.append(f"The billing gateway listens on port {port} now.", kind="fact")
-        await engine.perform("decide", {"verb": "keep", "target": last.id})
+        while await _rivals(engine, last.id):
+            await engine.perform("decide", {"verb": "keep", "target": last.id})
         assert {first.id, last.id} <= {note.id for note in await engine.notes()}
         assert sum("8087" in note.title or "8090" in note.title for note in await engine.notes()) == 0
 
@@ -200,6 +204,48 @@ async def _opposed(world: World, engine: Engine) -> tuple[Receipt, Receipt]:
     old = await engine.append(PORT, kind="fact")
     world.later(hours=1)
     return old, await engine.append(OTHER_PORT, kind="fact")
+
+
+async def _rivals(engine: Engine, kept: str) -> list[str]:
+    """What is listed as contradicting this note."""
+    listed = (await engine.perform("conflicts", {}))["conflicts"]
+    pairs = [{item[side]["id"] for side in ("older", "newer")} for item in listed]
+    return [other for pair in pairs if kept in pair for other in pair - {kept}]
+
+
+@pytest.mark.parametrize("contents", [
+    (PORT, OTHER_PORT),
+    ("The cache holds 300 entries.", "The cache holds 500 entries.", "The cache of the API holds 800 entries now."),
+])  # fmt: skip
+async def test_only_what_was_listed_gives_way_and_one_undo_brings_it_back(
+    world: World, contents: tuple[str, ...]
+) -> None:
+    async with world.engine() as engine:
+        for content in contents:
+            kept = await engine.append(content, kind="fact", project="shop")
+            world.later(hours=1)
+        before, listed = world.files(), await _rivals(engine, kept.id)
+        assert listed
+        decided = await engine.perform("decide", {"verb": "keep", "target": kept.id})
+        assert len(decided["decided"]) == len(listed)
+        assert {note.id for note in records(engine) if note.superseded_at} == set(listed)
+        planned = await engine.perform("undo", {"target": kept.id})
+        assert {step["target"] for step in planned["steps"]} == set(listed)
+        undone = await engine.perform("undo", {"target": kept.id[-6:], "sure": True})
+        assert [step["why"] for step in undone["steps"]] == [""] * len(listed)
+        assert world.files() == before and sorted(await _rivals(engine, kept.id)) == sorted(listed)
+        again = await engine.perform("undo", {"target": kept.id})
+        assert [step["action"] for step in again["steps"]] == ["forget"], "storing it is the last thing that is left"
+
+
+async def test_undoing_both_hold_opens_the_conflict_again(world: World) -> None:
+    async with world.engine() as engine:
+        old, new = await _opposed(world, engine)
+        before = world.files()
+        await engine.perform("decide", {"verb": "both", "target": old.id})
+        undone = await engine.perform("undo", {"target": new.id, "sure": True})
+        assert [(step["target"], step["why"]) for step in undone["steps"]] == [(new.id, "")]
+        assert world.files() == before and await _rivals(engine, old.id) == [new.id]
 
 
 async def test_a_decision_is_in_the_files(world: World) -> None:

@@ -82,3 +82,6 @@ async def test_a_phase_is_told_on_request_without_other_projects_and_what_is_pri
         saved = await engine.perform("digest", {**asked, "save": True})
         assert b"derived_from:" in world.read(saved["path"]) and b"ship on Thursdays" in world.read(saved["path"])
         assert (await engine.perform("digest", {"until": "2026-11-01"}))["text"] == ""
+        everywhere = await engine.perform("digest", {"since": "2026-11-20", "project": "*"})
+        assert everywhere == await engine.perform("digest", {"since": "2026-11-20"})
+        assert "harbour" in everywhere["text"] and "*" not in everywhere["title"]

@@ -2,10 +2,13 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import permutations
 from typing import Any
 
 import click
 
+from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError
@@ -20,13 +23,18 @@ _PAST = {"keep": "kept", "both": "both hold"}
 @click.argument("verb", required=False, type=click.Choice(["keep", "both"]))
 @click.argument("note", metavar="[NOTE]", required=False)
 @click.option("--with", "other", metavar="ID", help="Only its conflict with this note or entry; default: all of its.")
+@click.option("--yes", is_flag=True, help="Don't ask.")
+@note_options.project("Only conflicts of this project's notes, and of those without one")
 @command_options
-def conflicts(cli: CommandContext, verb: str | None, note: str | None, other: str | None) -> None:
+def conflicts(
+    cli: CommandContext, verb: str | None, note: str | None, other: str | None, yes: bool, project: str | None
+) -> None:
     """Decide which of two notes that contradict each other holds, with one key each; the latest first.
 
     Until then agents are told the newer one, with what held before. `keep` marks the other one, whole, as superseded:
-    where that says more, edit the old value in it instead, which settles the conflict, too. `both` writes into the
-    newer one that it holds beside the other. The files keep what you decide; `mcp-memory undo` takes a `keep` back.
+    where that says more, edit the old value in it instead, which settles the conflict, too. What goes is shown first,
+    and only that goes. `both` writes into the newer one that it holds beside the other. The files keep what you decide;
+    `mcp-memory undo NOTE` takes it back.
 
     \b
     mcp-memory conflicts                                    with keys, on a terminal
@@ -36,20 +44,41 @@ def conflicts(cli: CommandContext, verb: str | None, note: str | None, other: st
     """
     if verb and not note:
         raise InvalidInput(f"{verb} what?", hint=f"mcp-memory conflicts {verb} NOTE")
-    if verb:
-        answer = cli.ask("decide", verb=verb, target=note, other=other)
-        cli.show(answer, (f"{_PAST[verb]}: {short_id(note or '')}  ({one['why']})" for one in answer["decided"]))
+    if verb and note:
+        _decide(cli, verb, note, other, yes)
         return
-    found = cli.ask("conflicts")
+    found = cli.ask("conflicts", project=project)
     items = found["conflicts"]
     if items and not cli.as_json and sys.stdin.isatty():
-        _decide_with_keys(cli, items)
+        _decide_with_keys(cli, items, project)
         return
     hint = "to decide: mcp-memory conflicts keep ID (the other one goes whole: edit it where it says more), or both ID"
     cli.show(found, [*(line for item in items for line in _lines(item)), hint if items else "no conflict is open"])
 
 
-def _decide_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
+def _decide(cli: CommandContext, verb: str, note: str, other: str | None, yes: bool) -> None:
+    """Show what would give way, ask where somebody can answer, and decide about nothing else."""
+    shown = [
+        rival
+        for item in replace(cli, without_project=None).ask("conflicts")["conflicts"]
+        for kept, rival in permutations((item["older"], item["newer"]))
+        if _is_named(kept, note) and (other is None or _is_named(rival, other))
+    ]
+    if verb == "keep" and not cli.as_json:
+        say_all(fit("goes", f"{rival['title']}  ({rival['path']})", short_id(rival["id"])) for rival in shown)
+        if shown and not yes and sys.stdin.isatty():
+            click.confirm(f"keep {short_id(note)} in place of {'this' if len(shown) == 1 else 'these'}?", abort=True)
+    only = [rival["id"] for rival in shown]
+    answer = cli.ask("decide", verb=verb, target=note, other=other, only=only)
+    cli.show(answer, (f"{_PAST[verb]}: {short_id(note)}  ({one['why']})" for one in answer["decided"]))
+
+
+def _is_named(side: Mapping[str, Any], name: str) -> bool:
+    """Whether a note goes by this name: its id, the end of it, or its path."""
+    return name == side["path"] or side["id"].endswith(name)
+
+
+def _decide_with_keys(cli: CommandContext, items: list[dict[str, Any]], project: str | None) -> None:
     for number, item in enumerate(items, 1):
         say()
         say_all(_lines(item, f"{number} of {len(items)}  "))
@@ -65,7 +94,7 @@ def _decide_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
                 say(f"{_PAST[verb]}: {short_id(target)}")
             except McpMemoryError as error:  # you can still decide the others
                 fail(error.message, error.hint)
-    say(f"{counted(len(cli.ask('conflicts')['conflicts']), 'conflict')} left")
+    say(f"{counted(len(cli.ask('conflicts', project=project)['conflicts']), 'conflict')} left")
 
 
 def _key() -> str:

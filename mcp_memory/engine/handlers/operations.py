@@ -81,7 +81,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "claim_problems": (requests.NoArguments, claim_handlers.claim_problems),
     "gaps": (requests.GapsRequest, gap_handlers.gaps),
     "apply": (requests.ApplyRequest, claim_handlers.apply),
-    "conflicts": (requests.NoArguments, vault_handlers.conflicts),
+    "conflicts": (requests.ConflictsRequest, vault_handlers.conflicts),
     "decide": (requests.DecideRequest, vault_handlers.decide),
     "links": (requests.LinksRequest, vault_handlers.links),
     "lint": (requests.LintRequest, vault_handlers.lint),

@@ -94,14 +94,19 @@ async def recover(engine: Engine, request: requests.RecoverRequest) -> Payload:
     return {"recovered": [lost_payload(entry) for entry in found]}
 
 
-async def conflicts(engine: Engine, _: requests.NoArguments) -> Payload:
-    return visible_in({"conflicts": await engine.parts.conflict_review.list_open()})
+async def conflicts(engine: Engine, request: requests.ConflictsRequest) -> Payload:
+    found = await engine.parts.conflict_review.list_open()
+    if request.project not in (None, ANY_PROJECT):
+        shown = {request.project, None}
+        found = [one for one in found if shown & {one["older"]["project"], one["newer"]["project"]}]
+    return visible_in({"conflicts": found})
 
 
 async def decide(engine: Engine, request: requests.DecideRequest) -> Payload:
     full_id = engine.parts.note_lookup.full_id
     target, other = await full_id(request.target), request.other and await full_id(request.other)
-    return visible_in({"decided": await engine.parts.conflict_review.decide(request.verb, target, other)})
+    decided = await engine.parts.conflict_review.decide(request.verb, target, other, only=request.only)
+    return visible_in({"decided": decided})
 
 
 async def import_notes(engine: Engine, request: requests.ImportRequest) -> Payload:

@@ -23,7 +23,7 @@ from mcp_memory.storage.trash import find_thrown_away
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.journals.change_journal import DISK, IMPORT, ChangeKind, NoteChange, acting
+from mcp_memory.vault.journals.change_journal import DECISION, DISK, IMPORT, ChangeKind, NoteChange, acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY, read_note
 
@@ -84,13 +84,15 @@ class ChangeHistory:
 
     def find(self, target: str) -> list[NoteChange]:
         """The change with this id (its first characters suffice), those of a run, or the last one of a note that isn't
-        undone. Raises InvalidInput, NotFound."""
+        undone; of a decision, all that it changed. Raises InvalidInput, NotFound."""
         found = [one for one in self.changes if one.run == target or (len(target) >= 4 and one.id.startswith(target))]
         if not found:
-            of_note = [one for one in self.changes if target == one.path or _is_end_of(one.target, target)]
+            of_note = [one for one in self.changes if _concerns(one, target)]
             found = [one for one in of_note if not one.undoes and not self.is_undone(one)][:1]
             if of_note and not found:
                 raise InvalidInput(f"all known changes of {target} are undone", hint="mcp-memory changes lists them")
+        decided = {one.run for one in found if _is_decision(one)}
+        found += [one for one in self.changes if one.run in decided and one not in found]
         if not found:
             raise NotFound(f"no change {target[:100]!r} is known", hint="mcp-memory changes lists them")
         if len({one.run or one.id for one in found}) > 1:
@@ -137,7 +139,7 @@ class ChangeHistory:
         edits = (one for one in edits if not (one.run or one.undoes or self.is_undone(one)))
         yours = {one.note for one in edits if one not in changes}
         for change in changes:
-            if change.run and not change.run.startswith(IMPORT):
+            if change.run and not change.run.startswith((IMPORT, DECISION)):
                 if change.run not in runs:
                     runs.add(change.run)
                     yield change, "undo run", ""
@@ -173,6 +175,16 @@ def _earlier(parts: EngineParts, change: NoteChange) -> bytes | None:
         kept = vault.changes.find(change.note, etag) or find_thrown_away(vault.roots()[""], change.path, etag)
         return kept or find_version(find_repository(vault.roots()[""], deadline_s=10), change.path, etag)
     return None
+
+
+def _is_decision(change: NoteChange) -> bool:
+    return (change.run or "").startswith(DECISION)
+
+
+def _concerns(change: NoteChange, target: str) -> bool:
+    """Whether this note was changed, or what it contradicted gave way to it: undoing that leaves the note as it is."""
+    kept = change.other if _is_decision(change) else None
+    return target == change.path or any(_is_end_of(name, target) for name in (change.target, kept) if name)
 
 
 def _is_end_of(note: str, target: str) -> bool:

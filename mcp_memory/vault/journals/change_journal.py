@@ -29,6 +29,9 @@ MOST_BYTES = 2_000_000
 IMPORT = "import"
 """The run of imported notes begins with this."""
 
+DECISION = "decision"
+"""The run of what one decision about a contradiction changed begins with this."""
+
 DISK = "disk"
 """The client of a change that a sweep found: you in an editor, a sync client, git."""
 
