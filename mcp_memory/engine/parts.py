@@ -18,7 +18,7 @@ from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.curation.claims.answers import ClaimAnswers
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.decay.archive import Archivist
-from mcp_memory.curation.dreams.dream_files import DREAM, DreamFiles
+from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
@@ -70,6 +70,7 @@ from mcp_memory.transfer.share.folder import SharedFolders
 from mcp_memory.usage.knowledge_gaps import KnowledgeGaps
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS
+from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.vault import Vault

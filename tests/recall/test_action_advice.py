@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.engine import Engine
 from tests.support.world import World
 
@@ -44,6 +45,44 @@ async def test_of_calls_made_at_once_each_is_stopped_and_none_again(world: World
         first = [(await _advice(engine, arguments=call, stop=True))["stops"] for call in calls]
         again = [(await _advice(engine, arguments=call, stop=True))["text"] for call in calls]
         assert first == [True, True, True] and again == ["", "", ""]
+
+
+@pytest.mark.parametrize("source", ["claude-code", "codex", "library", "https://example.org/page"])
+async def test_only_the_persons_word_stops_a_call(world: World, source: str) -> None:
+    async with world.engine() as engine:
+        agents = await engine.append(ORDER, kind="preference", project="mill", source=source)
+        await engine.append(f"{ORDER} Always.", path="MEMORY.md", section="Rules", source=source)
+        world.write(f"notes/imported/web/{source[:5]}.md", f"---\nkind: decision\n---\n{ORDER} Imported.")
+        await engine.parts.admin.reconcile()
+        told = [await _advice(engine, arguments=EDIT, stop=True) for _ in range(5)]
+        assert not any(one["stops"] for one in told)
+        assert [agents.id] in [one["notes"] for one in told]
+        said = f"---\nid: said\nkind: preference\nproject: mill\nsource: codex\nspeaker: User\n---\n{ORDER} Said."
+        world.write("notes/preference/said.md", said)
+        await engine.parts.admin.reconcile()
+        stopped = await _advice(engine, arguments=EDIT, stop=True)
+        assert stopped["stops"] and stopped["notes"] == ["said"]
+
+
+@pytest.mark.parametrize("by_hand", [True, False])
+async def test_an_entry_of_memory_md_that_the_person_wrote_stops(world: World, by_hand: bool) -> None:
+    if by_hand:
+        world.write("MEMORY.md", f"# Memory\n\n## Rules\n- {ORDER}\n")
+    async with world.engine() as engine:
+        if not by_hand:
+            await engine.append(ORDER, path="MEMORY.md", section="Rules", source=PERSON)
+        assert (await _advice(engine, arguments=EDIT, stop=True))["stops"]
+
+
+async def test_thirty_orders_refuse_a_call_once_in_a_session(world: World) -> None:
+    async with world.engine() as engine:
+        for number in range(30):
+            await engine.append(f"{ORDER} ({number})", kind="preference", project="mill", source=PERSON)
+        for session in ("c/one", "c/two"):
+            stops = [(await _advice(engine, session, arguments=EDIT, stop=True))["stops"] for _ in range(31)]
+            assert stops == [True] + [False] * 30
+    async with world.engine() as engine:
+        assert not (await _advice(engine, "c/one", arguments=EDIT, stop=True))["stops"], "nor after a restart"
 
 
 async def test_only_orders_that_forbid_stop(world: World) -> None:

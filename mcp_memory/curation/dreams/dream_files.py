@@ -14,11 +14,10 @@ from mcp_memory.models import NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.topics.page import etag_of
+from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.note_file import DREAMS, MEMORY
 from mcp_memory.vault.vault import Vault
 
-DREAM = "dream"
-"""Who writes in a person's place here."""
 MOST_RUNS = 50
 ATTEMPTS = 5
 """Of writing DREAMS.md while somebody else keeps saving it."""

@@ -14,7 +14,7 @@ import anyio
 import numpy as np
 
 from mcp_memory.curation.dreams.config import DreamsConfig
-from mcp_memory.curation.dreams.dream_files import DREAM, DreamFiles, Facts, MemoryChanges
+from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
 from mcp_memory.curation.dreams.dream_page import link_to, read_page, with_box, with_proposals, without
 from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
 from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
@@ -29,6 +29,7 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
 from mcp_memory.vault.vault import Vault
 

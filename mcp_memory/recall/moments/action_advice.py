@@ -17,6 +17,7 @@ from mcp_memory.recall.context_budget import TextFrame, fit, render
 from mcp_memory.recall.excerpts import Excerpt, excerpt_of, stretches
 from mcp_memory.recall.moments.error_quotes import ErrorOutput
 from mcp_memory.recall.moments.note_mentions import Mention, find_mention
+from mcp_memory.recall.moments.persons_orders import is_persons_word
 from mcp_memory.recall.moments.tool_action import ToolAction, read_action
 from mcp_memory.recall.seen_passages import mark_of
 from mcp_memory.runtime.lru_cache import LruCache
@@ -24,6 +25,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.entry_marks import admits, note_of
+from mcp_memory.vault.vault import Vault
 
 CANDIDATES, MOST_TERMS = 50, 64
 BUDGET_TOKENS, LINE_CHARS = 300, 320
@@ -53,12 +55,16 @@ Found = tuple[tuple[Any, ...], Mention, Passage]
 
 @dataclass(frozen=True, slots=True)
 class ActionAdvisor:
-    """A session hears of each note once, until its context is emptied."""
+    """A session hears of each note once, and a call is refused once, until its context is emptied."""
 
     briefer: Briefer
     conflicts: ConflictScan
     stopped: LruCache[str, tuple[float, set[str]]] = field(default_factory=lambda: LruCache(100))
     """By session and note, when a call was first stopped, and which calls were."""
+
+    @property
+    def vault(self) -> Vault:
+        return self.briefer.answerer.vault
 
     async def advise(
         self, session: str, arguments: Mapping[str, Any] | None, output: str | None, folder: str, project: str | None,
@@ -72,12 +78,15 @@ class ActionAdvisor:
         wanted = replace(wanted, foreign=False if output is None else None)
 
         def look() -> Advice:
+            refusal, seen = _mark(f"{action} was refused"), briefer.seen.seen_by(session)
             found = self._naming(action, wanted) if output is None else self._quoting(output, wanted)
             for _, mention, passage in sorted(found, key=lambda one: one[0], reverse=True):
                 if self._is_current(passage, wanted):
                     note = passage.note
-                    can_stop = stop and mention.forbids and (_is_standing(passage) or note.kind not in _LEARNED_KINDS)
+                    forbids = mention.forbids and (_is_standing(passage) or note.kind not in _LEARNED_KINDS)
+                    can_stop = stop and forbids and refusal not in seen and is_persons_word(self.vault, note, mention)
                     if (can_stop or not orders) and self._is_new(session, passage, str(action) if can_stop else ""):
+                        briefer.seen.add(session, [refusal] * can_stop)
                         event = "before-tool" if output is None else "after-tool"
                         briefer.withdrawals.add(session, [passage])
                         briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
@@ -124,7 +133,7 @@ class ActionAdvisor:
 
     def _is_new(self, session: str, passage: Passage, call: str) -> bool:
         """`call`: one that is to be stopped; of several that an agent makes at once, each is."""
-        mark = hashlib.sha256(f"{mark_of(passage)} as it acts".encode()).hexdigest()[:16]
+        mark = _mark(f"{mark_of(passage)} as it acts")
         is_new = self.briefer.seen.add(session, [mark])
         began, calls = self.stopped.get(f"{session} {mark}") or (monotonic(), set[str]())
         if not call or not (is_new or (calls and call not in calls and monotonic() - began < TOGETHER_S)):
@@ -133,11 +142,16 @@ class ActionAdvisor:
         return True
 
     def _advice(self, passage: Passage, excerpt: Excerpt, stops: bool) -> Advice:
-        folder = str(self.briefer.answerer.vault.roots()[""])
+        folder = str(self.vault.roots()[""])
         frame = TextFrame("memory about this", None, (), folder).within(BUDGET_TOKENS)
         text = render(frame, fit([excerpt], BUDGET_TOKENS * CHARS_PER_TOKEN))
         text = _STOPPED.format(text) if stops else text
         return {"text": text, "tokens": count_tokens(text), "notes": [passage.shown_id], "stops": stops}
+
+
+def _mark(what: str) -> str:
+    """What a session has seen of it, as `SeenPassages` keeps it."""
+    return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _is_standing(passage: Passage) -> bool:

@@ -32,6 +32,9 @@ IMPORT = "import"
 DECISION = "decision"
 """The run of what one decision about a contradiction changed begins with this."""
 
+DREAM = "dream"
+"""The client of what you ticked in `DREAMS.md`."""
+
 DISK = "disk"
 """The client of a change that a sweep found: you in an editor, a sync client, git."""
 

@@ -1,0 +1,43 @@
+"""Decides whether a note is the person's own word: only such a one may refuse a call. What an agent stored, a page says
+or an import brought may be told, but forbids nothing."""
+
+from mcp_memory.client.credentials import PERSON
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NoteRecord
+from mcp_memory.recall.moments.note_mentions import Mention
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.journals.change_journal import DISK, DREAM
+from mcp_memory.vault.note_file import MEMORY, entries_of
+from mcp_memory.vault.vault import Vault
+
+_THEIRS = frozenset({None, PERSON, DISK, DREAM})
+"""Who writes for the person: they by hand, or in a terminal; and dreaming, what they ticked."""
+
+_SPEAKER = "user"
+"""The speaker of what a session's person said, in the head of a note that was captured from it."""
+
+
+def is_persons_word(vault: Vault, note: NoteRecord, mention: Mention) -> bool:
+    """Whether what the mention in this note says is the person's. False also for a note that can't be read just now."""
+    if note.is_foreign:
+        return False
+    try:
+        if note.path == MEMORY:
+            return not _THEIRS.isdisjoint(_who_added(vault, mention))
+        return note.source in _THEIRS or vault.provenance.is_standing_order(note) or _was_said(vault, note)
+    except McpMemoryError:
+        return False
+
+
+def _who_added(vault: Vault, mention: Mention) -> set[str | None]:
+    """The clients that added entries of `MEMORY.md` with the mention; None for an entry of which the journal of changes
+    knows nothing, or a mention outside of entries."""
+    text = vault.read(MEMORY).text
+    named = [entry.hash for entry in entries_of(MEMORY, text) if mention.is_in(text[entry.start : entry.end])]
+    added = {one.entry: one.client for one in reversed(vault.changes.changes()) if one.path == MEMORY}
+    return {added.get(entry) for entry in named} or {None}
+
+
+def _was_said(vault: Vault, note: NoteRecord) -> bool:
+    speaker = frontmatter.parse(vault.read(note.path).text).meta.get("speaker")
+    return isinstance(speaker, str) and speaker.casefold() == _SPEAKER
