@@ -57,11 +57,24 @@ async def test_only_the_persons_word_stops_a_call(world: World, source: str) -> 
         told = [await _advice(engine, arguments=EDIT, stop=True) for _ in range(5)]
         assert not any(one["stops"] for one in told)
         assert [agents.id] in [one["notes"] for one in told]
-        said = f"---\nid: said\nkind: preference\nproject: mill\nsource: codex\nspeaker: User\n---\n{ORDER} Said."
-        world.write("notes/preference/said.md", said)
-        await engine.parts.admin.reconcile()
-        stopped = await _advice(engine, arguments=EDIT, stop=True)
-        assert stopped["stops"] and stopped["notes"] == ["said"]
+
+
+@pytest.mark.parametrize(
+    ("marks", "stops"),
+    [
+        ("speaker: User\nscore: 0.9\nvoice: said", True),
+        ("speaker: User\nscore: 0.9\nvoice: wrote", True),
+        ("speaker: Assistant", True),  # accepted in a review
+        ("speaker: User\nscore: 0.9\nvoice: agreed", False),
+        ("speaker: User\nscore: 0.9", False),
+    ],
+)
+async def test_of_what_was_captured_the_persons_own_words_stop(world: World, marks: str, stops: bool) -> None:
+    head = f"---\nid: captured\nkind: preference\nproject: mill\nsource: codex\n{marks}\n---\n"
+    world.write("notes/preference/captured.md", head + ORDER)
+    async with world.engine() as engine:
+        advice = await _advice(engine, arguments=EDIT, stop=True)
+        assert advice["notes"] == ["captured"] and advice["stops"] is stops
 
 
 @pytest.mark.parametrize("by_hand", [True, False])

@@ -13,8 +13,8 @@ from mcp_memory.vault.vault import Vault
 _THEIRS = frozenset({None, PERSON, DISK, DREAM})
 """Who writes for the person: they by hand, or in a terminal; and dreaming, what they ticked."""
 
-_SPEAKER = "user"
-"""The speaker of what a session's person said, in the head of a note that was captured from it."""
+_OWN_WORDS = frozenset({"said", "wrote"})
+"""The voices of what was captured from a session or a log; not of a proposal to which they only agreed."""
 
 
 def is_persons_word(vault: Vault, note: NoteRecord, mention: Mention) -> bool:
@@ -39,5 +39,8 @@ def _who_added(vault: Vault, mention: Mention) -> set[str | None]:
 
 
 def _was_said(vault: Vault, note: NoteRecord) -> bool:
-    speaker = frontmatter.parse(vault.read(note.path).text).meta.get("speaker")
-    return isinstance(speaker, str) and speaker.casefold() == _SPEAKER
+    """Whether it was captured as their own words, or accepted in a review, which takes the score out of its head."""
+    if note.meta.get("voice") in _OWN_WORDS:
+        return True
+    head = frontmatter.parse(vault.read(note.path).text).meta
+    return "speaker" in head and "score" not in head
