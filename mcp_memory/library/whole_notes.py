@@ -16,6 +16,7 @@ from mcp_memory.transfer.formats import jsonl
 from mcp_memory.transfer.formats.archive import ArchivedFile
 from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.note_file import MEMORY
+from mcp_memory.vault.note_import import ImportAction
 from mcp_memory.vault.succession.retirement import remove_entry
 
 BATCH_NOTES = 100
@@ -124,8 +125,9 @@ class WholeNotes(ABC):
         return number
 
     def load(self, file: str | Path) -> Mapping[str, int]:
-        """Put the notes of a dump to their own paths, byte for byte, over none that is there: how many became what
-        (`new`, `unchanged` …). Raises InvalidInput for a damaged line, before anything is stored."""
+        """Put the notes of a dump to their own paths, byte for byte, over none that is there, and bring back those that
+        were deleted since: how many became what (`new`, `unchanged`, `restored` …). Raises InvalidInput for a damaged
+        line, before anything is stored."""
         damaged: list[SkippedItem] = []
         notes = list(jsonl.files(Path(file), damaged))
         if damaged:
@@ -135,9 +137,25 @@ class WholeNotes(ABC):
         deeds = Counter[str]()
         for at in range(0, len(notes), BATCH_NOTES):
             batch = notes[at : at + BATCH_NOTES]
-            items = [{"path": note.path, "data": b64encode(note.data).decode()} for note in batch]
-            deeds.update(taken["deed"] for taken in self._ask("import", items=items)["taken"])
+            deeds.update(
+                self._bring_back(note) if deed == ImportAction.FORGOTTEN else deed
+                for note, deed in zip(batch, self._put(batch), strict=True)
+            )
         return dict(deeds)
+
+    def _put(self, notes: Sequence[ArchivedFile]) -> list[str]:
+        """What became of each."""
+        items = [{"path": note.path, "data": b64encode(note.data).decode()} for note in notes]
+        return [taken["deed"] for taken in self._ask("import", items=items)["taken"]]
+
+    def _bring_back(self, note: ArchivedFile) -> str:
+        """Restore a note that was deleted, to the very bytes of the dump unless it had been changed before."""
+        try:
+            self._ask("restore", target=note.path)
+        except McpMemoryError:  # not from here
+            return ImportAction.FORGOTTEN
+        (deed,) = self._put([note])
+        return "restored" if deed == ImportAction.UNCHANGED else deed
 
     def _files(self) -> Iterator[tuple[ArchivedFile, Mapping[str, Any]]]:
         """All files of the vault without what was forgotten, and what the index knows of each."""

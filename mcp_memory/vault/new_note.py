@@ -39,14 +39,15 @@ class NotePublisher:
         self._numbering = threading.Lock()
         self._last_numbers: dict[str, int] = {}
 
-    def already_written(self, draft: Draft, same: Sequence[NotePath]) -> WriteResult | None:
-        """The active note with the same content, at a place in the ledger or in `same`. For a draft to be stored only
-        `once` also a retired one, unless the draft was said after that was retired."""
+    def already_written(self, draft: Draft, same: Sequence[NotePath], *, replaces: bool = False) -> WriteResult | None:
+        """The active note with the same content, at a place in the ledger or in `same`; else one in whose place another
+        note counts by now, unless the draft was said after that, or `replaces` what counts. For a draft to be stored
+        only `once` also any other retired note."""
         wanted = (draft.content_hash, draft.kind.name, draft.project)
         known = self._ledger.written(*wanted)
         contents = {draft.content_hash, *(entry.now for entry in known)}
         now = self._notes.clock()
-        retired: NoteFile | None = None
+        retired: WriteResult | None = None
         paths = list(dict.fromkeys([*(entry.path for entry in reversed(known)), *same]))
         for path in paths * 2:  # twice: a note that is being moved may be in neither place when looked for there
             try:
@@ -58,8 +59,11 @@ class NotePublisher:
                 continue
             if record.state is NoteState.ACTIVE and (record.expires_at is None or record.expires_at > now):
                 return WriteResult(file, Outcome.DUPLICATE)
-            retired = retired or (None if _is_said_since(draft, file) else file)
-        return WriteResult(retired, Outcome.DUPLICATE) if draft.once and retired else None
+            chains = self._notes.chains
+            holding = chains.holding(file) if chains and record.superseded_at and not replaces else None
+            if (draft.once or holding) and not _is_said_since(draft, file):
+                retired = retired or WriteResult(file, Outcome.DUPLICATE, holding=holding)
+        return retired
 
     def publish(self, draft: Draft, supersedes: NoteId | None) -> WriteResult:
         """Raises AlreadyExists if `draft.path` is taken, Refused, PathRefused, StorageFailed."""

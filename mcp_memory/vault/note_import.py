@@ -143,6 +143,9 @@ class NoteImporter:
             return _Step(incoming, ImportResult(ImportAction.NEW, incoming.path))
         if found.etag == etag_of(incoming.data):
             return _Step(incoming, ImportResult(ImportAction.UNCHANGED, incoming.path))
+        with suppress(PathRefused, Refused):  # no note of ours can be read there
+            if self._notes.read(incoming.path).record.state is NoteState.DELETED:
+                return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, incoming.path, "it was forgotten here"))
         return _Step(incoming, ImportResult(ImportAction.CONFLICT, incoming.path, "the vault has another version"))
 
     def _plan_note(self, incoming: IncomingNote, note_id: NoteId, known: Known, same: Same) -> _Step:

@@ -290,7 +290,7 @@ class Vault:
                     what = "a log entry has no path and no time but now, never expires, and supersedes nothing"
                     raise InvalidInput(what, hint="use another kind")
                 return self._daily_log.append(draft)
-            again = self._publisher.already_written(draft, same)
+            again = self._publisher.already_written(draft, same, replaces=named is not None)
             if named is None:
                 return again or self._publisher.publish(draft, None)
             later = self.chains.later(named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import anyio
 import pytest
@@ -199,7 +200,7 @@ async def test_a_chain_of_superseded_notes(world: World) -> None:
         assert await found(engine, "tea") == [third.path]
         assert set(await found(engine, "tea", include_archived=True)) == {first.path, second.path, third.path}
         again = await engine.append("Tea at five", kind="fact")
-        assert again.outcome is Outcome.CREATED  # the old one is retired
+        assert again.outcome is Outcome.DUPLICATE and again.superseded_by and again.superseded_by["id"] == third.id
     assert meta(world, first.path)["superseded_by"] == [second.id]
     assert meta(world, second.path)["supersedes"] == [first.id]
     assert meta(world, second.path)["superseded_by"] == [third.id]
@@ -275,6 +276,31 @@ async def test_a_call_that_is_repeated_after_another_has_replaced_its_note_chang
         assert world.files() == before
         back = await engine.append("Tea at five", kind="fact", supersedes=six.id)
         assert back.outcome is Outcome.SUPERSEDED and back.id != five.id, "a value may come back"
+
+
+@pytest.mark.parametrize("more", [
+    {}, {"project": "shop"}, {"tags": ["drinks"]}, {"session": "another"}, {"path": "notes/other.md"},
+])  # fmt: skip
+async def test_a_superseded_text_that_is_stored_again_is_a_duplicate_that_names_what_counts(
+    world: World, more: dict[str, Any]
+) -> None:
+    project = more.get("project")
+    async with world.engine() as engine:
+        old = await engine.append("Tea at four", kind="fact", project=project)
+        five = await engine.append("Tea at five", kind="fact", supersedes=old.id, project=project)
+        six = await engine.append("Tea at six", kind="fact", supersedes=five.id, project=project)
+        before = world.files()
+        for content, note in (("Tea at four", old), ("Tea at five\n", five)):
+            again = await engine.append(content, kind="fact", **more)
+            assert (again.id, again.outcome) == (note.id, Outcome.DUPLICATE)
+            assert again.superseded_by and again.superseded_by["id"] == six.id
+        assert world.files() == before
+        await engine.forget(six.id)
+        assert (await engine.append("Tea at five", kind="fact", **more)).superseded_by is None, "it counts again"
+        await engine.forget(six.id, restore=True)
+        world.later(hours=1)
+        said = await engine.append("Tea at four", kind="fact", created=world.now.isoformat(), **more)
+        assert said.outcome is Outcome.CREATED, "somebody said so since"
 
 
 async def test_superseding_itself_is_a_duplicate(world: World) -> None:

@@ -35,7 +35,10 @@ def test_notes_are_read_deleted_restored_dumped_and_loaded(vault: Path, tmp_path
         assert gone.deleted == [tea] and not gone.left and [one.id for one in memory.get_all()] == [rail]
         with pytest.raises(NotFound):
             memory.get("01ARZ3NDEKTSV4RRFFQ69G5FAV")
-        memory.restore(tea)
+        assert memory.load(tmp_path / "all.jsonl") == {"restored": 1, "unchanged": len(before) - 1}
+        assert memory.get(tea).text == "Green tea wants 80 degrees."
+        memory.delete_all(confirm=True)
+        assert memory.get_all() == [] and memory.load(tmp_path / "all.jsonl")["restored"] == 2
         assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
     with Memory.open(tmp_path / "copy", embedder__provider="none") as memory:
         assert memory.load(tmp_path / "all.jsonl")["new"] >= 3
