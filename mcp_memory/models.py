@@ -45,6 +45,7 @@ class NoteState(StrEnum):
     INBOX = "inbox"  # a candidate in `_inbox/` that awaits review
     SUMMARY = "summary"  # a page of the topic tree: made from other notes, so it would repeat them in an answer
     TRANSCRIPT = "transcript"  # a captured session: searched only if its folder is asked for
+    ASIDE = "aside"  # another version of a note, a merge conflict or a template: see `vault.set_aside`
     DELETED = "deleted"  # forgotten: known by id so that it can be restored, but has no chunks
 
 
@@ -119,12 +120,13 @@ class NoteRecord:
         return min(filter(None, (self.superseded_at, self.expires_at)), default=None)
 
     def status(self, now: datetime) -> str:
-        """Active, superseded, archived, expired, candidate or forgotten."""
+        """Active, superseded, archived, expired, candidate, set aside or forgotten."""
         if self.superseded_at:
             return "superseded"
         if self.state is NoteState.ACTIVE and self.expires_at and self.expires_at <= now:
             return "expired"
-        return {"archived": "archived", "inbox": "candidate", "deleted": "forgotten"}.get(self.state, "active")
+        words = {"archived": "archived", "inbox": "candidate", "aside": "set aside", "deleted": "forgotten"}
+        return words.get(self.state, "active")
 
     @property
     def is_foreign(self) -> bool:

@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from mcp_memory.errors import InvalidInput
 from mcp_memory.index.base import Index
 from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passage
+from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.language.terms import words
 from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
+from mcp_memory.vault.set_aside import is_template_folder
 from mcp_memory.vault.succession.entry_marks import note_of
 
 _PROMISED = re.compile(
@@ -70,6 +72,8 @@ def filters_from(
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
     # As of a date: also what was superseded or expired since, which `counts_until` tells.
     states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived or until else [NoteState.ACTIVE]
+    if include_archived or (prefix and (is_note(prefix) or is_template_folder(prefix))):
+        states.append(NoteState.ASIDE)
     if prefix and prefix.split("/")[0] == f"@{TRANSCRIPTS}":
         states = [NoteState.TRANSCRIPT]
     elif prefix and not {SUMMARIES, ENTITIES}.isdisjoint(prefix.split("/")[:2]):
@@ -138,6 +142,8 @@ FIELDS = {
 """Each filter by its name in requests."""
 
 ARCHIVED = "include_archived=false"
+RETIRED = frozenset({NoteState.ARCHIVED, NoteState.ASIDE})
+"""What `include_archived` adds."""
 
 
 def explain_no_hits(index: Index, filters: Filters) -> str:
@@ -154,13 +160,13 @@ def explain_no_hits(index: Index, filters: Filters) -> str:
     if index.notes(
         Filters(states=frozenset(NoteState) - {NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT}), limit=1
     ):
-        return "only archived or expired notes are there; include_archived=true looks at them"
+        return "only archived, expired or set aside notes are there; include_archived=true looks at them"
     return "there are no notes yet"
 
 
 def without_filters(filters: Filters) -> Filters:
     """Without what a caller can set; hidden notes stay out."""
-    return Filters(states=filters.states | {NoteState.ACTIVE, NoteState.ARCHIVED})
+    return Filters(states=filters.states | RETIRED | {NoteState.ACTIVE})
 
 
 def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
@@ -179,7 +185,7 @@ def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
     every = Filters(states=frozenset(NoteState))
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
     failed = [name for name, alone in one_each if not alone.admits(note)]
-    retired = note.state is NoteState.ARCHIVED and NoteState.ARCHIVED not in filters.states
+    retired = note.state in RETIRED and note.state not in filters.states
     if retired or not replace(every, now=filters.now).admits(note):
         failed.append(ARCHIVED)
     return tuple(failed)
@@ -190,5 +196,5 @@ def _relaxed(filters: Filters) -> Iterator[tuple[str, Filters]]:
     for name, field in FIELDS.items():
         if getattr(filters, field) is not None:
             yield name, replace(filters, **{field: None})
-    if NoteState.ARCHIVED not in filters.states:
-        yield ARCHIVED, replace(filters, states=filters.states | {NoteState.ARCHIVED}, now=None)
+    if not filters.states >= RETIRED:
+        yield ARCHIVED, replace(filters, states=filters.states | RETIRED, now=None)

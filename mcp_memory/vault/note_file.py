@@ -209,21 +209,6 @@ def short_slug(title: str) -> str:
     return slug(title.partition(",")[0])[:40].strip("-")
 
 
-# What Dropbox, Syncthing and our own writes add to the name of a second version of a file.
-CONFLICT_COPY = re.compile(
-    r" \([^()]*(?:conflicted copy|conflict \d)[^()]*\)|\.sync-conflict-[0-9]+-[0-9]+(?:-[A-Z0-9]+)?"
-    r"|[ _-]*conflicted copy[^./]*",
-    re.IGNORECASE,
-)
-
-
-def original_of(path: str) -> str | None:
-    """The path of the file that this is a second version of, judging by its name; None for any other file."""
-    folder, slash, name = path.rpartition("/")
-    plain = CONFLICT_COPY.sub("", name)
-    return f"{folder}{slash}{plain}" if plain != name else None
-
-
 def _when(value: object, zone: tzinfo) -> datetime | None:
     moment = dates.as_datetime(value, zone)
     return moment and _fixed(moment)

@@ -28,6 +28,7 @@ from mcp_memory.vault.journals.change_kinds import changed_entry, describe_diffe
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
+from mcp_memory.vault.set_aside import unless_odd
 
 ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
 
@@ -221,7 +222,9 @@ class NoteStore:
                 entries = list(dict.fromkeys([*record.meta.get("forgotten", []), *sorted(hidden)]))
                 record = replace(record, meta={**record.meta, "forgotten": entries})
         file = replace(file, record=record, settled=stat.settled)
-        return self.chains.resolved(file) if chained and self.chains else file
+        if not (chained and self.chains):
+            return file
+        return unless_odd(self.chains.resolved(file), lambda beside: self.read(beside, chained=False))
 
     def _describe_change(
         self, path: NotePath, data: bytes, expected: Etag | None, added: str | None

@@ -154,7 +154,7 @@ def test_filters_are_checked_and_closed() -> None:
         return filters_from(**wanted, now=NOON, tz=UTC)
 
     assert checked().states == {NoteState.ACTIVE}
-    assert checked(include_archived=True).states == {NoteState.ACTIVE, NoteState.ARCHIVED}
+    assert checked(include_archived=True).states == {NoteState.ACTIVE, NoteState.ARCHIVED, NoteState.ASIDE}
     assert checked(include_archived=True).now is None
     assert checked(project="*").project is None
     assert checked(path="./notes/").path_prefix == "notes/"

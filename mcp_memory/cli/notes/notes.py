@@ -44,7 +44,7 @@ _LEGEND = "Each retriever: rank, its own score, and what that adds to the sum; g
 @note_options.since("Only notes dated from then on")
 @_until
 @click.option("--path", help="Only this folder or file.")
-@click.option("--archived", "include_archived", is_flag=True, help="Also retired and expired notes.")
+@click.option("--archived", "include_archived", is_flag=True, help="Also retired, expired and set aside notes.")
 @click.option("--mode", type=click.Choice(["hybrid", "semantic", "keyword"]), default="hybrid", show_default=True)
 @click.option("--explain", is_flag=True, help="Print a table of why each hit is where it is.")
 @_project

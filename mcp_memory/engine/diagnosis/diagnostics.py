@@ -10,10 +10,12 @@ from typing import Literal
 from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
 from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.note_file import original_of
+from mcp_memory.vault.set_aside import Oddity, likely_originals_of, original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 
 Severity = Literal["error", "warning", "info"]
+
+_LISTED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +69,13 @@ class VaultFacts:
     open_objects: str | None = None
     """The folder of your git repository, if other users can read it although they can't read the notes."""
     uncaptured: Sequence[Problem] = ()
+    set_aside: Mapping[str, Oddity] = field(default_factory=dict[str, Oddity])
+    """Files that aren't searched unasked, and why."""
 
 
 def findings_of(facts: VaultFacts) -> list[Finding]:
     """The most severe first."""
-    groups = (_vault(facts), _lost(facts.lost), _files(facts), _copies(facts), _service(facts))
+    groups = (_vault(facts), _lost(facts.lost), _files(facts), _copies(facts), _set_aside(facts), _service(facts))
     return by_severity(chain(*groups))
 
 
@@ -154,13 +158,38 @@ def _copies(facts: VaultFacts) -> Iterator[Finding]:
     present = set(facts.paths)
     for path in facts.paths:
         original = None if path.startswith("@") else original_of(path)
+        is_likely = original is None and facts.set_aside.get(path) is Oddity.COPY
+        if is_likely:
+            original = next((name for name in likely_originals_of(path) if name in present), None)
         if original is None:
             continue
         copy, beside = (shlex.quote(f"{facts.root}/{name}") for name in (path, original))
         remedy = f"compare: diff {beside} {copy}; keep what you need, then rm {copy}"
         if original not in present:
             remedy = f"the original is gone: mv {copy} {beside}, or rm {copy}"
-        yield Finding("warning", f"{path} is a conflict copy: another version of {original}", remedy)
+        elif is_likely:
+            remedy += "; if it is a note of its own, give it another name"
+        what = f"{path} is a conflict copy: another version of {original}; it isn't searched unasked"
+        yield Finding("warning", what, remedy)
+
+
+def _set_aside(facts: VaultFacts) -> Iterator[Finding]:
+    own = {path: oddity for path, oddity in facts.set_aside.items() if not path.startswith("@")}
+    for path in (path for path, oddity in own.items() if oddity is Oddity.MERGE):
+        what = f"{path} has unresolved merge conflicts; it isn't searched unasked"
+        yield Finding("warning", what, f"choose between the versions: mcp-memory edit {shlex.quote(path)}")
+    if templates := [path for path, oddity in own.items() if oddity is Oddity.TEMPLATE]:
+        what = f"{counted(len(templates), 'template')} not searched unasked: {_listed(templates)}"
+        remedy = "nothing to do; if one is a note, fill its {{gaps}} in, or move it out of the folder for templates"
+        yield Finding("info", what, remedy)
+    if others := sorted(facts.set_aside.keys() - own.keys()):
+        what = f"{counted(len(others), 'conflict copy or template', 'conflict copies and templates')} of sources"
+        remedy = "nothing to do; mcp-memory search --path PATH finds what is in one"
+        yield Finding("info", f"{what} not searched unasked: {_listed(others)}", remedy)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return ", ".join(paths[:_LISTED]) + (f" and {len(paths) - _LISTED} more" if len(paths) > _LISTED else "")
 
 
 def _service(facts: VaultFacts) -> Iterator[Finding]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 from mcp_memory.engine.diagnosis.diagnostics import Finding, VaultFacts, findings_of
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find_repository
-from mcp_memory.models import Filters, NoteId, NoteState, Problem
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Problem
 from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.set_aside import SET_ASIDE, Oddity
 from mcp_memory.vault.succession.circles import hidden_circles
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 EXAMINATION_S = 60.0
 _RETIRED = Filters(states=frozenset({NoteState.ARCHIVED}))
+_ASIDE = Filters(states=frozenset({NoteState.ASIDE}))
 
 
 def examine(engine: Engine) -> list[Finding]:
@@ -84,8 +86,13 @@ def _facts(parts: EngineParts) -> VaultFacts:
         inbox=_long_inbox(parts),
         conflicts=parts.conflicts.open_conflicts,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],
+        set_aside={} if fault else {note.path: Oddity(note.meta[SET_ASIDE]) for note in _odd(parts)},
         hidden_circles=[] if fault else hidden_circles(notes, parts.index.notes(_RETIRED, MOST_NOTES)),
     )
+
+
+def _odd(parts: EngineParts) -> list[NoteRecord]:
+    return sorted(parts.index.notes(_ASIDE, MOST_NOTES), key=lambda note: note.path)
 
 
 def _open_objects(parts: EngineParts) -> str | None:

@@ -175,7 +175,12 @@ def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[U
     return files, left
 
 
-_WHY = {NoteState.DELETED: "forgotten", NoteState.ARCHIVED: "archived or superseded", NoteState.INBOX: "awaits review"}
+_WHY = {
+    NoteState.DELETED: "forgotten",
+    NoteState.ARCHIVED: "archived or superseded",
+    NoteState.INBOX: "awaits review",
+    NoteState.ASIDE: "it is a conflict copy or a template",
+}
 
 
 def _read(vault: Vault, path: NotePath, *, counted: bool) -> NoteFile | UnsharedNote:

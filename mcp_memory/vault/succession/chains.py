@@ -16,6 +16,7 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.vault.journals.ledger import Ledger
 from mcp_memory.vault.note_file import ARCHIVE, INBOX, NoteFile
 from mcp_memory.vault.note_store import NoteStore
+from mcp_memory.vault.set_aside import likely_originals_of
 from mcp_memory.vault.succession.entry_marks import entry_note, entry_record, successors_of_entries
 
 _OURS = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
@@ -35,6 +36,8 @@ class Chains:
         self._lock = threading.Lock()
         self._named: dict[NotePath, set[NoteId]] = {}
         self._naming: dict[NoteId, dict[NotePath, None]] = {}
+        self._versions: dict[NotePath, dict[NotePath, None]] = {}
+        """What may be another version of a note, judging by its name."""
         self.paths_of: Callable[[NoteId], Sequence[NotePath]] = lambda _: ()
         """Where the index knows a note from."""
 
@@ -42,6 +45,8 @@ class Chains:
         """Call it for each note that the index knows: which others it names. None for one that is gone."""
         names = {*record.supersedes, *_successors(record)} if record else set[NoteId]()
         with self._lock:
+            for original in likely_originals_of(path) if record else ():
+                self._versions.setdefault(NotePath(original), {})[path] = None
             for name in self._named.pop(path, set[NoteId]()) - names:
                 self._naming[name].pop(path, None)
             for name in names:
@@ -121,7 +126,7 @@ class Chains:
 
     def depending(self, record: NoteRecord) -> list[NotePath]:
         """The notes whose state may be another after this one was stored, forgotten, restored or removed: what it
-        replaced, and through forgotten and lost notes what those had replaced."""
+        replaced, and through forgotten and lost notes what those had replaced; and what may be another version."""
         replaced = {name: self._found(name) for name in record.supersedes}
         found, seen = {file.record.path: None for file in replaced.values() if file}, {record.id}
         pending = [record.id, *(name for name, file in replaced.items() if file is None)]
@@ -135,7 +140,7 @@ class Chains:
                         pending.append(known.id)
         for later in (self._later_links(record) or {}).values():  # in a circle, those that it replaced are among them
             found |= {note.path: None for note in later}
-        return list(found)
+        return [*(found | self._versions.get(record.path, {}))]
 
     def rivals(self, record: NoteRecord) -> list[NotePath]:
         """Where other notes are that may say that they replaced the same ones."""

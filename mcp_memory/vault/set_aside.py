@@ -1,0 +1,207 @@
+"""Decides which files aren't searched unasked: other versions of a note that a sync program or an editor left beside
+it, notes with unresolved merge conflicts, and templates. Pure.
+
+In doubt a file is an ordinary note.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NotePath, NoteState
+from mcp_memory.text.markdown.blocks import BlockKind, scan
+from mcp_memory.text.markdown.frontmatter import split_head
+from mcp_memory.vault.note_file import MEMORY, NoteFile
+
+SET_ASIDE = "set_aside"
+"""The key of a note's oddity in the `meta` of its record."""
+
+LEAST_ALIKE = 0.65
+"""Of two versions of one note. Below it, `iPhone 2.md` is a note of its own beside `iPhone.md`."""
+
+_LEAST_KEPT = 0.9
+"""The share of a short version's words that a much longer one still has."""
+_COMPARED_WORDS, _COMPARED_CHARS, _FEW_WORDS = 600, 2000, 40
+
+_CONFLICT = r"(?:conflict|konflikt|konflikc|conflit|競合|冲突|衝突|конфликт|충돌)"
+_COPY = r"(?:cop[yi]|cópia|kopi|副本|コピー|копия|사본)"
+_KIND = r"(?:\bcase\b|sync|encoding|white|groß|casse|mayús|sfconflict|conflict \d)"
+_INSIDE = r"(?:[^()]|\([^()]*\))*"
+_SURE = re.compile(
+    rf" ?\((?={_INSIDE}{_CONFLICT})(?={_INSIDE}(?:{_COPY}|{_KIND})){_INSIDE}\)"
+    rf"|[ ._-]?\[(?=[^\[\]]*{_CONFLICT})(?=[^\[\]]*(?:{_COPY}|{_KIND}))[^\[\]]*\]"
+    r"|[ ._-]?[(\[](?:conflict(?:ed)?|case clash from [^()]*)[)\]]"
+    r"|\.sync-conflict-[0-9]+-[0-9]+(?:-[A-Z0-9]+)?"
+    r"|_conflict-[0-9]{8}-[0-9]{6}"
+    r"|_[^_/]+_[A-Z][a-z]{2}-[0-9]{2}-[0-9]{4,6}-[0-9]{4}_Conflict"
+    r"|[ _-]*conflicted copy[^./]*",
+    re.IGNORECASE,
+)
+"""What Dropbox, Nextcloud, Obsidian Sync, pCloud, Seafile, Syncthing, Synology and our own writes add to a name."""
+
+_COPY_WORD = r"(?:copy|copie|copia|cópia|kopie|kopia|kopi|kopio|副本|のコピー)"
+_LIKELY = tuple(
+    re.compile(pattern, flags)
+    for pattern, flags in (
+        (r"(?P<stem>.*\S) ?\([0-9]{1,2}\)", 0),  # Google Drive, OneDrive, browsers
+        (r"(?P<stem>.*\S) [0-9]{1,2}", 0),  # macOS and iCloud
+        (rf"(?P<stem>.*?\S)(?: ?[-_] ?| ?\(| ){_COPY_WORD}\)?(?: ?\(?[0-9]{{1,2}}\)?)?", re.IGNORECASE),
+        (r"(?:copy of|kopie von|copie de|copia de|copia di|cópia de|kopi av) (?P<stem>.*\S)", re.IGNORECASE),
+        (rf"(?P<stem>.*?\S)[ ._-]{_CONFLICT}(?:[ ._-].*)?", re.IGNORECASE),  # Resilio, Synology, Box
+        (r"(?P<stem>.*[^~])~[0-9]*|(?P<saved>.*\S)\.(?:orig|bak)", 0),  # editors
+        (r"(?P<stem>.*?\S)_(?:BACKUP|BASE|LOCAL|REMOTE)_[0-9]+", 0),  # git mergetool
+        (
+            r"(?P<stem>.*?\S)-[^-]*(?:-[^-]*)*?(?:DESKTOP|LAPTOP|NOTEBOOK|WORKSTATION|SURFACE|THINKPAD|MACBOOK|IMAC|PC"
+            r"|MacBook|iMac|Mac mini|iPhone|iPad)(?:[- ].*|[0-9]*)",
+            0,
+        ),  # OneDrive adds the computer's name
+    )
+)
+"""What copies are called, and notes of their own as well: the texts decide."""
+
+_ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
+_TEMPLATE_FOLDER = re.compile(r"(?:[0-9]+ )?_?(?:templates|vorlagen|plantillas)|_template", re.IGNORECASE)
+_PLACEHOLDER = r"(?:\{\{ *[^\W\d][\w ./-]*(?::[^{}\n]*)? *\}\}|<%[-_*+]? ?tp\.[^\n]*?%>)"
+_MACRO = re.compile(
+    r"\{\{ *(?:query|embed|renderer|video|youtube|tweet|twitter|cloze|namespace|function|pdf|iframe|toc)\b",
+    re.IGNORECASE,
+)
+"""Of Logseq, Roam and others: they show something, where a template leaves a gap."""
+_FIELD = re.compile(
+    rf"[\s>|]*(?:(?:[-*+]|[0-9]{{1,9}}[.)]) )?(?:\[.\] )?(?:[*_]{{0,2}}\w[^:=|.!?]{{0,50}}[:=][*_]{{0,2}}[:=]?\s*)?"
+    rf"[\"']?{_PLACEHOLDER}(?:[\s,/|–-]*{_PLACEHOLDER})*[\"']?(?:[ ,]{{0,2}}[^\s.!?]{{1,8}})?[\s|]*"
+)
+"""A line with a gap to fill in, and at most what the gap is for."""
+_HEAD_FIELD = re.compile(rf"[\w -]+:\s*[\"'\[]*{_PLACEHOLDER}(?:[\s,/–-]*{_PLACEHOLDER})*[\"'\]]*\s*")
+_GAP = re.compile(_PLACEHOLDER)
+_MOST_TITLE_WORDS, _MOST_LABEL_WORDS, _MOST_LINE_CHARS = 3, 8, 300
+"""A title with more words besides its gaps is about them, and a line with more words than a label has is prose."""
+
+
+class Oddity(StrEnum):
+    """Why a file isn't searched unasked."""
+
+    COPY = "copy"
+    MERGE = "merge"
+    TEMPLATE = "template"
+
+
+def original_of(path: str) -> str | None:
+    """The path of the file that this is a second version of, if its name alone is proof."""
+    folder, slash, name = path.rpartition("/")
+    stem, extension = name[:-3], name[-3:]
+    plain = _SURE.sub("", stem)
+    return f"{folder}{slash}{plain}{extension}" if plain and plain != stem else None
+
+
+def likely_originals_of(path: str) -> list[str]:
+    """The paths of the files that this may be a second version of, if one is there and its text `is_version` of it."""
+    folder, slash, name = path.rpartition("/")
+    stem, extension = name[:-3], name[-3:]
+    found = filter(None, (pattern.fullmatch(stem) for pattern in _LIKELY))
+    stems = dict.fromkeys(next(filter(None, match.groups())) for match in found)
+    return [f"{folder}{slash}{plain}{extension}" for plain in stems]
+
+
+def is_version(text: str, original: str) -> bool:
+    """Whether two texts are versions of one note."""
+    one, other = _words(text), _words(original)
+    if min(len(one), len(other)) < _FEW_WORDS:
+        chars = (" ".join(each.split())[:_COMPARED_CHARS] for each in (text, original))
+        return SequenceMatcher(None, *chars, autojunk=False).ratio() >= LEAST_ALIKE
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    if matcher.quick_ratio() >= LEAST_ALIKE and matcher.ratio() >= LEAST_ALIKE:
+        return True
+    shared = sum(size for _, _, size in matcher.get_matching_blocks())
+    return shared >= _LEAST_KEPT * min(len(one), len(other))
+
+
+def is_template_folder(path: str) -> bool:
+    """Whether a file or folder of the vault is among templates."""
+    return not path.startswith("@") and any(_TEMPLATE_FOLDER.fullmatch(part) for part in path.split("/"))
+
+
+def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile:
+    """The note, set aside if it isn't one to be searched unasked. `read` reads a file beside it. In a log and in
+    `MEMORY.md` each entry stands alone, so that a merge conflict there is only a problem."""
+    record = file.record
+    oddity = _oddity_of(file) if record.state is NoteState.ACTIVE else None
+    if oddity is None and record.state is NoteState.ACTIVE and _is_version_of_another(file, read):
+        oddity = Oddity.COPY
+    if oddity is None:
+        return file
+    if oddity is Oddity.MERGE and (record.is_log or record.path == MEMORY):
+        problem = "; ".join(filter(None, (record.problem, "it has unresolved merge conflicts")))
+        return replace(file, record=replace(record, problem=problem))
+    meta = {**record.meta, SET_ASIDE: oddity.value}
+    return replace(file, record=replace(record, state=NoteState.ASIDE, meta=meta))
+
+
+def _oddity_of(file: NoteFile) -> Oddity | None:
+    """Judging by the file alone. What an agent stored as a template is a note like any other."""
+    note, text, start = file.record, file.text, file.body_start
+    if original_of(note.path):
+        return Oddity.COPY
+    is_stored = _ULID.fullmatch(note.id) and not note.is_foreign
+    if not is_stored and (is_template_folder(note.path.rpartition("/")[0]) or _is_template(text, start)):
+        return Oddity.TEMPLATE
+    return Oddity.MERGE if _has_merge_conflict(text, start) else None
+
+
+def _is_version_of_another(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> bool:
+    for original in likely_originals_of(file.record.path):
+        with suppress(McpMemoryError):  # there is none, or none that can be compared
+            beside = read(NotePath(original))
+            if beside.record.id == file.record.id or is_version(file.body, beside.body):
+                return True
+    return False
+
+
+def _has_merge_conflict(text: str, body_start: int) -> bool:
+    """Whether git or another program left the marks of a conflict: all three, in order, outside of code."""
+    if "<<<<<<<" not in text:
+        return False
+    wanted = ["<<<<<<<", "=======", ">>>>>>>"]
+    head = text[:body_start].splitlines()
+    for line in [*head, *_lines(text, body_start)]:
+        if line[:7] == wanted[0] and line[7:8] in {"", " "}:
+            wanted.pop(0)
+            if not wanted:
+                return True
+    return False
+
+
+def _is_template(text: str, body_start: int) -> bool:
+    if "{{" not in text and "<%" not in text:
+        return False
+    head = split_head(text)
+    if any(_HEAD_FIELD.fullmatch(line) for line in text[head.start : head.end].splitlines()):
+        return True
+    lines = [line for line in _lines(text, body_start) if any(map(str.isalnum, line)) and not _MACRO.search(line)]
+    titles = [line for line in lines if line.startswith("#")]
+    others = [line for line in lines if not line.startswith("#")]
+    has_gap_title = titles and _GAP.search(titles[0]) and len(_words(_GAP.sub(" ", titles[0]))) <= _MOST_TITLE_WORDS
+    has_prose = any(len(_words(line)) > _MOST_LABEL_WORDS for line in others)
+    if has_gap_title and (not has_prose or any(map(_GAP.search, others))):
+        return True
+    fields = sum(bool(_FIELD.fullmatch(line[:_MOST_LINE_CHARS])) for line in others)
+    return fields > 0 and 2 * fields >= len(others)
+
+
+def _lines(text: str, start: int) -> Iterator[str]:
+    """The lines outside of code fences."""
+    for block in scan(text, start):
+        if block.kind is BlockKind.FENCE:
+            continue
+        begin = block.start
+        for fence_start, fence_end in (*block.fences, (block.end, block.end)):
+            yield from text[begin:fence_start].splitlines()
+            begin = fence_end
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)[:_COMPARED_WORDS]
