@@ -1,4 +1,7 @@
-"""Circuit breaker: at most four callers wait for a hung model; after that it is skipped for 30 s."""
+"""Circuit breaker: at most four callers wait for a hung model; after that it is skipped for 30 s.
+
+An endpoint that has failed once is skipped until it answers a question that nobody waits for.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ PATIENCE_S = 2.0
 """A model in this process embeds a question in 2 ms, an endpoint in some 0.1 s."""
 
 PAUSE_S = 30.0
-"""How long the model is skipped after a call that took longer than `PATIENCE_S`."""
+"""How long the model is skipped after a call that took longer than `PATIENCE_S`, and an endpoint isn't asked again."""
 
 AT_ONCE = 4
 """More questions than this wait: they would only share the same cores."""
@@ -36,13 +39,20 @@ class CircuitBreakerEmbedder:
         self._slots = threading.BoundedSemaphore(AT_ONCE)
         self._under_way: dict[object, float] = {}
         self._paused_until = 0.0
+        self._is_down = False
+        self._asking = threading.Lock()
 
     @property
     def answering(self) -> bool:
-        """Whether a call is worthwhile: none is overdue now or was recently."""
+        """Whether a call is worthwhile: none is overdue now or was recently. An endpoint that is down is asked again,
+        in the background."""
         now = monotonic()
         begun = min(self._under_way.copy().values(), default=now)
-        return now - begun <= PATIENCE_S and now >= self._paused_until
+        if now - begun > PATIENCE_S or now < self._paused_until:
+            return False
+        if self._is_down and self._asking.acquire(blocking=False):
+            threading.Thread(target=self._ask_again, name="embedder", daemon=True).start()
+        return not self._is_down
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return self._call(lambda: self._embedder.embed_documents(texts))
@@ -64,14 +74,28 @@ class CircuitBreakerEmbedder:
             raise EmbedderUnavailable("the embedding model does not answer")
         call, begun = object(), monotonic()
         self._under_way[call] = begun
+        is_done = False
         try:
-            return embed()
+            found = embed()
+            is_done = True
+            return found
         except McpMemoryError:
             raise
         except Exception as error:  # another package's model may raise anything, with the text in its message
             raise EmbedderUnavailable(f"the embedding model failed ({type(error).__name__})") from error
         finally:
             del self._under_way[call]
-            if monotonic() - begun > PATIENCE_S:
+            is_late = monotonic() - begun > PATIENCE_S
+            if not self.resident:
+                self._is_down = is_late or not is_done
+            elif is_late:
                 self._paused_until = monotonic() + PAUSE_S
             self._slots.release()
+
+    def _ask_again(self) -> None:
+        try:
+            self.embed_query("question")
+        except McpMemoryError:
+            self._paused_until = monotonic() + PAUSE_S
+        finally:
+            self._asking.release()

@@ -73,7 +73,7 @@ class OpenAIEmbedder:
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        return self._request([_input(text, self._config.query_prompt)])[0]
+        return self._request([_input(text, self._config.query_prompt)], is_awaited=True)[0]
 
     def inner_states(self, texts: Sequence[str]) -> None:  # noqa: ARG002 - of the protocol
         return None
@@ -86,8 +86,9 @@ class OpenAIEmbedder:
         self._closed.set()
         self._client.close()
 
-    def _request(self, inputs: list[str]) -> Vectors:
-        """One call, repeated while the fault may be temporary and `timeout_s` allows."""
+    def _request(self, inputs: list[str], *, is_awaited: bool = False) -> Vectors:
+        """One call, repeated while the fault may be temporary and `timeout_s` allows; where somebody waits for it, not
+        if nothing listens there."""
         import httpx2
 
         deadline = time.monotonic() + self._config.timeout_s
@@ -104,6 +105,8 @@ class OpenAIEmbedder:
             except (httpx2.TransportError, RuntimeError) as error:
                 # The client raises a bare RuntimeError when it is closed during a call.
                 fault, wanted_s = f"cannot be reached ({type(error).__name__})", None
+                if is_awaited and isinstance(error, httpx2.ConnectError):
+                    raise EmbedderUnavailable(f"{self._place} {fault}") from error
             else:
                 status = response.status_code
                 if status == 200:

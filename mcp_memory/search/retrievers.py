@@ -30,6 +30,9 @@ T = TypeVar("T")
 ROWS_KEPT = 128
 """Two for each question, some 15 KB each."""
 
+ENDPOINT_S = 1.0
+"""How long a search waits for an endpoint, which takes some 0.1 s: words answer without it."""
+
 Mode = Literal["hybrid", "semantic", "keyword"]
 
 
@@ -201,8 +204,10 @@ class Retrievers:
 
         try:
             # A pool of its own, since a model that hangs must not block the keyword search.
-            pool = self._meaning if embedder.resident else self._meaning_elsewhere
-            looking = pool.run(retrieve, deadline_s=self._config.deadline_s, what="the vector search")
+            pool, deadline_s = self._meaning, self._config.deadline_s
+            if not embedder.resident:
+                pool, deadline_s = self._meaning_elsewhere, min(deadline_s, ENDPOINT_S)
+            looking = pool.run(retrieve, deadline_s=deadline_s, what="the vector search")
             found.names, found.dense, pending = await looking
         except McpMemoryError as error:
             found.errors.append(error)
