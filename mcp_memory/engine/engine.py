@@ -84,7 +84,7 @@ class Engine:
             raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(OPERATIONS)}")
         request, answer = OPERATIONS[operation]
         with acting(Caller(PERSON)):  # unless the operation knows better
-            return await answer(self, request_from(request, operation, arguments))
+            return await answer(self, request_from(request, arguments, self.facts))
 
     def note_folder(self, project: str, folder: str) -> None:
         """An agent works for the project in this folder."""

@@ -1,13 +1,11 @@
-"""Reads the fields of requests, makes requests from JSON, and checks those for a recall; says what agents' calls leave
-out."""
+"""Makes requests from JSON, and checks those for a recall; says what agents' calls leave out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
-from types import NoneType
-from typing import Annotated, Any, NamedTuple, TypeVar, cast, get_args, get_origin, get_type_hints
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
-from mcp_memory.engine.requests import INTERNAL, UNLISTED, Mode, RecallRequest
+from mcp_memory.engine.argument_types import fields_of, read_arguments
+from mcp_memory.engine.requests import RecallRequest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.extraction.language import is_personal
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
@@ -19,19 +17,6 @@ MOST_NOTES = 100
 """Of one recall by ids."""
 
 LEAST_TOKENS, MOST_TOKENS = 100, 200_000
-
-
-class Field(NamedTuple):
-    """A field of a request. `hint`: its type; `about`: what agents read, None if they aren't offered it; `is_listed`:
-    whether they are shown it."""
-
-    name: str
-    hint: Any
-    about: str | None
-    is_listed: bool
-    is_internal: bool
-    is_required: bool
-    default: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,37 +33,14 @@ class RecallPlan:
 R = TypeVar("R")
 
 
-@cache
-def fields_of(request: type[Any]) -> tuple[Field, ...]:
-    """The fields of a request, in order."""
-    hints, found = get_type_hints(request, include_extras=True), list[Field]()
-    for member in fields(request):
-        hint, notes = hints[member.name], ()
-        if get_origin(hint) is Annotated:
-            hint, *notes = get_args(hint)
-        about = next((note for note in notes if isinstance(note, str)), None)
-        facts = UNLISTED not in notes, INTERNAL in notes, member.default is MISSING, member.default
-        found.append(Field(member.name, hint, about, *facts))
-    return tuple(found)
-
-
-def request_from(request: Callable[..., R], operation: str, arguments: Mapping[str, Any]) -> R:
-    """A request made from JSON; an argument that is None counts as not given.
+def request_from(request: Callable[..., R], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> R:
+    """A request made from JSON; an argument that is None counts as not given. `facts`: what stands in
+    braces in the annotations of requests.
 
     Raises InvalidInput for an unknown or missing argument or one of the wrong type.
     """
-    known = {field.name: field for field in fields_of(cast("type[Any]", request)) if not field.is_internal}
-    given = {name: value for name, value in arguments.items() if value is not None}
-    hint = f"it takes: {', '.join(sorted(known)) or 'nothing'}"
-    for name, value in given.items():
-        if name not in known:
-            raise InvalidInput(f"{operation} has no argument {name[:100]!r}", hint=hint)
-        wanted, fits = _check_of(known[name].hint)
-        if not fits(value):
-            raise InvalidInput(f"{name} must be {wanted}")
-    if missing := {name for name, field in known.items() if field.is_required} - set(given):
-        raise InvalidInput(f"{operation} needs {min(missing)}", hint=hint)
-    return request(**given)
+    known = [field for field in fields_of(cast("type[Any]", request)) if not field.is_internal]
+    return request(**read_arguments(known, arguments, facts))
 
 
 def is_session(name: object) -> bool:
@@ -94,28 +56,6 @@ def takes_project(arguments: Mapping[str, Any]) -> bool:
     if content := arguments.get("content"):
         return arguments.get("path") != MEMORY and not is_personal(str(arguments.get("kind")), str(content))
     return not arguments.get("path")
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value))
-
-
-_CHECKS: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
-    str: ("a string", lambda value: isinstance(value, str)),
-    int: ("a whole number", lambda value: isinstance(value, int) and not isinstance(value, bool)),
-    bool: ("true or false", lambda value: isinstance(value, bool)),
-    Mode: (f"one of {', '.join(get_args(Mode))}", lambda value: value in get_args(Mode)),
-    Sequence[str]: ("a list of strings", _is_texts),
-    Mapping[str, Any]: ("an object", lambda value: isinstance(value, dict)),
-    Sequence[Mapping[str, Any]]: ("a list of objects", lambda value: isinstance(value, list)),
-}
-"""A type → its name in messages, and whether a JSON value is of it."""
-
-
-def _check_of(hint: Any) -> tuple[str, Callable[[Any], bool]]:
-    if NoneType in get_args(hint):
-        (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
-    return _CHECKS[hint]
 
 
 def recall_plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:

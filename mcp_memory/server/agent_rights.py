@@ -4,8 +4,8 @@ an operation that is added later."""
 from collections.abc import Mapping
 from typing import Any
 
+from mcp_memory.engine.argument_types import fields_of
 from mcp_memory.engine.handlers.operations import OPERATIONS
-from mcp_memory.engine.request_parsing import fields_of
 from mcp_memory.errors import Refused
 
 AGENTS_MAY: Mapping[str, str] = {

@@ -17,13 +17,13 @@ from mcp_memory.client.credentials import Credentials
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.server.api import add_routes
-from mcp_memory.server.argument_errors import ArgumentErrors
 from mcp_memory.server.call_log import CallLog
 from mcp_memory.server.client_limits import Shares
 from mcp_memory.server.hooks import HookEndpoint
 from mcp_memory.server.http_guard import HttpGuard, HttpGuardConfig
 from mcp_memory.server.resources import add_prompts, add_resources
 from mcp_memory.server.schemas import ListedSchemas
+from mcp_memory.server.tool_arguments import ToolArguments
 from mcp_memory.server.tools import ICON, add_tools
 from mcp_memory.settings.settings import HooksConfig, shipped_path
 
@@ -79,7 +79,7 @@ def build_server(
         version=__version__,
         icons=[ICON],
         auth=TokenAuth(credentials) if auth else None,
-        middleware=[calls, ArgumentErrors(), ListedSchemas()],
+        middleware=[calls, ToolArguments(engine.facts), ListedSchemas()],
         mask_error_details=True,
     )
     server.add_provider(SkillsDirectoryProvider(shipped_path("plugin/skills"), experimental_skills=True))

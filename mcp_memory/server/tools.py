@@ -19,12 +19,12 @@ from fastmcp.tools import ToolResult
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.request_parsing import fields_of, is_session, takes_project
-from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
+from mcp_memory.engine.request_parsing import is_session, takes_project
 from mcp_memory.engine.serializers import Payload, forgotten_payload, receipt_payload, search_payload
-from mcp_memory.errors import Ambiguous, McpMemoryError
+from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
 from mcp_memory.server.note_question import answered_note, which_note
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, IS_LISTED, SEARCH_SCHEMA
+from mcp_memory.server.tool_arguments import tool_fields
 from mcp_memory.text.escape_invisible import in_line, in_quotes, quoted, visible
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.journals.change_journal import acting
@@ -37,9 +37,6 @@ log = logging.getLogger(__name__)
 PROJECT_HEADER = "mcp-memory-project"
 ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 """Claude Code hides tools behind a search unless told otherwise; these two are wanted on most prompts."""
-
-ID = "Id of the note or log entry, or its last 6 characters."
-PATH = "Instead of an id."
 
 SNIPPET_CHARS = 600
 """Of a hit; two in three passages are shorter. A client that also shows the structured part pays for both."""
@@ -58,7 +55,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
     """Register memory_search, memory_recall, memory_append and memory_forget."""
 
     @server.tool(icons=[ICON], annotations=_reads("Search memory"), output_schema=SEARCH_SCHEMA, meta=ALWAYS_LOAD)
-    @_with_fields(SearchRequest, engine)
+    @_with_fields(engine)
     async def memory_search(arguments: dict[str, Any]) -> ToolResult:
         """Search what the person and earlier sessions stored.
 
@@ -69,7 +66,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         return ToolResult("\n".join(_search_lines(payload)), structured_content=payload)
 
     @server.tool(icons=[ICON], annotations=_reads("Recall from memory"), output_schema=None, meta=ALWAYS_LOAD)
-    @_with_fields(RecallRequest, engine)
+    @_with_fields(engine)
     async def memory_recall(arguments: dict[str, Any]) -> str:
         """Read memory as text. Without arguments: what every session starts with.
 
@@ -79,7 +76,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         return await engine.recall(**_with_project(arguments))
 
     @server.tool(icons=[ICON], annotations=_writes("Store in memory"), output_schema=APPEND_SCHEMA)
-    @_with_fields(AppendRequest, engine)
+    @_with_fields(engine)
     async def memory_append(arguments: dict[str, Any]) -> ToolResult:
         """Store what a later session would want, as soon as you learn it: one fact a note, with the why. No secrets.
 
@@ -90,7 +87,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         return ToolResult(_append_text(payload), structured_content=payload)
 
     @server.tool(icons=[ICON], annotations=_writes("Forget from memory"), output_schema=FORGET_SCHEMA)
-    @_with_fields(ForgetRequest, engine, id=ID, path=PATH)
+    @_with_fields(engine)
     async def memory_forget(arguments: dict[str, Any]) -> ToolResult | InputRequiredResult:
         """Take a note out of search and recall; its file stays.
 
@@ -99,8 +96,10 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         """
         note_id, path = arguments.pop("id"), arguments.pop("path")
         target = note_id or path
-        if not target or (note_id and path):
-            raise ToolError("pass either id or path (memory_search finds ids)")
+        if not target:
+            raise InvalidInput("Missing `id` or `path`.", hint="memory_search finds ids")
+        if note_id and path:
+            raise InvalidInput("Pass either `id` or `path`, not both.")
         try:
             record = await engine.forget(answered_note(target), **_with_session(arguments), source=_client())
         except Ambiguous as error:
@@ -112,10 +111,9 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
 
 
 def _with_fields(
-    request: type[Any], engine: Engine, **others: str
+    engine: Engine,
 ) -> Callable[[Callable[[dict[str, Any]], Awaitable[T]]], Callable[..., Awaitable[T]]]:
-    """Gives a tool the fields of a request that agents are offered as its arguments, after `others` (name → description
-    of a string), and turns errors into tool errors that an agent can act on."""
+    """Gives a tool its fields as arguments, and turns errors into tool errors that an agent can act on."""
 
     def decorate(work: Callable[[dict[str, Any]], Awaitable[T]]) -> Callable[..., Awaitable[T]]:
         async def tool(**arguments: Any) -> T:
@@ -130,7 +128,7 @@ def _with_fields(
                 log.exception("a bug in a tool")
                 raise ToolError("internal: a bug of mcp-memory; the daemon's log says where") from error
 
-        parameters = list(_parameters(request, engine, others))
+        parameters = list(_parameters(work.__name__, engine))
         result = work.__annotations__["return"]
         tool.__name__, tool.__doc__ = work.__name__, work.__doc__
         tool.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": result}
@@ -140,17 +138,14 @@ def _with_fields(
     return decorate
 
 
-def _parameters(request: type[Any], engine: Engine, others: dict[str, str]) -> Iterator[Parameter]:
-    offered: list[tuple[str, str, Any, Any, bool]] = [
-        (name, about, str | None, None, True) for name, about in others.items()
-    ]
-    for field in fields_of(request):
-        if field.about:
-            default = Parameter.empty if field.is_required else field.default
-            offered.append((field.name, field.about.format(**engine.facts), field.hint, default, field.is_listed))
-    for name, about, hint, default, is_listed in offered:
-        annotation = Annotated[hint, pydantic.Field(description=about, json_schema_extra={IS_LISTED: is_listed})]
-        yield Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
+def _parameters(tool: str, engine: Engine) -> Iterator[Parameter]:
+    """Of any type, since `ToolArguments` has read them; listed with their own."""
+    for field in tool_fields(tool):
+        schema = pydantic.TypeAdapter(field.hint).json_schema()
+        schema |= {"description": (field.about or "").format(**engine.facts), IS_LISTED: field.is_listed}
+        default = Parameter.empty if field.is_required else field.default
+        annotation = Annotated[Any, pydantic.WithJsonSchema(schema)]
+        yield Parameter(field.name, Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=annotation)
 
 
 def _reads(title: str) -> ToolAnnotations:

@@ -70,9 +70,9 @@ def test_which_calls_mean_the_project_that_the_agent_works_in() -> None:
         ({"since": "2026-01-02", "until": "2026-01-01"}, "swap them"), ({"path": "../x"}, "not inside the vault"),
         ({"path": "/etc"}, "not inside the vault"), ({"path": "a\0"}, "path must be"),
         ({"path": "x" * 1001}, "1001 characters"),
-        ({"mode": "magic"}, "mode must be"), ({"limit": "6"}, "whole number"),
-        ({"colour": "red"}, "no argument 'colour'"),
-        ({"tags": "tea"}, "tags must be a list"), ({"explain": 1}, "true or false"),
+        ({"mode": "magic"}, "`mode` must be"), ({"limit": "six"}, "whole number"),
+        ({"colour": "red"}, "Unknown argument `colour`."),
+        ({"tags": 5}, "`tags` must be a list"), ({"explain": 1}, "true or false"),
     ],
 )  # fmt: skip
 async def test_bad_search_arguments_say_what_to_pass(world: World, arguments: dict, message: str) -> None:
@@ -168,7 +168,7 @@ class TestOperations:
         async with world.engine() as engine:
             with pytest.raises(InvalidInput, match="known: search"):
                 await engine.perform("destroy", {})
-            with pytest.raises(InvalidInput, match="needs content"):
+            with pytest.raises(InvalidInput, match="Missing `content`"):
                 await engine.perform("append", {})
 
     async def test_all_of_them(self, world: World) -> None:

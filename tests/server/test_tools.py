@@ -162,8 +162,8 @@ WRONG = [
     ("memory_append", {"content": "x", "kind": "thought"}, "known kinds: note, log"),
     ("memory_append", {"content": "x" * 1_000_001}, "1,000,000"),
     ("memory_append", {"content": "x", "path": "../x.md"}, "path_refused"),
-    ("memory_forget", {}, "pass either id or path"),
-    ("memory_forget", {"id": "a", "path": "b.md"}, "pass either id or path"),
+    ("memory_forget", {}, "Missing `id` or `path`."),
+    ("memory_forget", {"id": "a", "path": "b.md"}, "Pass either `id` or `path`, not both."),
     ("memory_forget", {"id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"}, "memory_search finds ids"),
 ]
 
@@ -176,21 +176,21 @@ def test_a_bad_value_is_a_tool_error_that_says_what_to_pass(both: Wire, tool, ar
 
 
 MISFITS = [
-    ("memory_search", {}, "query is missing: A question or key words"),
-    ("memory_search", {"query": [MARK]}, "query must be a string: A question or key words"),
-    ("memory_search", {"query": "x", "limit": MARK}, "limit must be a whole number: 1 to 1000. Default 6."),
-    ("memory_search", {"query": "x", "limit": 1.5}, "limit must be a whole number"),
-    ("memory_search", {"query": "x", "kinds": MARK}, "kinds must be a list of strings: E.g. ["),
-    ("memory_search", {"query": "x", "kinds": [MARK, {MARK: 1}]}, "kinds must be a list of strings"),
-    ("memory_search", {"query": "x", "mode": MARK}, "mode must be one of hybrid, semantic, keyword"),
-    ("memory_search", {"query": "x", "explain": MARK}, "explain must be true or false"),
-    ("memory_search", {"query": "x", "kind": MARK}, "no argument 'kind'; did you mean kinds?"),
-    ("memory_search", {"query": "x", "zzz": MARK}, "no argument 'zzz'; known: query, limit"),
-    ("memory_append", {"content": {"text": MARK * 20}}, "content must be a string: Self-contained Markdown"),
-    ("memory_append", {"content": None, "tags": 5}, "content must be a string"),
-    ("memory_append", {"content": "x", "tags": 5}, "tags must be a list of strings"),
-    ("memory_recall", {"budget_tokens": [MARK]}, "budget_tokens must be a whole number: 100 to 200000"),
-    ("memory_forget", {"id": 5, "restore": MARK}, "id must be a string: Id of the note or log entry"),
+    ("memory_search", {}, "Missing `query`."),
+    ("memory_search", {"query": [MARK]}, "`query` must be a string: A question or key words"),
+    ("memory_search", {"query": "x", "limit": MARK}, "`limit` must be a whole number: 1 to 1000. Default 6."),
+    ("memory_search", {"query": "x", "limit": 1.5}, "`limit` must be a whole number"),
+    ("memory_search", {"query": "x", "kinds": {MARK: 1}}, "`kinds` must be a list of strings: E.g. ["),
+    ("memory_search", {"query": "x", "kinds": [MARK, {MARK: 1}]}, "`kinds` must be a list of strings"),
+    ("memory_search", {"query": "x", "mode": MARK}, "`mode` must be one of hybrid, semantic, keyword"),
+    ("memory_search", {"query": "x", "explain": MARK}, "`explain` must be true or false"),
+    ("memory_search", {"query": "x", "kind": MARK}, "Unknown argument `kind`. (did you mean `kinds`?)"),
+    ("memory_search", {"query": "x", "zzz": MARK}, "Unknown argument `zzz`. (it takes: query, limit"),
+    ("memory_append", {"content": {"text": MARK * 20}}, "`content` must be a string: Self-contained Markdown"),
+    ("memory_append", {"content": None, "tags": 5}, "Missing `content`. `tags` must be a list of strings"),
+    ("memory_append", {"content": "x", "tags": 5}, "`tags` must be a list of strings"),
+    ("memory_recall", {"budget_tokens": [MARK]}, "`budget_tokens` must be a whole number: 100 to 200000"),
+    ("memory_forget", {"id": 5, "restore": MARK}, "`id` must be a string: Id of the note or log entry"),
 ]
 
 
