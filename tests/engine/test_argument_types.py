@@ -49,7 +49,8 @@ def test_what_is_left_out_comes_in_many_forms(sent: Any) -> None:
     ("name", "sent", "meant"),
     [
         ("limit", "5", 5), ("limit", " 5 ", 5), ("limit", 5.0, 5), ("limit", "5.0", 5), ("limit", "-1", -1),
-        ("explain", "true", True), ("explain", "False", False), ("mode", "Keyword", "keyword"), ("path", ["notes"], "notes"),
+        ("explain", "true", True), ("explain", "False", False), ("mode", "Keyword", "keyword"),
+        ("path", ["notes"], "notes"),
         ("query", "null", "null"), ("query", "[draft] of the note", "[draft] of the note"), ("query", "none", "none"),
     ],
 )  # fmt: skip
@@ -59,9 +60,10 @@ def test_numbers_truth_and_words(name: str, sent: Any, meant: Any) -> None:
 
 def test_a_list_of_one_is_that_one_but_not_where_text_is_free() -> None:
     assert read(AppendRequest, content="x", supersedes=["01ABC"])["supersedes"] == "01ABC"
-    for wrong in ({"content": ["x"]}, {"content": "x", "supersedes": ["a", "b"]}, {"content": "x", "supersedes": []}):
+    more: list[dict[str, Any]] = [{"content": ["x"]}, {"supersedes": ["a", "b"]}, {"supersedes": []}]
+    for wrong in more:
         with pytest.raises(InvalidInput, match="must be a string"):
-            read(AppendRequest, **wrong)
+            read(AppendRequest, **{"content": "x", **wrong})
 
 
 @pytest.mark.parametrize(
