@@ -2,10 +2,12 @@
 
 import fcntl
 import os
+import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 
@@ -86,16 +88,73 @@ def holder(state: StateFolder) -> int | None:
 def end_holder(
     state: StateFolder, pid: int, by: signal.Signals = signal.SIGTERM, *, within_s: float = STOP_DEADLINE_S
 ) -> None:
-    """Signals process `pid` if it holds the lock, and waits until it doesn't. Raises DeadlineExceeded."""
+    """Signals process `pid` if it holds the lock, and waits until it doesn't. Raises HeldLock if that isn't a process
+    which we can see to hold it, DeadlineExceeded."""
     deadline = time.monotonic() + within_s
     if holder(state) == pid:
-        with suppress(ProcessLookupError):
-            os.kill(pid, by)
+        _signal_holder(state, pid, by)
     while time.monotonic() < deadline:
         if holder(state) != pid:
             return
         time.sleep(POLL_S)
     raise DeadlineExceeded(f"process {pid} is still running after {within_s:g} s", hint=f"kill -9 {pid}")
+
+
+def find_stranger(state: StateFolder) -> HeldLock | None:
+    """Returns the error for a holder that isn't visible here: it wrote its process id in another container or on
+    another machine, where a home folder is shared. The same number may be anybody's process here."""
+    for wait_s in (POLL_S, 0):  # who takes the lock needs an instant to write its own number
+        pid = holder(state)
+        if pid is None or has_open(pid, state.lock):
+            return None
+        time.sleep(wait_s)
+    who = f"process {pid} of another container, machine or user is using this vault"
+    return HeldLock(who, hint="where it runs: mcp-memory stop")
+
+
+def has_open(pid: int, file: Path) -> bool:
+    """Whether the process with this number has the file open, as this system sees it."""
+    if not Path("/proc/self/fd").exists():
+        return _has_open_by_lsof(pid, file)
+    try:
+        wanted = file.stat()
+        with os.scandir(f"/proc/{pid}/fd") as descriptors:
+            return any(_is_same(wanted, descriptor) for descriptor in descriptors)
+    except OSError:  # it has ended, or it belongs to another user
+        return False
+
+
+def _is_same(wanted: os.stat_result, descriptor: os.DirEntry[str]) -> bool:
+    try:
+        return os.path.samestat(wanted, descriptor.stat())
+    except OSError:  # closed just now
+        return False
+
+
+def _has_open_by_lsof(pid: int, file: Path) -> bool:
+    program = shutil.which("lsof", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+    if program is None:
+        return False
+    command = [program, "-t", "-w", "-a", "-p", str(pid), str(file)]
+    found = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    return str(pid) in found.stdout.split()
+
+
+def _signal_holder(state: StateFolder, pid: int, by: signal.Signals) -> None:
+    """Opens the process before it is looked at, where the system can: a number may be given out again in between."""
+    with suppress(ProcessLookupError), ExitStack() as at_the_end:
+        process: int | None = None
+        with suppress(AttributeError, OSError):  # not on macOS, nor in every sandbox
+            process = os.pidfd_open(pid)
+            at_the_end.callback(os.close, process)
+        if stranger := find_stranger(state):
+            raise stranger
+        if holder(state) != pid:
+            return
+        if process is None:
+            os.kill(pid, by)
+        else:
+            signal.pidfd_send_signal(process, by)
 
 
 def _leave_to_predecessor(file: Path) -> None:
@@ -148,6 +207,8 @@ def _held(state: StateFolder) -> HeldLock:
     try:
         address = Address.read(state.daemon)
     except NotRunning:
+        if stranger := find_stranger(state):
+            return stranger
         pid = holder(state)
         who = f"another mcp-memory process (pid {pid}) is using this vault"
         return HeldLock(who, hint=f"wait for it to end; ps -p {pid} shows it")

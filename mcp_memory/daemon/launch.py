@@ -14,7 +14,7 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import Address, DaemonConnection, is_newer
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.client.detached_process import Detached
-from mcp_memory.daemon.instance import end_holder, holder, is_held, take_lock
+from mcp_memory.daemon.instance import end_holder, find_stranger, holder, is_held, take_lock
 from mcp_memory.daemon.listen import bind_tcp, kept_port
 from mcp_memory.daemon.moved_vault import follow
 from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
@@ -81,6 +81,8 @@ def launch(
             elif child and child.has_ended and not is_held(settings.state):
                 raise _reason(child.exit_code, output)
             # Of many processes that want a daemon, one starts it and the others wait.
+            elif not child and (stranger := find_stranger(settings.state)):
+                raise stranger
             elif not child and take_lock(turn, fcntl.LOCK_EX) and not is_held(settings.state):
                 child = _spawn(settings, arguments, output)
                 at_the_end.callback(child.close)
@@ -102,6 +104,8 @@ def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
                 raise hung from None
         if not is_held(settings.state):
             return None
+        if stranger := find_stranger(settings.state):
+            raise stranger
         time.sleep(POLL_S)
     what = f"process {holder(settings.state)} uses this vault and does not answer"
     raise Busy(what, hint="mcp-memory status")
@@ -152,6 +156,8 @@ def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError
     pid = holder(settings.state)
     if pid is None:
         return _taken_port(settings) or NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command)
+    if stranger := find_stranger(settings.state):
+        return stranger
     if hung := _hung(settings):
         return hung
     what = f"process {pid} uses {settings.vault_path} and does not answer: a daemon that starts, or another command"
@@ -160,10 +166,12 @@ def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError
 
 def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> int | None:
     """Ends the daemon with SIGTERM, or with SIGKILL if it hangs. Returns its pid, None if none ran. Raises
-    DeadlineExceeded, Busy."""
+    DeadlineExceeded, and Busy if the vault is in use by a process that isn't our daemon or isn't visible here."""
     pid = holder(settings.state)
     if pid is None:
         return None
+    if stranger := find_stranger(settings.state):
+        raise stranger
     try:
         Address.read(settings.state.daemon)
     except NotRunning:

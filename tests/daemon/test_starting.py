@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+import pytest
 
 from mcp_memory.client.connection import Address
 from mcp_memory.daemon.instance import end_holder, holder
@@ -63,6 +66,36 @@ def test_a_pid_that_is_somebody_elses_now_is_left_alone(place: Place):
         assert place.run("start", "--json").ok().json["started"] is True
         assert innocent.poll() is None
         innocent.kill()
+
+
+@pytest.fixture
+def innocent() -> Iterator[subprocess.Popen[bytes]]:
+    """A process of somebody else's."""
+    process = subprocess.Popen(["sleep", "600"])
+    yield process
+    process.kill()
+    process.wait(LONG_S)
+
+
+@pytest.mark.parametrize("number", ["somebody's", "nobody's"])
+def test_a_number_that_was_written_in_another_container_is_signalled_by_no_command(
+    place: Place, innocent: subprocess.Popen[bytes], number: str
+):
+    """With a home folder shared into a container, the lock is held, but the number is from outside."""
+    pid = innocent.pid if number == "somebody's" else 2**22 + 1
+    with place.serving() as served:
+        place.state.lock.write_text(f"{pid}\n")
+        for command in (["stop"], ["restart"], ["uninstall", "--purge"]):
+            ran = place.run(*command)
+            assert ran.code == 3 and f"process {pid} of another container, machine or user" in ran.err, command
+            assert "kill" not in ran.err and "ps -p" not in ran.err
+        place.run("status").ok()  # where it can be reached, it is used
+        address = served.address  # where it can't be:
+        Address(address.host, 1, "", address.pid, address.version, address.vault).write(place.state.daemon)
+        for command in (["status"], ["start"], ["serve"]):
+            ran = place.run(*command)
+            assert ran.code == 3 and f"process {pid} of another container" in ran.err, (command, ran)
+        assert innocent.poll() is None and served.process.poll() is None
 
 
 def test_only_the_daemon_that_was_seen_is_ended(place: Place):
