@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from mcp_memory.text.conversation.typed_words import typed_words
+
 MAX_CHARS = 4000
 """A longer message was hardly typed: nothing in it is stored without review."""
 MAX_READ_CHARS = 20_000
@@ -33,7 +35,7 @@ class UserSentence:
 def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[UserSentence]:
     """In order. `introduces` decides whether a line in lower case introduces someone else's words."""
     message = message[:MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n")
-    if _MACHINE.match(message):
+    if not typed_words(message).strip():
         return []
     kept = _without_foreign(message)
     view = _lower(_QUOTED.sub(lambda quoted: _covered(quoted[0], MASK), kept))
@@ -94,12 +96,6 @@ def _lower(text: str) -> str:
 def _covered(text: str, cover: str) -> str:
     return re.sub(r"[^\n]", cover, text)
 
-
-_MACHINE = re.compile(
-    r"\s{0,50}(?:This session is being continued from a previous conversation|Caveat: The messages below|"
-    r"\[Request interrupted|Base directory for this skill:)"
-)
-"""Claude Code writes these into messages of the user."""
 
 _OPENING = re.compile(
     r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"

@@ -10,6 +10,7 @@ from mcp_memory.errors import DeadlineExceeded, McpMemoryError
 from mcp_memory.hooks.hook_call import HookCall, context
 from mcp_memory.hooks.person_message import SHOWN_BY, trouble_of
 from mcp_memory.hooks.subagent_answers import answer_subagent_prompt
+from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.pluralize import counted
 
 FORGETFUL = frozenset({"openclaw"})
@@ -18,9 +19,6 @@ text of a session's start until they get it."""
 
 LOOK_S = 0.1
 """Of a session's start, to see whether memory can be used; that takes 2 ms."""
-
-NOTICE = "<task-notification>"
-"""Begins what Claude Code passes for a prompt when a sub-agent or a command in the background has ended."""
 
 
 async def answer_start(call: HookCall) -> bytes:
@@ -31,10 +29,11 @@ async def answer_start(call: HookCall) -> bytes:
 
 async def answer_prompt(call: HookCall) -> bytes:
     session, given = call.session, call.given
+    prompt = typed_words(given.prompt)
+    if not prompt.strip():  # a client also passes what ended in the background, and summaries of its own
+        return b""
     if given.agent_id:
         return await answer_subagent_prompt(call)
-    if not given.prompt.strip() or given.prompt.startswith(NOTICE):
-        return b""
     wanted = await _wanted(call)
     briefings: list[dict[str, Any]] = []
     shown = (
@@ -46,7 +45,7 @@ async def answer_prompt(call: HookCall) -> bytes:
         briefings += [briefing] if not shown or not shown.issuperset(briefing["notes"]) else []
         call.facts["started"] = True
         wanted["within_ms"] = max(1, call.within_ms - int((monotonic() - began) * 1000))
-    wanted |= {"session": session, "prompt": given.prompt, "lasting": call.client not in FORGETFUL}
+    wanted |= {"session": session, "prompt": prompt, "lasting": call.client not in FORGETFUL}
     wanted["withdrawn"] = call.config.withdrawn
     try:
         briefings.append(await call.perform("brief", wanted))

@@ -66,8 +66,26 @@ def test_a_prompt_of_codex_for_a_sub_agent_is_its_task(filled: Place):
     assert DECIDED in session.prompt(TASK)
 
 
-def test_the_end_of_a_sub_agent_is_no_prompt(filled: Place):
-    assert Session(filled, "notified").prompt(f"<task-notification>\n<result>{TASK}</result>\n") == ""
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+def test_a_prompt_that_nobody_typed_gets_nothing(filled: Place, client: str):
+    session = Session(filled, f"notified {client}", client)
+    for prompt in (
+        f"<task-notification>\n<result>{TASK}</result>\n", f"<system-reminder>\n{TASK}\n</system-reminder>",
+        f"\n<local-command-stdout>{TASK}</local-command-stdout>",
+        f"<local-command-caveat>x</local-command-caveat>{TASK}",
+        f"[SYSTEM NOTIFICATION - NOT USER INPUT]\n{TASK}", f"[Request interrupted by user] {TASK}",
+        f"This session is being continued from a previous conversation that ran out of context.\n{TASK}",
+        f"PostToolUse:Bash hook additional context: {TASK}", f"Stop hook feedback:\n{TASK}", f"<bash-stdout>{TASK}",
+        f"<system-reminder>a<system-reminder>b</system-reminder>\n{TASK}</system-reminder>",
+        f"\ufeff<turn_aborted>{TASK}",
+        f"<user-prompt-submit-hook>{TASK}</user-prompt-submit-hook>", f"<subagent_notification>{TASK}",
+        f"<system-reminder>\n{TASK}",
+        f"Another language model started to solve this problem and produced a summary of it: {TASK}",
+    ):  # fmt: skip
+        assert session.prompt(prompt) == "", prompt
+    assert DECIDED in session.prompt(f"<system-reminder>\nToday is Monday.\n</system-reminder>\n{TASK}"), (
+        "but beside it"
+    )
 
 
 def test_fifty_at_once(filled: Place):

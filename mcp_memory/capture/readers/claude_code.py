@@ -14,16 +14,10 @@ from mcp_memory.capture.readers.spoken_text import (
     make_message,
     make_tool_message,
     strip_memory,
-    strip_tag,
 )
+from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.parsed_values import text_at, value_at
 
-_NOT_A_PERSON = re.compile(
-    r"\s*(?:<task-notification>|<local-command-|<bash-|\[Request interrupted|<user-memory-input>|"
-    r"[A-Z][A-Za-z]{1,30} hook (?:feedback|success|additional context|blocking error)\b|"
-    r"Implement the following plan:)"
-)
-"""The assistant wrote the plan, and a program the hook's text."""
 _BY_A_TOOL = ("sourceToolUseID", "planContent", "isVisibleInTranscriptOnly")
 """Keys of a line that a tool or the program itself inserted, such as a skill's text."""
 
@@ -75,8 +69,8 @@ def _spoken(part: Table) -> Table:
     """Removes what the program adds; keeps a command with its typed arguments, and no documents."""
     if part.get("type") != "text":
         return {}
-    words = strip_memory(strip_tag(text_at(part, "text"), "system-reminder"))
+    words = typed_words(strip_memory(text_at(part, "text")))
     if words.lstrip().startswith("<command-"):
         name, arguments = _COMMAND.search(words), _ARGUMENTS.search(words)
         words = f"{name[1].strip()} {arguments[1].strip()}" if name and arguments and arguments[1].strip() else ""
-    return {"type": "text", "text": "" if _NOT_A_PERSON.match(words) else words}
+    return {"type": "text", "text": words}

@@ -18,14 +18,9 @@ from mcp_memory.capture.readers.spoken_text import (
     make_tool_message,
     strip_memory,
 )
+from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at
 
-_NOT_A_PERSON = (
-    "<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>",
-    "<user_shell_command>", "<subagent_notification>", "<hook_prompt", "<user_action>",
-    "Another language model started to solve this problem and produced a summary",
-    "Warning: The maximum number of unified exec processes", "Warning: apply_patch was requested via",
-)  # fmt: skip
 SKIPPED_LINE = re.compile(
     rb'\{"timestamp":"[^"\\]{1,40}",(?:"ordinal":[0-9]{1,20},)?"type":"'
     rb'(?:(?!(?:session_meta|turn_context|response_item)")[a-z_]{1,40}"|response_item","payload":\{"type":"reasoning")'
@@ -80,9 +75,8 @@ def _spoken(item: Table) -> list[Table]:
     if len(kinds) == len(content):
         content = [part for part, kind in zip(content, kinds, strict=True) if str(kind).startswith("user.")]
     return [
-        {**part, "text": strip_memory(text_at(part, "text"))} if "text" in part else part
+        {**part, "text": typed_words(strip_memory(text_at(part, "text")))} if "text" in part else part
         for part in content
-        if not text_at(part, "text").lstrip().startswith(_NOT_A_PERSON)
     ]
 
 

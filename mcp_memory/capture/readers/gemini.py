@@ -16,11 +16,11 @@ from mcp_memory.capture.readers.spoken_text import (
     strip_memory,
     strip_tag,
 )
+from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at
 
 _FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\n\s*- ([^\n]{1,4000})")
 """In the context with which the program begins each session."""
-_PROGRAMS = ("<session_context>", "<state_snapshot>")
 _EXIT_CODE = re.compile(r"^Exit Code: (-?[0-9]{1,10})\s*$", re.MULTILINE)
 
 
@@ -69,5 +69,4 @@ def _answer(call: Table, session: str, offset: int) -> list[TranscriptMessage]:
 
 def _spoken(text: str) -> str:
     """Without what the program and our hooks put in front of it."""
-    words = strip_memory(strip_tag(text, "hook_context")).strip()
-    return "" if words.startswith(_PROGRAMS) else words
+    return typed_words(strip_memory(text)).strip()

@@ -24,6 +24,7 @@ from mcp_memory.capture.readers.spoken_text import (
 )
 from mcp_memory.models import CHANNEL
 from mcp_memory.runtime.paths import MAX_PROJECT_CHARS
+from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.parsed_values import table_at, text_at, value_at
 
 _CONVERSATION = re.compile(
@@ -31,8 +32,6 @@ _CONVERSATION = re.compile(
 )
 MOST_SPAWNERS = 8
 """Sub-agents in sub-agents, up to the conversation that they belong to."""
-
-_NOT_A_PERSON = ("System: [", "[cron:", "[Subagent Context]", "[Subagent Task]", "[Inter-session message]")
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
@@ -49,7 +48,9 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
         case "user" if context.delegated or _is_by_another(message):
             return make_message(Role.ASSISTANT, content, at, context.session, offset, by="Program")
         case "user":
-            spoken = [{**part, "text": strip_memory(text_at(part, "text"))} for part in content if "text" in part]
+            spoken = [
+                {**part, "text": typed_words(strip_memory(text_at(part, "text")))} for part in content if "text" in part
+            ]
             others = [part for part in content if "text" not in part]
             return make_message(Role.USER, [*spoken, *others], at, context.session, offset)
         case "assistant":
@@ -70,7 +71,8 @@ def _is_by_another(message: Table) -> bool:
     origin = value_at(message, "provenance", "kind")
     if origin not in (None, "external_user") or value_at(message, "__openclaw", "senderIsOwner") is False:
         return True
-    return join_text(message.get("content")).lstrip().startswith(_NOT_A_PERSON)
+    text = join_text(message.get("content"))
+    return bool(text.strip()) and not typed_words(text).strip()
 
 
 MOST_EVENTS = 2000

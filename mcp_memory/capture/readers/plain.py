@@ -14,6 +14,7 @@ from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMe
 from mcp_memory.capture.readers.spoken_text import Table
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.parsed_values import text_at
 
@@ -77,6 +78,8 @@ def _read(line: object, offset: int, zone: tzinfo) -> TranscriptMessage:
         raise InvalidInput(f"its role is not one of {', '.join(Role)}")
     if not isinstance(text, str):
         raise InvalidInput("its text is not a string")
+    if role == Role.USER:
+        text = typed_words(text)
     at = message.get("at")
     if at is not None and not isinstance(at, str):
         raise InvalidInput("its time is not a string")
