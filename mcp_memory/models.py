@@ -5,7 +5,8 @@ It is over 300 lines because every room may need any of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -134,10 +135,26 @@ class NoteRecord:
         is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in f"/{self.path}"
         return is_imported or self.path.startswith("@")
 
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        """Those of its head, or of a log's entries, and those in its text."""
+        return tuple(dict.fromkeys((*self.tags, *self.meta.get("text_tags", ()))))
+
     def is_muted_in(self, project: str | None) -> bool:
         """Whether a person keeps it from being given unasked, everywhere or in this project."""
         muted = self.meta.get("muted", ())
         return EVERYWHERE in muted or project in muted
+
+
+def tag_name(tag: str) -> str:
+    """By which filters compare tags: in any case, with or without `#`."""
+    return unicodedata.normalize("NFC", tag).casefold().strip().lstrip("#").strip("/")
+
+
+def tag_names(tags: Iterable[str]) -> frozenset[str]:
+    """What finds these tags: a nested one (`kiln/hot`) is found by what is above it, too."""
+    parts = [tag_name(tag).split("/") for tag in tags]
+    return frozenset("/".join(names[:length]) for names in parts for length in range(1, len(names) + 1))
 
 
 NO_PROJECT = ""
@@ -153,7 +170,7 @@ def is_channel(project: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PrivateMarks:
-    """What makes a note private, besides `private: true` in its head."""
+    """What makes a note private besides what it says itself."""
 
     folders: tuple[str, ...] = ()  # `/notes/health/` at the vault's root, `private/` at any depth
     kinds: frozenset[str] = frozenset()
@@ -165,11 +182,15 @@ class PrivateMarks:
         return (
             note.meta.get("private") is True
             or note.kind in self.kinds
-            or (not note.is_log and not self.tags.isdisjoint(note.tags))
+            or (not note.is_log and self.name_any(note.all_tags))
             or any(
                 whole.startswith(folder) if folder.startswith("/") else f"/{folder}" in whole for folder in self.folders
             )
         )
+
+    def name_any(self, tags: Iterable[str]) -> bool:
+        """Whether one of these tags is private."""
+        return bool(self.tags) and not frozenset(map(tag_name, self.tags)).isdisjoint(tag_names(tags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +219,7 @@ class Filters:
             note.state in self.states
             and (not prefix or note.path == prefix or note.path.startswith(f"{prefix.removesuffix('/')}/"))
             and (self.kinds is None or note.kind in self.kinds)
-            and (not self.tags or self.tags <= set(note.tags))
+            and (not self.tags or frozenset(map(tag_name, self.tags)) <= tag_names(note.all_tags))
             and self.admits_project(note.project)
             and (self.session is None or note.session == self.session)
             and (note.always_load or not self.always_load)

@@ -2,18 +2,19 @@
 line. Pure functions."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import time
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Passage, PrivateMarks
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
+from mcp_memory.text.markdown.tags import text_tags
 from mcp_memory.vault.note_file import NoteFile, content_hash, find_entry
-from mcp_memory.vault.succession.entry_marks import entry_record
+from mcp_memory.vault.succession.entry_marks import entry_record, has_private_lines
 
 MAX_LABEL_CHARS = 100
 
@@ -228,9 +229,9 @@ def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = 
     return stretches(Excerpt(record, first, last, "", entry=entry), shown)
 
 
-def latest_entries(file: NoteFile, wanted: Filters, private: frozenset[str]) -> list[Excerpt]:
-    """The entries of a log that count, the latest first, then what stands before them; none with a `private` tag or
-    muted, and none of projects that aren't `wanted`."""
+def latest_entries(file: NoteFile, wanted: Filters, private: PrivateMarks) -> list[Excerpt]:
+    """The entries of a log that count, the latest first, then what stands before them; none that is private or muted,
+    and none of projects that aren't `wanted`."""
     project = wanted.project
     all_lines, found = _lines_of(file), logs.entries(file.text, file.body_start)
     begin = file.text.count("\n", 0, file.body_start) + 1
@@ -241,8 +242,9 @@ def latest_entries(file: NoteFile, wanted: Filters, private: frozenset[str]) -> 
         record = entry_record(file.record, entry.hash)
         if entry.hash in file.forgotten_entries or record.superseded_at or record.is_muted_in(project):
             continue
-        labels = logs.labels([heading])
-        if wanted.admits_project(labels.project) and private.isdisjoint(labels.tags):
+        labels, tags = logs.labels([heading]), text_tags(file.text[entry.start : entry.end])
+        is_private = private.cover(record) or private.name_any((*labels.tags, *tags))
+        if wanted.admits_project(labels.project) and not is_private:
             body = range(entry.start_line + 1, entry.end_line + 1) or [entry.start_line]
             whole = Excerpt(
                 file.record, entry.start_line, entry.end_line, "", (heading,), entry=entry.hash, time=entry.time,
@@ -252,6 +254,14 @@ def latest_entries(file: NoteFile, wanted: Filters, private: frozenset[str]) -> 
     ahead = range(begin, min(starts, default=len(all_lines) + 1))
     rest = {number: line for number in ahead if not (line := all_lines[number - 1]).startswith("# ")}
     return [*kept, *(stretches(Excerpt(file.record, begin, begin, ""), rest) if wanted.admits_project(None) else ())]
+
+
+def without_private_lines(excerpts: Iterable[Excerpt]) -> Iterator[Excerpt]:
+    """The excerpts of `MEMORY.md` without its private lines; others as they are."""
+    for excerpt in excerpts:
+        lines = dict(enumerate(excerpt.text.split("\n"), excerpt.start_line))
+        shown = {at: line for at, line in lines.items() if not has_private_lines(excerpt.note, at, at)}
+        yield from [excerpt] if shown == lines else stretches(excerpt, shown)
 
 
 def forgotten_lines(file: NoteFile) -> set[int]:

@@ -11,7 +11,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, PrivateMarks
 from mcp_memory.recall.context_budget import MOST_NAMED, BudgetedText, fit, length
 from mcp_memory.recall.current_values import CurrentValues
-from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, stretches
+from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, stretches, without_private_lines
 from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
@@ -124,11 +124,14 @@ class SessionStart:
         if self.private.cover(file.record) or file.record.is_muted_in(self.wanted.project):
             return []
         if file.record.is_log:
-            return latest_entries(file, self.wanted, self.private.tags)
+            return latest_entries(file, self.wanted, self.private)
         if not self.wanted.admits_project(file.record.project):
             return []
         return (
-            [replace(excerpt, asking=self.wanted.project, remark=remark) for excerpt in note_excerpts(file)]
+            [
+                replace(excerpt, asking=self.wanted.project, remark=remark)
+                for excerpt in without_private_lines(note_excerpts(file))
+            ]
             if file.body.strip()
             else []
         )

@@ -10,22 +10,25 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 
 from mcp_memory.errors import PathRefused, Refused
-from mcp_memory.models import EVERYWHERE, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
+from mcp_memory.models import EVERYWHERE, Etag, Meta, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text import dates
 from mcp_memory.text.due_dates import due_from
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence
-from mcp_memory.text.markdown import frontmatter, logs, sections
+from mcp_memory.text.markdown import frontmatter, logs, properties, sections
 from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
+from mcp_memory.text.markdown.tags import head_tags, text_tags
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_generated, is_page
+from mcp_memory.vault import privacy
 from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MEMORY = NotePath("MEMORY.md")
 DREAMS = NotePath("DREAMS.md")  # what is proposed for it
 MAX_ID = 200
+MAX_TEXT_TAGS = 200
 
 _UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
 _MARKS = re.compile(
@@ -88,8 +91,10 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     decoded = frontmatter.decode(data)
     text = decoded.text or ""
     document = frontmatter.parse(text)
-    meta = document.meta
+    meta = properties.by_hand(document.meta)
     problem = decoded.problem or document.problem
+    if document.problem and not document.meta:
+        problem = f"{problem}; until its head can be read, the note is private"
     day = logs.is_log_path(path)
     folder = layout.below_home(path) or ""
     kind = LOG if day else _text(meta.get("kind")) or kinds.of_folder(str(PurePosixPath(folder).parent))
@@ -112,7 +117,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         kind=kind,
         state=_state(meta, path, folder),
         project=_text(meta.get("project")),
-        tags=tuple(dict.fromkeys([*_words(meta.get("tags")), *(logs.tags_in(document.body) if day else ())])),
+        tags=tuple(dict.fromkeys([*head_tags(document.meta), *(logs.tags_in(document.body) if day else ())])),
         session=_text(meta.get("session")),
         source=_text(meta.get("source")),
         created=created,
@@ -122,7 +127,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,
-        meta=_kept(document, layout.tz, is_log=day is not None),
+        meta=_kept(meta, document, layout.tz, is_log=day is not None) | _marked(path, text, document),
         supersedes=_ids(meta.get("supersedes")),
         superseded_by=_ids(meta.get("superseded_by")),
         superseded_at=superseded,
@@ -225,9 +230,21 @@ def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
     return NoteId(f"path:{path}" if own is None or len(own) > MAX_ID or _LIKE_A_PATH.search(own) else own)
 
 
-def _kept(document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict[str, Any]:
+def _marked(path: NotePath, text: str, document: frontmatter.Document) -> dict[str, Any]:
+    """What the index keeps of the tags in the text, of what is private, and of slips in the head, as JSON values."""
+    if path.startswith(f"@{TRANSCRIPTS}/"):
+        return {}
+    found = privacy.marks(path, text, document, is_curated=path == MEMORY)
+    if tags := text_tags(text, document.body_start):
+        found["text_tags"] = tags[:MAX_TEXT_TAGS]
+    if slips := dict(properties.nearly_ours(document.meta)):
+        found["slips"] = slips
+    return found
+
+
+def _kept(meta: Meta, document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict[str, Any]:
     """The frontmatter that the index keeps besides the record's own fields, as JSON values."""
-    kept, meta = dict[str, Any](), document.meta
+    kept = dict[str, Any]()
     if meta.get("forgotten"):
         kept["forgotten"] = _words(meta["forgotten"])
     if meta.get("superseded"):
@@ -239,8 +256,6 @@ def _kept(document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict
         kept["muted"] = [EVERYWHERE] if muted is True else _words(muted)  # or what `muted_projects` says of an entry
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with", "confirmed", "refs") if meta.get(ids)}
-    if str(meta.get("private") or "no").lower() not in {"no", "false"}:  # whatever it says, somebody meant it
-        kept["private"] = True
     if covers := _text(meta.get("covers")):
         kept["covers"] = covers
         kept["derived_from"] = _words(meta.get("derived_from"))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
 from mcp_memory.index.sqlite.schema import MARKS, ORDINAL_BITS, Tables
-from mcp_memory.models import CHANNEL, EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks, is_channel
+from mcp_memory.models import CHANNEL, EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks, is_channel, tag_name
 from mcp_memory.runtime.lru_cache import LruCache
 
 _KEPT = 16
@@ -40,7 +40,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         add("(path = ? OR (path >= ? AND path < ?))", prefix, f"{folder}/", f"{folder}0")
     if filters.kinds is not None:
         add(f"kind IN ({_marks(filters.kinds)})", *sorted(map(bindable, filters.kinds)))
-    for tag in sorted(filters.tags or ()):
+    for tag in sorted(map(tag_name, filters.tags or ())):
         add(f"number IN (SELECT number FROM {tables.tags} WHERE tag = ?)", bindable(tag))
     if filters.project is not None:
         others = "" if is_channel(filters.project) else " OR project IS NULL"
@@ -81,7 +81,7 @@ def _leave_out(tables: Tables, private: PrivateMarks, add: Callable[..., None]) 
             add("instr('/' || path, ?) = 0", f"/{bindable(folder)}")
     if private.kinds:
         add(f"kind NOT IN ({_marks(private.kinds)})", *sorted(map(bindable, private.kinds)))
-    for tag in sorted(private.tags):
+    for tag in sorted(map(tag_name, private.tags)):
         tagged = f"number IN (SELECT number FROM {tables.tags} WHERE tag = ?)"
         add(f"(instr(record, ?) > 0 OR NOT {tagged})", '"is_log":true', bindable(tag))
 

@@ -20,7 +20,7 @@ from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite import link_table
 from mcp_memory.index.sqlite.row_codec import decode_text, encode_chunk, encode_note, encode_text, microseconds
 from mcp_memory.index.sqlite.schema import GONE_KEPT, MAX_CHUNKS, Tables, chunk_id, id_range
-from mcp_memory.models import NotePath, NoteRecord, NoteState, TextHash
+from mcp_memory.models import NotePath, NoteRecord, NoteState, TextHash, tag_names
 from mcp_memory.text.markdown.note_links import NoteLink
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecor
     names, marks = ", ".join(values), ", ".join("?" for _ in values)
     cursor = connection.execute(f"INSERT INTO {tables.notes} ({names}) VALUES ({marks})", list(values.values()))
     assert cursor.lastrowid is not None
-    tags = dict.fromkeys(bindable(tag) for tag in note.tags)
+    tags = sorted(map(bindable, tag_names(note.all_tags)))
     connection.executemany(f"INSERT INTO {tables.tags} VALUES (?, ?)", [(tag, cursor.lastrowid) for tag in tags])
     return cursor.lastrowid
 

@@ -44,7 +44,7 @@ class Link:
 
 def find_links(text: str, start: int = 0) -> list[Link]:
     """The links of `text[start:]` in order, without those in fences and inline code."""
-    return [link for begin, end in _prose(text, start) for link in _links_in(text, begin, end)]
+    return [link for begin, end in prose(text, start) for link in _links_in(text, begin, end)]
 
 
 def resolve(target: str, from_path: str) -> str | None:
@@ -88,8 +88,8 @@ def relative_link(from_path: str, to_path: str) -> str:
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", path)
 
 
-def _prose(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The stretches in which a link or code span may be: blocks without their fences."""
+def prose(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """The stretches in which a link, a tag or a code span may be: blocks without their fences."""
     for block in scan(text, start):
         if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
             continue

@@ -7,7 +7,11 @@ from datetime import UTC, datetime, time
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Passage
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.tags import text_tags
 from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title, muted_projects
+
+_OF_ENTRIES = frozenset(("superseded", "muted", "private_entries"))
+"""What a log's head or text says of single entries."""
 
 
 def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
@@ -15,7 +19,8 @@ def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
     found = next((known for known in logs.entries(log.text, log.body_start) if known.hash == entry), None)
     if found is None or log.record.created is None:
         return None
-    note, text = entry_record(log.record, entry), log.text[found.start : found.end].rstrip()
+    text = log.text[found.start : found.end].rstrip()
+    note = _with_tags_of(entry_record(log.record, entry), text)
     own, when = logs.labels([f"{found.time} {found.title}"]), time.fromisoformat(found.time)
     record = replace(
         note, title=found.title or derive_title(text.partition("\n")[2]), content_hash=content_hash(text), is_log=False,
@@ -29,19 +34,34 @@ def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
 def admits(filters: Filters, passage: Passage) -> bool:
     """Whether a passage as it is now passes the filters."""
     note, private = note_of(passage), filters.private
-    if private and passage.chunk.entry and not private.tags.isdisjoint(note.tags):
+    if private and passage.chunk.entry and private.name_any(note.all_tags):
         return False
     return filters.admits(note)
 
 
 def note_of(passage: Passage) -> NoteRecord:
-    """What filters look at: the note; for a log entry, with its own project, tags and mutes."""
-    if not (entry := passage.chunk.entry):
-        return passage.note
-    note, labels = passage.note, logs.labels(passage.chunk.headings)
-    note = entry_record(note, entry) if {"superseded", "muted"} & note.meta.keys() else note
+    """What filters look at: the note, private if the passage is; a log entry has its own project, tags and mutes."""
+    note, chunk = passage.note, passage.chunk
+    if not chunk.entry:
+        return as_private(note) if has_private_lines(note, chunk.start_line, chunk.end_line) else note
+    labels = logs.labels(chunk.headings)
+    note = entry_record(note, chunk.entry) if _OF_ENTRIES & note.meta.keys() else note
+    note = _with_tags_of(note, chunk.text)
     own = {name: value for name in ("project", "source", "session") if (value := getattr(labels, name))}
     return replace(note, tags=labels.tags, **own)
+
+
+def has_private_lines(note: NoteRecord, first: int, last: int) -> bool:
+    """Whether one of these lines of `MEMORY.md` is private."""
+    return any(start <= last and first <= end for start, end in note.meta.get("private_lines", ()))
+
+
+def _with_tags_of(note: NoteRecord, entry: str) -> NoteRecord:
+    return replace(note, meta={**note.meta, "text_tags": text_tags(entry)}) if "text_tags" in note.meta else note
+
+
+def as_private(note: NoteRecord) -> NoteRecord:
+    return replace(note, meta={**note.meta, "private": True})
 
 
 def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
@@ -52,11 +72,13 @@ def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
 
 
 def entry_record(log: NoteRecord, entry: str) -> NoteRecord:
-    """The log's record with the id, mutes and state of one entry: superseded, unless the log is retired or it counts
-    again."""
+    """The log's record with the id, mutes, privacy and state of one entry: superseded, unless the log is retired or it
+    counts again."""
     record = replace(log, id=NoteId(f"{log.path}#{entry}"))
+    if entry in log.meta.get("private_entries", ()):
+        record = as_private(record)
     if marks := log.meta.get("muted"):
-        record = replace(record, meta={**log.meta, "muted": muted_projects(marks, entry)})
+        record = replace(record, meta={**record.meta, "muted": muted_projects(marks, entry)})
     mark = next((rest for known, rest in _marks(log) if known == entry), None)
     if mark is None:
         return record

@@ -1,0 +1,237 @@
+"""Decides what a person has marked as private: a note, an entry of a log, lines of `MEMORY.md`. Pure.
+
+People write it in many ways: as a property, a tag, a folder's name, `<private>`, or in words. In doubt a note is
+private, and so is one whose head can't be read.
+"""
+
+import re
+import tomllib
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any, cast
+
+from mcp_memory.text.markdown import logs, sections
+from mcp_memory.text.markdown.blocks import Block, BlockKind, scan, split_heading
+from mcp_memory.text.markdown.frontmatter import BOM, Document, parse, split_head
+from mcp_memory.text.markdown.links import prose
+from mcp_memory.text.markdown.properties import is_slip
+from mcp_memory.text.markdown.tags import CODE, tags_of, text_tags
+
+WORDS = frozenset(("private", "privat", "privates", "prive", "privee", "privado", "privada"))
+"""In the four languages, without accents."""
+
+_FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in ("", "note", "notes", "notizen", "stuff", "diary"))
+_KEYS = WORDS | {f"is{word}" for word in WORDS}
+_YES = WORDS | frozenset(("true", "yes", "y", "x", "on", "ja", "oui", "si", "wahr", "vrai", "verdadero"))
+_NO = frozenset(
+    ("", "false", "no", "n", "not", "never", "off", "none", "null", "nein", "nie", "non", "jamais", "nunca", "falsch")
+) | frozenset(("faux", "falso", "public", "offentlich", "publique", "publico"))
+_TAG_KEYS = frozenset(("tags", "tag"))
+_SENTENCES = frozenset(("title", "description", "summary", "abstract", "subtitle", "aliases", "alias"))
+"""Properties in which a comma doesn't end an item."""
+
+_HINT = re.compile(r"pri[vw]|off the record|unter uns|entre (?:nous|nosotros)", re.IGNORECASE)
+_PROPERTY = re.compile(
+    r"^[ \t>]*(?:[-*+][ \t]+)?(?:<!--|%%|\{)?[ \t\"'*_]*(?P<key>[^\W\d_](?:[ _-]?[^\W_]){1,12})[\"'*_?]*"
+    r"\s*[:：=]{1,2}(?P<value>[^\n]*)$",
+    re.MULTILINE,
+)
+_ELEMENT = re.compile(r"<\s*private\b[^<>]*>", re.IGNORECASE)
+_END_OF_ELEMENT = re.compile(r"<\s*/\s*private\b[^<>]*>", re.IGNORECASE)
+_BRACKETS = re.compile(r"(?<![\w\[!])\[([^\[\]()\n]{1,100})\](?![(\[:\]])|<!--([^<>\n]{1,100})-->|%%([^%\n]{1,100})%%")
+_PARENTHESES = re.compile(
+    r"(?<!\])[(（]((?:[^()（）\n\[\]]|\[[^()\[\]\n]*\]){1,300})[)）](?=\s*(?:[(（]|[\W_]*$))", re.MULTILINE
+)
+_SAID = re.compile(
+    r"(?:^|[.!?:;(*_>–—-])[\s\"'“„*_>-]*"
+    r"(?:(?:this is |that’s |it’s |strictly )?off the record|(?:das )?bleibt unter uns|das ist privat"
+    r"|(?:(?:ça )?reste )?entre nous|(?:que )?quede? entre nosotros|this (?:note |entry )?is private)"
+    r"(?=[\s\"'”*_)]*(?:[.,!:;–—-]|$))",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
+    """What a record keeps of it: `private` for the whole file; else of a log the hashes of `private_entries`, of a
+    curated file the `private_lines`, as pairs of the first and the last line, 1-based."""
+    start = document.body_start
+    if _is_private_folder(path) or _head_says_so(text, document):
+        return {"private": True}
+    if not _HINT.search(text, start):
+        return {}
+    if logs.is_log_path(path):
+        entries = logs.entries(text, start)
+        if says_private(text[start : entries[0].start if entries else len(text)]):
+            return {"private": True}
+        hashes = [entry.hash for entry in entries if says_private(text[entry.start : entry.end])]
+        return {"private_entries": hashes} if hashes else {}
+    if is_curated:
+        lines = [_lines(text, *span) for span in _private_spans(text, start)]
+        return {"private_lines": lines} if lines else {}
+    return {"private": True} if says_private(text[start:]) else {}
+
+
+def says_private(text: str) -> bool:
+    """Whether a text, without a head, marks itself as private anywhere outside code."""
+    if not _HINT.search(text):
+        return False
+    if any(map(is_private_tag, text_tags(text, in_comments=True))):
+        return True
+    return any(_stretch_says_so(CODE.sub(" ", text[begin:end])) for begin, end in prose(text, 0))
+
+
+def is_private_tag(tag: str) -> bool:
+    """Whether a tag, or a part of a nested one, says so, in any case and with any signs around it."""
+    return any(_letters(part) in WORDS for part in tag.split("/"))
+
+
+def _is_private_folder(path: str) -> bool:
+    return any(_letters(folder) in _FOLDERS for folder in path.split("/")[:-1])
+
+
+def _head_says_so(text: str, document: Document) -> bool:
+    """A head that can't be read may say so."""
+    if text.startswith("+++", len(BOM) if text.startswith(BOM) else 0):
+        return _toml_says_so(text)
+    head = split_head(text)
+    if not head.exists:
+        return False
+    body = text[head.body_start :].lstrip()
+    if body.startswith(("---\n", "---\r\n", "+++")) and _head_says_so(body, parse(body)):
+        return True  # a note that was imported with a head that couldn't be read
+    if (document.problem and not document.meta) or "\ufffd" in text[head.start : head.end]:
+        return True
+    is_mapping = document.body_start == head.body_start
+    if is_mapping and _meta_says_so(document.meta):
+        return True
+    lines = text[head.start : head.end].splitlines()
+    # Text between the lines that isn't YAML, and the first of two equal keys.
+    return (not is_mapping or document.problem is not None) and any(map(_line_of_head_says_so, lines))
+
+
+def _toml_says_so(text: str) -> bool:
+    inner, end, _ = text.partition("\n")[2].partition("\n+++")
+    try:
+        return bool(end) and _meta_says_so(tomllib.loads(f"{inner}\n"))
+    except tomllib.TOMLDecodeError:
+        return True
+
+
+def _meta_says_so(meta: Mapping[str, Any]) -> bool:
+    return any(_pair_says_so(key, value) for key, value in meta.items())
+
+
+def _pair_says_so(key: str, value: object) -> bool:
+    """`private: yes`; `tags: a, private`; any other property with just this value, such as `visibility: private`."""
+    name = _letters(key)
+    if isinstance(value, Mapping):
+        return _meta_says_so(cast("Mapping[str, Any]", value)) or name in _KEYS
+    if name in _KEYS or is_slip(name, "private"):
+        return not _means_no(value)
+    if name in _TAG_KEYS or is_slip(name, "tags"):
+        return any(map(is_private_tag, tags_of(value)))
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    if any(isinstance(item, Mapping) and _meta_says_so(cast("Mapping[str, Any]", item)) for item in items):
+        return True
+    words = [item for item in items if isinstance(item, str)]
+    return any(map(is_private_tag, words if name in _SENTENCES else (part for it in words for part in _parts(it))))
+
+
+def _line_of_head_says_so(line: str) -> bool:
+    found = _PROPERTY.match(line)
+    return _pair_says_so(found["key"], found["value"].strip()) if found else _letters(line) in WORDS
+
+
+def _means_no(value: object) -> bool:
+    if isinstance(value, list):
+        return all(map(_means_no, cast("list[object]", value)))
+    if isinstance(value, str):
+        return _letters(value) in _NO and not re.search(r"[1-9✓✔✅]", value)
+    return not value
+
+
+def _stretch_says_so(stretch: str) -> bool:
+    """One block of prose, without code."""
+    if not _HINT.search(stretch):
+        return False
+    if (heading := split_heading(stretch)) and _letters(heading[1]) in WORDS:
+        return True
+    notes = (*_PARENTHESES.finditer(stretch), *_BRACKETS.finditer(stretch))
+    return bool(
+        _ELEMENT.search(stretch)
+        or _SAID.search(stretch)
+        or any(_line_says_so(found["key"], found["value"]) for found in _PROPERTY.finditer(stretch))
+        or any(_note_says_so(part) for note in notes for part in (note[note.lastindex or 0]).split(";"))
+    )
+
+
+def _line_says_so(key: str, value: str) -> bool:
+    """In a text, `private: …` may begin a sentence about what is private in a program."""
+    name = _letters(key)
+    if name in _TAG_KEYS:
+        return any(map(is_private_tag, tags_of(value)))
+    return name in _KEYS and (_letters(value) in _YES or bool(re.fullmatch(r"\W*[1✓✔✅]\W*", value)))
+
+
+def _note_says_so(part: str) -> bool:
+    """What stands in brackets, up to a semicolon: `private`, `tags: a, private`, `private: true`."""
+    key, colon, value = part.partition(":")
+    return _line_says_so(key, value) if colon else is_private_tag(part)
+
+
+def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Sections, list items with those in them, and paragraphs of `MEMORY.md`. A mark that stands alone says it of its
+    section, or of the whole file where there is no heading above."""
+    blocks = list(scan(text, start))
+    entries = sections.entries(text, start)
+    for at, block in enumerate(blocks):
+        if block.kind in {BlockKind.FENCE, BlockKind.RULE} or not says_private(text[block.start : block.end]):
+            continue
+        if _ELEMENT.search(text, block.start, block.end):
+            end = _END_OF_ELEMENT.search(text, block.start)
+            yield block.start, max(block.end, end.end() if end else len(text))
+        elif block.kind is BlockKind.HEADING:
+            yield _section(text, blocks, at)
+        elif _stands_alone(text[block.start : block.end]):
+            heading = next((up for up in range(at, -1, -1) if blocks[up].kind is BlockKind.HEADING), None)
+            yield (start, len(text)) if heading is None else _section(text, blocks, heading)
+        elif block.kind is BlockKind.ITEM:
+            items = [entry for entry in entries if block.start <= entry.start < block.end]
+            for number, item in enumerate(items):
+                if says_private(text[item.start : item.end]):
+                    inner = takewhile(lambda one, of=item: _indent(one.mark) > _indent(of.mark), items[number + 1 :])
+                    yield item.start, max(one.end for one in (item, *inner))
+        else:
+            yield block.start, block.end
+
+
+def _section(text: str, blocks: Sequence[Block], at: int) -> tuple[int, int]:
+    """The heading of this number with all below it, to the next of its level."""
+    level = blocks[at].level
+    later = (block.start for block in blocks[at + 1 :] if block.kind is BlockKind.HEADING and block.level <= level)
+    return blocks[at].start, next(later, len(text))
+
+
+def _stands_alone(block: str) -> bool:
+    words = block.strip("<!->% \t\n")
+    return bool(_PROPERTY.fullmatch(words)) or all(word[0] in "#＃" for word in words.split()) or is_private_tag(words)
+
+
+def _indent(mark: str) -> int:
+    return len(mark) - len(mark.lstrip())
+
+
+def _lines(text: str, start: int, end: int) -> list[int]:
+    first = text.count("\n", 0, start) + 1
+    return [first, first + text[start:end].rstrip().count("\n")]
+
+
+def _parts(text: str) -> list[str]:
+    return re.split(r"[,;]", text)
+
+
+def _letters(text: str) -> str:
+    """In lower case, without accents, digits and signs."""
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(filter(str.isalpha, plain))
