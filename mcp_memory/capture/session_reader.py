@@ -19,13 +19,15 @@ LEAST_ID_CHARS = 6
 
 @dataclass(frozen=True, slots=True)
 class CapturedMessages:
-    """New messages of a session, in order, without secrets. `file` is `TranscriptPath.name`."""
+    """New messages of a session, in order, without secrets. `file` is `TranscriptPath.name`; `tags` go to each note
+    that is made of them."""
 
     file: str
     client: str
     session: str
     project: str | None
     messages: Sequence[TranscriptMessage]
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def from_step(cls, path: TranscriptPath, step: CaptureStep) -> Self:

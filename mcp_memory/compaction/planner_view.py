@@ -189,9 +189,9 @@ class PlannerView:
     # -- below -------------------------------------------------------------------------------------------------
 
     def _records(self) -> list[NoteRecord]:
-        """All below the folder of all topics."""
-        states = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
-        return self._index.notes(Filters(states=states, path_prefix=self.root, now=self._clock()), limit=MAX_NOTES)
+        """All below the folder of all topics but private ones, which others read nothing of."""
+        wanted = Filters(frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=self.root, now=self._clock())
+        return [note for note in self._index.notes(wanted, limit=MAX_NOTES) if not self._private.cover(note)]
 
     def _linkable(self) -> list[NoteRecord]:
         """Lasting notes in the folders of their kinds, whoever wrote them: topics link to them where they are. Leaves

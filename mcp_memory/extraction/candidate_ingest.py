@@ -254,6 +254,7 @@ class CandidateIngest:
             content=candidate.text,
             kind=self._vault.kinds.get(candidate.kind),
             title=(replaced and title_now(*replaced)) or candidate.title or None,
+            tags=captured.tags,
             project=None if is_everywhere else captured.project,
             session=captured.session[:MAX_WORD] or None,
             source=captured.client[:MAX_WORD],

@@ -12,12 +12,13 @@ from mcp_memory.extraction.candidate import Candidate, StatementKind, Voice
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import OUTRIGHT, classify
 from mcp_memory.extraction.user_sentences import user_sentences
-from mcp_memory.models import NoteRecord
+from mcp_memory.models import NoteRecord, PrivateMarks
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.due_dates import find_due
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.succession.entry_marks import private_entries
 
 LATE = timedelta(days=2)
 """A promise that is longer over when it is read waits for review: you know what became of it."""
@@ -52,8 +53,8 @@ def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
 
 def log_promises(file: NoteFile, zone: tzinfo) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
     """The promises and reminders in each entry of a daily log, with where they are from. An agent's entries only
-    propose."""
-    day = logs.is_log_path(file.record.path)
+    propose. What is made of a private entry is private."""
+    day, private = logs.is_log_path(file.record.path), private_entries(file, PrivateMarks())
     for entry in logs.entries(file.text, file.body_start) if day else ():
         heading, _, body = file.text[entry.start : entry.end].partition("\n")
         of, at = logs.labels([heading.lstrip("# ")]), datetime.fromisoformat(f"{day}T{entry.time}").replace(tzinfo=zone)
@@ -66,7 +67,8 @@ def log_promises(file: NoteFile, zone: tzinfo) -> Iterator[tuple[CapturedMessage
             for message in [TranscriptMessage(Role.USER, Turn(of.source or "", sentence.text, at), entry.start_line)]
         ]
         if found and entry.hash not in file.forgotten_entries:
-            yield CapturedMessages(file.record.path, of.source or "log", of.session or "", of.project, ()), found
+            tags = tuple(dict.fromkeys((*of.tags, *(["private"] if entry.hash in private else ()))))
+            yield CapturedMessages(file.record.path, of.source or "log", of.session or "", of.project, (), tags), found
 
 
 def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) -> dict[str, NoteRecord]:

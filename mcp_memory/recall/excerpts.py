@@ -12,9 +12,8 @@ from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import BOM
-from mcp_memory.text.markdown.tags import text_tags
 from mcp_memory.vault.note_file import NoteFile, content_hash, find_entry
-from mcp_memory.vault.succession.entry_marks import entry_record, has_private_lines
+from mcp_memory.vault.succession.entry_marks import entry_record, has_private_lines, private_entries
 
 MAX_LABEL_CHARS = 100
 
@@ -234,17 +233,16 @@ def latest_entries(file: NoteFile, wanted: Filters, private: PrivateMarks) -> li
     and none of projects that aren't `wanted`."""
     project = wanted.project
     all_lines, found = _lines_of(file), logs.entries(file.text, file.body_start)
+    hidden = {*file.forgotten_entries, *private_entries(file, private)}
     begin = file.text.count("\n", 0, file.body_start) + 1
     starts = [entry.start_line for entry in found]
     kept: list[Excerpt] = []
     for entry in reversed(found):
         heading = all_lines[entry.start_line - 1].lstrip("#").strip()
         record = entry_record(file.record, entry.hash)
-        if entry.hash in file.forgotten_entries or record.superseded_at or record.is_muted_in(project):
+        if entry.hash in hidden or record.superseded_at or record.is_muted_in(project):
             continue
-        labels, tags = logs.labels([heading]), text_tags(file.text[entry.start : entry.end])
-        is_private = private.cover(record) or private.name_any((*labels.tags, *tags))
-        if wanted.admits_project(labels.project) and not is_private:
+        if wanted.admits_project(logs.labels([heading]).project):
             body = range(entry.start_line + 1, entry.end_line + 1) or [entry.start_line]
             whole = Excerpt(
                 file.record, entry.start_line, entry.end_line, "", (heading,), entry=entry.hash, time=entry.time,

@@ -5,30 +5,27 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, time, tzinfo
 from pathlib import PurePosixPath
-from typing import Any, cast
+from typing import Any
 
 from mcp_memory.errors import PathRefused, Refused
-from mcp_memory.models import EVERYWHERE, Etag, Meta, NoteId, NotePath, NoteRecord, NoteState, Status
+from mcp_memory.models import EVERYWHERE, Etag, NoteId, NotePath, NoteRecord, NoteState, Status
 from mcp_memory.storage.path_rules import validate_new
-from mcp_memory.text import dates
-from mcp_memory.text.due_dates import due_from
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.sentences import first_sentence
 from mcp_memory.text.markdown import frontmatter, logs, properties, sections
 from mcp_memory.text.markdown.logs import LogEntry
 from mcp_memory.text.markdown.sections import CuratedEntry
-from mcp_memory.text.markdown.tags import head_tags, text_tags
+from mcp_memory.text.markdown.tags import head_tags
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_generated, is_page
-from mcp_memory.vault import privacy
 from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
+from mcp_memory.vault.head_values import fixed, kept_of, marks_of, text_of, when_of, words_of
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MEMORY = NotePath("MEMORY.md")
 DREAMS = NotePath("DREAMS.md")  # what is proposed for it
 MAX_ID = 200
-MAX_TEXT_TAGS = 200
 
 _UNKNOWN = datetime(1, 1, 2, tzinfo=UTC)
 _MARKS = re.compile(
@@ -93,33 +90,34 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     document = frontmatter.parse(text)
     meta = properties.by_hand(document.meta)
     problem = decoded.problem or document.problem
-    if document.problem and not document.meta:
-        problem = f"{problem}; until its head can be read, the note is private"
     day = logs.is_log_path(path)
     folder = layout.below_home(path) or ""
-    kind = LOG if day else _text(meta.get("kind")) or kinds.of_folder(str(PurePosixPath(folder).parent))
-    created = _when(meta.get("created"), layout.tz)
-    updated = _when(meta.get("updated"), layout.tz)
+    kind = LOG if day else text_of(meta.get("kind")) or kinds.of_folder(str(PurePosixPath(folder).parent))
+    created = when_of(meta.get("created"), layout.tz)
+    updated = when_of(meta.get("updated"), layout.tz)
     if day:
-        created = updated = _fixed(datetime.combine(day, time(), layout.tz))
-    expires = _when(meta.get("expires_at"), layout.tz)
+        created = updated = fixed(datetime.combine(day, time(), layout.tz))
+    expires = when_of(meta.get("expires_at"), layout.tz)
     superseded = None
-    if _text(meta.get("status")) == Status.SUPERSEDED:
-        superseded = _when(meta.get("superseded_at"), layout.tz) or updated or created or _UNKNOWN
+    if text_of(meta.get("status")) == Status.SUPERSEDED:
+        superseded = when_of(meta.get("superseded_at"), layout.tz) or updated or created or _UNKNOWN
         if "superseded_at" not in meta:
             updated = None  # superseding a note used to change this date alone
+    marks = marks_of(path, text, document, is_curated=path == MEMORY)
+    if document.problem and not document.meta and marks.get("private"):
+        problem = f"{problem}; until its head can be read, the note is private"
     record = NoteRecord(
         path=path,
         id=_id(meta, path),
         etag=etag,
         signature=signature,
-        title=_text(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
+        title=text_of(meta.get("title")) or (None if day else first_heading(document.body)) or PurePosixPath(path).stem,
         kind=kind,
         state=_state(meta, path, folder),
-        project=_text(meta.get("project")),
+        project=text_of(meta.get("project")),
         tags=tuple(dict.fromkeys([*head_tags(document.meta), *(logs.tags_in(document.body) if day else ())])),
-        session=_text(meta.get("session")),
-        source=_text(meta.get("source")),
+        session=text_of(meta.get("session")),
+        source=text_of(meta.get("source")),
         created=created,
         updated=updated,
         expires_at=expires,
@@ -127,7 +125,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
         content_hash=content_hash(document.body),
         is_log=day is not None,
         problem=problem,
-        meta=_kept(meta, document, layout.tz, is_log=day is not None) | _marked(path, text, document),
+        meta={**kept_of(meta, document, layout.tz, is_log=day is not None), **marks},
         supersedes=_ids(meta.get("supersedes")),
         superseded_by=_ids(meta.get("superseded_by")),
         superseded_at=superseded,
@@ -214,63 +212,14 @@ def short_slug(title: str) -> str:
     return slug(title.partition(",")[0])[:40].strip("-")
 
 
-def _when(value: object, zone: tzinfo) -> datetime | None:
-    moment = dates.as_datetime(value, zone)
-    return moment and _fixed(moment)
-
-
-def _fixed(moment: datetime) -> datetime:
-    """With a fixed offset: Python compares two times of the same zone by local time."""
-    return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta()), fold=0)
-
-
 def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
     """The file's own id, unless it could be taken for another note's path."""
-    own = _text(meta.get("id"))
+    own = text_of(meta.get("id"))
     return NoteId(f"path:{path}" if own is None or len(own) > MAX_ID or _LIKE_A_PATH.search(own) else own)
 
 
-def _marked(path: NotePath, text: str, document: frontmatter.Document) -> dict[str, Any]:
-    """What the index keeps of the tags in the text, of what is private, and of slips in the head, as JSON values."""
-    if path.startswith(f"@{TRANSCRIPTS}/"):
-        return {}
-    found = privacy.marks(path, text, document, is_curated=path == MEMORY)
-    if tags := text_tags(text, document.body_start):
-        found["text_tags"] = tags[:MAX_TEXT_TAGS]
-    if slips := dict(properties.nearly_ours(document.meta)):
-        found["slips"] = slips
-    return found
-
-
-def _kept(meta: Meta, document: frontmatter.Document, zone: tzinfo, *, is_log: bool) -> dict[str, Any]:
-    """The frontmatter that the index keeps besides the record's own fields, as JSON values."""
-    kept = dict[str, Any]()
-    if meta.get("forgotten"):
-        kept["forgotten"] = _words(meta["forgotten"])
-    if meta.get("superseded"):
-        marks = _words(meta["superseded"])
-        kept["superseded"] = logs.follow_edits(marks, logs.entries(document.body)) if is_log else marks
-    if aliases := meta.get("aliases"):
-        kept["aliases"] = _words(aliases)
-    if muted := meta.get("muted"):
-        kept["muted"] = [EVERYWHERE] if muted is True else _words(muted)  # or what `muted_projects` says of an entry
-    kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
-    kept |= {ids: _words(meta[ids]) for ids in ("contradicts", "compatible_with", "confirmed", "refs") if meta.get(ids)}
-    if covers := _text(meta.get("covers")):
-        kept["covers"] = covers
-        kept["derived_from"] = _words(meta.get("derived_from"))
-    if voice := _text(meta.get("voice")):
-        kept["voice"] = voice
-    if due := due_from(meta.get("due"), zone):
-        kept["due"] = (due.moment(zone) if due.at else due.day).isoformat()
-    for name in ("earliest_at", "latest_at", "done_at"):
-        if when := _when(meta.get(name), zone):
-            kept[name] = when.isoformat()
-    return kept
-
-
 def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
-    status = _text(meta.get("status"))
+    status = text_of(meta.get("status"))
     if status == Status.DELETED:
         return NoteState.DELETED
     if path.startswith(f"@{TRANSCRIPTS}/"):
@@ -283,17 +232,5 @@ def _state(meta: Mapping[str, Any], path: str, inner: str) -> NoteState:
     return NoteState.INBOX if inner.startswith(f"{INBOX}/") else NoteState.ACTIVE
 
 
-def _text(value: object) -> str | None:
-    """A scalar as one line of text; YAML makes numbers and dates of some words."""
-    if value is None or isinstance(value, (list, dict, bool)):
-        return None
-    return " ".join(str(value).replace("\0", " ").split()) or None
-
-
 def _ids(value: object) -> tuple[NoteId, ...]:
-    return tuple(dict.fromkeys(map(NoteId, _words(value))))
-
-
-def _words(value: object) -> list[str]:
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return [word for item in items if (word := _text(item))]
+    return tuple(dict.fromkeys(map(NoteId, words_of(value))))

@@ -4,6 +4,7 @@ People write it in many ways: as a property, a tag, a folder's name, `<private>`
 private, and so is one whose head can't be read.
 """
 
+import json
 import re
 import tomllib
 import unicodedata
@@ -37,6 +38,8 @@ _PROPERTY = re.compile(
     r"\s*[:：=]{1,2}(?P<value>[^\n]*)$",
     re.MULTILINE,
 )
+_COLON_WITHIN = re.compile(r"^(?P<key>[\w-]+): +(?P<value>[^\s\"'\[\]{}|>&*!#%@`][^\n]*?: [^\n]*?)\r?$", re.MULTILINE)
+"""`title: Foo: bar`, which YAML doesn't allow but everybody can read."""
 _ELEMENT = re.compile(r"<\s*private\b[^<>]*>", re.IGNORECASE)
 _END_OF_ELEMENT = re.compile(r"<\s*/\s*private\b[^<>]*>", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<![\w\[!])\[([^\[\]()\n]{1,100})\](?![(\[:\]])|<!--([^<>\n]{1,100})-->|%%([^%\n]{1,100})%%")
@@ -100,14 +103,20 @@ def _head_says_so(text: str, document: Document) -> bool:
     body = text[head.body_start :].lstrip()
     if body.startswith(("---\n", "---\r\n", "+++")) and _head_says_so(body, parse(body)):
         return True  # a note that was imported with a head that couldn't be read
+    if document.problem and not document.meta:
+        document = parse(f"---\n{_COLON_WITHIN.sub(_quoted_value, text[head.start : head.end])}---\n")
     if (document.problem and not document.meta) or "\ufffd" in text[head.start : head.end]:
         return True
-    is_mapping = document.body_start == head.body_start
+    is_mapping = bool(document.meta)
     if is_mapping and _meta_says_so(document.meta):
         return True
     lines = text[head.start : head.end].splitlines()
     # Text between the lines that isn't YAML, and the first of two equal keys.
     return (not is_mapping or document.problem is not None) and any(map(_line_of_head_says_so, lines))
+
+
+def _quoted_value(line: re.Match[str]) -> str:
+    return f"{line['key']}: {json.dumps(line['value'])}"
 
 
 def _toml_says_so(text: str) -> bool:

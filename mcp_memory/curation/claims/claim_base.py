@@ -23,6 +23,7 @@ from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.text.language.facts import Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, fold, overlap
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
+from mcp_memory.vault.succession.entry_marks import is_private
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -106,7 +107,8 @@ class ClaimBase:
             if note.path not in logs:
                 parts = defaultdict[NoteId, list[Passage]](list)
                 for passage in self.index.passages(note.path):
-                    parts[passage.shown_id].append(passage)
+                    if self.wanted.private is None or not is_private(passage, self.wanted.private):
+                        parts[passage.shown_id].append(passage)
                 logs[note.path] = parts
             if passages := logs[note.path].get(note.id):
                 most = 1 if note.kind == StatementKind.FIX else None  # the other sentences tell what was tried

@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
@@ -25,12 +26,14 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteState, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.usage.use_counter import UseCounter
+from mcp_memory.vault import privacy
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
+from mcp_memory.vault.succession.entry_marks import private_entries
 from mcp_memory.vault.vault import Vault
 
 PROPOSED = "dream-"
@@ -222,7 +225,7 @@ class Dreamer:
         days = {
             note.partition("#")[2]: len(use.used_days) for note, use in uses.items() if note.startswith(f"{MEMORY}#")
         }
-        return list(find_demotions(memory, days, self.memory_lines))[: self.config.most_proposed]
+        return list(islice(find_demotions(memory, days, self.memory_lines), self.config.most_proposed))
 
     def _find(self, backfill: str | None, known: dict[str, Facts]) -> tuple[list[Recurrence], str]:
         """What recurs, the best first, and what was read."""
@@ -237,13 +240,16 @@ class Dreamer:
             if day := logs.is_log_path(note.path) or written:
                 with suppress(McpMemoryError):
                     file = self.vault.read(note.path)
-                    said += find_said(day, note.path, file.body, file.forgotten_entries)
+                    unsaid = {*file.forgotten_entries, *private_entries(file, self.private)}
+                    said += find_said(day, note.path, file.body, unsaid)
                     days.add(day)
         olds = [*Path(backfill).expanduser().rglob("*.md")] if backfill else []
         olds = [old for old in sorted(olds) if logs.is_log_path(f"memory/{old.name}")]
         for old in olds:
             if day := logs.is_log_path(f"memory/{old.name}"):
-                said += find_said(day, f"memory/{old.name}", old.read_text("utf-8", "replace"), ())
+                text, path = old.read_text("utf-8", "replace"), f"memory/{old.name}"
+                found = privacy.marks(path, text, frontmatter.parse(text), is_curated=False)
+                said += () if "private" in found else find_said(day, path, text, found.get("private_entries", ()))
                 days.add(day)
         if backfill and not olds:
             raise InvalidInput(f"{backfill} has no daily logs", hint="they are named like 2026-11-21.md")

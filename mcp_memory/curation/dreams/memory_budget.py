@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from mcp_memory.curation.dreams.recurrence import SECTIONS
+from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.sections import CuratedEntry, entries
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault import privacy
 from mcp_memory.vault.note_file import MEMORY
 
 MOVE_OUT = "Move out of MEMORY.md"
@@ -33,12 +35,16 @@ class Demotion(NamedTuple):
 
 def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -> Iterator[Demotion]:
     """The entries that were used on the fewest days, of these the longest first, until the rest fits; none that others
-    are nested in, or that is nested. `used_days`: by the hash of an entry."""
+    are nested in, or that is nested, and no private one, which its section may mark. `used_days`: by the hash of an
+    entry."""
     lines = len(memory.splitlines())
     over = lines - most_lines
     known = [] if "\n<<<<<<< " in f"\n{memory}" else entries(memory)  # whose conflict is for you
+    private = privacy.marks(MEMORY, memory, parse(memory), is_curated=True)
+    hidden = [(0, lines)] if "private" in private else private.get("private_lines", ())
     nested = [one.mark[:1] in {" ", "\t"} for one in known]
     alone = [one for one, own, below in zip(known, nested, [*nested[1:], False], strict=False) if not own and not below]
+    alone = [one for one in alone if not any(first <= one.start_line <= last for first, last in hidden)]
     found = sorted(alone, key=lambda one: (used_days.get(one.hash, 0), _lines(one) * -1, one.start))
     for one in found:
         if over <= 0:

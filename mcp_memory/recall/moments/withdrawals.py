@@ -22,6 +22,7 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange
+from mcp_memory.vault.succession.entry_marks import is_private
 
 MOST_SESSIONS, MOST_NOTES, MOST_LINES, SAYS_CHARS = 100, 100, 3, 160
 MOST_BYTES = 200_000
@@ -136,8 +137,9 @@ class Withdrawals:
         path, _, entry = note_id.rpartition("#")
         notes = self._index.find_notes("path", path) if entry and path else self._index.note_by_id(note_id)
         for note in notes:
-            if (in_any_state or note.state is NoteState.ACTIVE) and not self._private.cover(note):
-                yield from (one for one in self._index.passages(NotePath(note.path)) if one.shown_id == note_id)
+            if in_any_state or note.state is NoteState.ACTIVE:
+                passages = (one for one in self._index.passages(NotePath(note.path)) if one.shown_id == note_id)
+                yield from (one for one in passages if not is_private(one, self._private))
 
 
 def _add(known: LruCache[str, dict[NoteId, _Told]], session: str, found: dict[NoteId, _Told]) -> bool:

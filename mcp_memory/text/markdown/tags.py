@@ -4,7 +4,7 @@ A tag in the text is a word behind a `#`; a number alone is none, nor is what st
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 from mcp_memory.text.markdown.links import prose
@@ -28,10 +28,8 @@ def head_tags(meta: Mapping[str, Any]) -> list[str]:
 
 def tags_of(value: object) -> Iterator[str]:
     """The tags that a property lists; those of one text have commas, semicolons or else spaces between them."""
-    if isinstance(value, Mapping):
-        value = list(cast("Mapping[object, object]", value))
-    if isinstance(value, list):
-        for item in cast("list[object]", value):
+    if isinstance(value, (list, Mapping)):
+        for item in cast("Iterable[object]", value):
             yield from tags_of(item) if isinstance(item, (list, Mapping)) or "#" in str(item) else _named(item)
     elif isinstance(value, str):
         separator = r"[,;，、]" if re.search(r"[,;，、]", value) else r"\s+"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, time
 
-from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Passage
+from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Passage, PrivateMarks
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.tags import text_tags
@@ -33,10 +33,26 @@ def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
 
 def admits(filters: Filters, passage: Passage) -> bool:
     """Whether a passage as it is now passes the filters."""
-    note, private = note_of(passage), filters.private
-    if private and passage.chunk.entry and private.name_any(note.all_tags):
-        return False
-    return filters.admits(note)
+    is_kept = filters.private is not None and is_private(passage, filters.private)
+    return not is_kept and filters.admits(note_of(passage))
+
+
+def is_private(passage: Passage, private: PrivateMarks) -> bool:
+    """Whether a passage's note, log entry or lines of `MEMORY.md` are private."""
+    note = note_of(passage)
+    return private.cover(note) or (passage.chunk.entry is not None and private.name_any(note.all_tags))
+
+
+def private_entries(log: NoteFile, private: PrivateMarks) -> frozenset[str]:
+    """The hashes of a log's private entries; all of them if the log is private."""
+    if private.cover(log.record):
+        return frozenset(entry.hash for entry in logs.entries(log.text, log.body_start))
+    named = list[str]()
+    for entry in logs.entries(log.text, log.body_start) if private.tags else ():
+        labels = logs.labels([f"{entry.time} {entry.title}"])
+        if private.name_any((*labels.tags, *text_tags(log.text[entry.start : entry.end]))):
+            named.append(entry.hash)
+    return frozenset((*log.record.meta.get("private_entries", ()), *named))
 
 
 def note_of(passage: Passage) -> NoteRecord:
