@@ -10,7 +10,8 @@ from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.formats import agent_files, archive, claude_code, jsonl, markdown, server_memory
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
-from mcp_memory.transfer.memories.memory_reader import READERS, detect_memories, read_memories
+from mcp_memory.transfer.memories.limited_reader import detect_memories, read_memories
+from mcp_memory.transfer.memories.memory_reader import READERS
 
 MOST_JSONL_BYTES = 256 << 20
 """The largest file of a memory server, which is read as a whole."""

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import tracemalloc
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mcp_memory.errors import McpMemoryError
+from mcp_memory.errors import InvalidInput, McpMemoryError
+from mcp_memory.runtime.limited_child import LimitExceeded
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.transfer.import_provenance import imported_id
 from mcp_memory.transfer.item import SourceKind, SourceReading
+from mcp_memory.transfer.memories import limited_reader
 from mcp_memory.transfer.target_paths import place_items
 from tests.transfer.sources import archive, bio, conversation, laid, left, reading
 
@@ -183,18 +185,56 @@ def test_what_is_broken_or_hostile(tmp_path: Path) -> None:
         assert "cannot be read" in str(refused.value) or "nothing of" in str(refused.value), broken
 
 
-def test_a_large_export_is_read_piece_by_piece(tmp_path: Path) -> None:
+def limited(monkeypatch: pytest.MonkeyPatch, **limits: int) -> None:
+    monkeypatch.setattr(limited_reader, "LIMITS", replace(limited_reader.LIMITS, **limits))
+
+
+def test_a_large_export_is_read_piece_by_piece(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, memory_bytes=100 << 20)
     talk = json.dumps(conversation(1, bio(1, "Likes tea"), {"content": {"parts": ["x" * 400_000]}}))
     place = tmp_path / "conversations.json"
-    with place.open("w") as file:  # 80 MB on one line
-        file.write("[" + ",".join([talk] * 200) + "]")
-    tracemalloc.start()
-    try:
-        found = reading(place)
-        assert tracemalloc.get_traced_memory()[1] < 40_000_000
-    finally:
-        tracemalloc.stop()
-    assert texts(found) == ["Likes tea\n"]
+    with place.open("w") as file:  # 120 MB on one line
+        file.write("[" + ",".join([talk] * 300) + "]")
+    assert texts(reading(place)) == ["Likes tea\n"]
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n) SELECT x AS id, 'a' AS title FROM n"
+
+
+def test_an_endless_view_is_no_table(tmp_path: Path) -> None:
+    script = f"CREATE TABLE session_summaries (id); CREATE VIEW observations AS {ENDLESS};"
+    place = database(tmp_path / "claude-mem.db", script)
+    for kind in (None, SourceKind.CLAUDE_MEM):
+        with pytest.raises(InvalidInput):
+            reading(place, kind)
+
+
+def test_a_database_whose_columns_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, processor_s=1, memory_bytes=200 << 20)
+    tables = "CREATE TABLE observations (id, title); CREATE TABLE session_summaries (id);"
+    row = "INSERT INTO observations VALUES (1, 'a'); ALTER TABLE observations ADD COLUMN text AS"
+    place = database(tmp_path / "claude-mem.db", f"{tables} {row} (hex(zeroblob(450000000)))")
+    with pytest.raises(McpMemoryError, match="memory"):
+        reading(place)
+
+
+def test_a_zip_that_unpacks_to_far_more_than_it_is_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, memory_bytes=200 << 20)
+    place = archive(tmp_path / "export.zip", {"memories.json": [{"id": "1", "memory": "Likes tea"}]})
+    with zipfile.ZipFile(place, "a", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("conversations.json", "[" * (40 << 20))
+    assert place.stat().st_size < 60_000
+    found = reading(place, SourceKind.MEM0)
+    assert texts(found) == ["Likes tea\n"] and "unpack to 41,943,040" in left(found)["conversations.json"]
+
+
+def test_a_zip_whose_values_fill_the_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limited(monkeypatch, memory_bytes=150 << 20)
+    place = tmp_path / "export.zip"
+    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as opened:
+        opened.writestr("conversations.json", "[[" + ",".join(f'{{"{n}":[]}}' for n in range(1_000_000)) + "]]")
+    with pytest.raises(LimitExceeded, match="it takes more than 150 MB of memory"):
+        reading(place)
 
 
 def texts(found: SourceReading) -> list[str]:

@@ -15,14 +15,14 @@ _SUMMARY = ("investigated", "learned", "completed", "next_steps", "notes")
 
 def read_memories(export: ExportFiles) -> Iterator[MemoryRecord]:
     """Raises StorageFailed."""
-    for row in export.rows("SELECT * FROM observations ORDER BY id"):
+    for row in export.rows("observations", "id"):
         facts = "\n".join(f"- {fact}" for fact in _list(row.get("facts")))
         files = dict.fromkeys([*_list(row.get("files_modified")), *_list(row.get("files_read"))])
         named = f"Files: {', '.join(f'`{file}`' for file in files)}" if files else ""
         parts = [row.get("subtitle"), row.get("narrative") or row.get("text"), facts, named]
         kind, tags = _KINDS.get(str(row.get("type")), "log"), _list(row.get("concepts"))
         yield _record(export, row, f"observation/{row['id']}", row.get("title"), parts, kind, tags)
-    for row in export.rows("SELECT * FROM session_summaries ORDER BY id"):
+    for row in export.rows("session_summaries", "id"):
         parts = [f"{name.replace('_', ' ').capitalize()}: {row[name]}" for name in _SUMMARY if row.get(name)]
         yield _record(export, row, f"summary/{row['id']}", row.get("request"), parts, "log", [])
 

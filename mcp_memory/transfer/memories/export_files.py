@@ -1,7 +1,7 @@
 """Reads other programs' exports: JSON files in a zip as it was downloaded, in a folder or alone, and SQLite databases.
 
-An export may be one array of hundreds of megabytes: it is read element by element. Nothing is unpacked, written or
-changed, and of a file that is cut off or damaged what comes before the damage is read.
+An export may be one array of hundreds of megabytes: it is read element by element. Nothing is unpacked or changed, and
+of a file that is cut off or damaged what comes before the damage is read.
 """
 
 import io
@@ -11,12 +11,11 @@ import shutil
 import sqlite3
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 from urllib.parse import quote
 
@@ -28,6 +27,9 @@ from mcp_memory.transfer.item import SkippedItem
 MOST_ELEMENT_CHARS = 32 << 20
 """The longest conversation, or file that is no array; real ones have a few megabytes."""
 
+MOST_RATIO = 100
+"""Of a large file's size to its size in the zip; conversations have about 5."""
+
 _ENDINGS = (".json", ".af")
 _STEP_CHARS = 1 << 20
 _GAP = re.compile(r"[\s,]*")
@@ -37,53 +39,57 @@ class ExportFiles:
     """`left_out` and `account`, whose export it is, fill while it is read. `made` is when it was, as far as its file
     says."""
 
-    def __init__(self, root: Path) -> None:
-        """Raises InvalidInput for a damaged zip, StorageFailed."""
+    def __init__(self, root: Path, scratch: Path) -> None:
+        """`scratch` is a folder for copies. Raises InvalidInput for a damaged zip, StorageFailed."""
         self.root, self.account, self.left_out = root, "", list[SkippedItem]()
+        self._scratch = scratch
         with naming_the_cause(str(root)):
             self.made = datetime.fromtimestamp(root.stat().st_mtime, UTC)
-            is_zip = root.is_file() and zipfile.is_zipfile(root)
-            try:
-                top: Any = zipfile.Path(root) if is_zip else root
-                if is_zip and (packed := max(info.date_time for info in top.root.infolist()))[0] > 1980:
-                    self.made = datetime(*packed, tzinfo=UTC)
-                found = [top / name for name in top.root.namelist() if name.endswith(_ENDINGS)] if is_zip else [root]
-                found = [*root.glob("*"), *root.glob("*/*")] if root.is_dir() else found
-            except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-                raise InvalidInput(f"{root} is no whole zip: {error}", hint="download the export again") from error
-            found = [file for file in found if file.name.endswith(_ENDINGS) and (is_zip or not file.is_symlink())]
-            self._files: dict[str, Path] = {f"{file.parent.name}/{file.name}": file for file in found if file.is_file()}
+            if root.is_file() and zipfile.is_zipfile(root):
+                files = self._in_zip()
+            else:
+                found = [*root.glob("*"), *root.glob("*/*")] if root.is_dir() else [root]
+                files = [(file, partial(file.open, "rb")) for file in found if file.is_file() and not file.is_symlink()]
+        self._files: dict[str, Callable[[], IO[bytes]]] = {
+            f"{file.parent.name}/{file.name}": opened for file, opened in files if file.name.endswith(_ENDINGS)
+        }
 
     def values(self, pattern: str = "") -> Iterator[object]:
         """Yields what the files hold whose path matches: the elements of an array one by one, else the whole."""
-        for path, file in self._files.items():
-            number = 0
+        for path, opened in self._files.items():
+            number, name = 0, path.partition("/")[2]
             try:
                 if re.search(pattern, path):
-                    with file.open("rb") as raw:
+                    with opened() as raw:
                         for value in _elements(raw):
                             yield json.loads(value) if isinstance(value, str) else value
                             number += 1
             except (ValueError, RecursionError):
-                self.leave(file.name, f"it is cut off, or no JSON, after {number:,} read")
+                self.leave(name, f"it is cut off, or no JSON, after {number:,} read")
             except (OSError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error) as error:
                 why = reason(error) if isinstance(error, OSError) else str(error) or type(error).__name__
-                self.leave(file.name, f"not readable: {why}")
+                self.leave(name, f"not readable: {why}")
 
     def tables(self) -> frozenset[str]:
         """Returns the names of a database's tables; none for any other file. Raises StorageFailed."""
         with naming_the_cause(str(self.root)):
             if self.root.is_dir() or not self.root.open("rb").read(16).startswith(b"SQLite format 3\0"):
                 return frozenset()
-        return frozenset(str(row["name"]) for row in self.rows("SELECT name FROM sqlite_master"))
+        found = self._select("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return frozenset(str(row["name"]) for row in found)
 
-    def rows(self, query: str) -> Iterator[dict[str, Any]]:
-        """Reads the database. With a write-ahead log a copy is read: SQLite would write beside the original. Raises
-        StorageFailed."""
+    def rows(self, table: str, order: str) -> Iterator[dict[str, Any]]:
+        """Reads a table; a view of this name could be endless. Raises InvalidInput without one, StorageFailed."""
+        if table not in self.tables():
+            raise InvalidInput(f"{self.root} has no table {table}", hint="mcp-memory import --help")
+        yield from self._select(f"SELECT * FROM {table} ORDER BY {order}")  # noqa: S608 -- both are a reader's own words
+
+    def _select(self, query: str) -> Iterator[dict[str, Any]]:
+        """With a write-ahead log a copy is read: SQLite would write beside the original. Raises StorageFailed."""
         log, place = self.root.with_name(f"{self.root.name}-wal"), f"file:{quote(str(self.root))}?mode=ro&immutable=1"
-        with naming_the_cause(str(self.root)), TemporaryDirectory(prefix="mcp-memory-import-") as folder:
+        with naming_the_cause(str(self.root)):
             if log.is_file() and log.stat().st_size:
-                shutil.copyfile(self.root, copy := Path(folder, "copy.db"))
+                shutil.copyfile(self.root, copy := self._scratch / "copy.db")
                 shutil.copyfile(log, f"{copy}-wal")
                 place = f"file:{copy}"
             try:
@@ -94,6 +100,22 @@ class ExportFiles:
             except sqlite3.Error as error:
                 hint = "close the program that it belongs to"
                 raise StorageFailed(f"{self.root} cannot be read: {error}", hint=hint) from error
+
+    def _in_zip(self) -> list[tuple[PurePosixPath, Callable[[], IO[bytes]]]]:
+        """Lists the files, and leaves out those that only repeat themselves. Raises InvalidInput if it is damaged."""
+        found: list[tuple[PurePosixPath, Callable[[], IO[bytes]]]] = []
+        try:
+            packed = zipfile.ZipFile(self.root)
+            for info in packed.infolist():
+                if info.file_size > max(MOST_ELEMENT_CHARS, MOST_RATIO * info.compress_size):
+                    self.leave(info.filename, f"its {info.compress_size:,} bytes unpack to {info.file_size:,}")
+                elif not info.is_dir():
+                    found.append((PurePosixPath(info.filename), partial(packed.open, info)))
+            if (made := max(info.date_time for info in packed.infolist()))[0] > 1980:
+                self.made = datetime(*made, tzinfo=UTC)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise InvalidInput(f"{self.root} is no whole zip: {error}", hint="download the export again") from error
+        return found
 
     def leave(self, name: str, why: str) -> None:
         self.left_out.append(SkippedItem(printable(name), why))

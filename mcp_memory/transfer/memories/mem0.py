@@ -26,13 +26,13 @@ def _rows(export: ExportFiles) -> Iterator[dict[str, Any]]:
     tables = export.tables()
     if "history" in tables:  # the last words of each memory that was not deleted
         held = dict[str, dict[str, Any]]()
-        for row in export.rows("SELECT * FROM history ORDER BY rowid"):
+        for row in export.rows("history", "rowid"):
             first = held.pop(row["memory_id"], row)["created_at"]
             if row["event"] != "DELETE" and not row["is_deleted"]:
                 held[row["memory_id"]] = {**row, "id": row["memory_id"], "text": row["new_memory"], "created_at": first}
         yield from held.values()
     elif tables:
-        yield from export.rows("SELECT * FROM memories ORDER BY created_at, id")
+        yield from export.rows("memories", "created_at, id")
     for value in iter(()) if tables else export.values():
         names = {value_at(one, "id"): text_at(one, "name") for one in list_at(value, "categories") if table_at(one)}
         for row in map(table_at, list_at(value, "results") or list_at(value, "memories") or [value]):

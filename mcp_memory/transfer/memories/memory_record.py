@@ -4,8 +4,9 @@ import hashlib
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown.frontmatter import Value
@@ -46,6 +47,19 @@ class MemoryRecord:
         digest = digest_of(f"{title}\0{self.project}\0{text}".encode())
         path = f"{folder}{portable(title)}.md"
         return ImportItem(self.key, path, text, properties, {"tags": tags} if tags else {}, digest=digest)
+
+
+def as_json(record: MemoryRecord) -> dict[str, Any]:
+    times = {name: value.isoformat() for name in ("created", "updated") if (value := getattr(record, name))}
+    return asdict(record) | times | {"tags": list(map(str, record.tags))}
+
+
+def from_json(fields: dict[str, Any]) -> MemoryRecord:
+    """Raises ValueError, TypeError for what `as_json` didn't make."""
+    times: dict[str, Any] = {
+        name: datetime.fromisoformat(fields[name]) for name in ("created", "updated") if fields[name]
+    }
+    return MemoryRecord(**fields | times)
 
 
 def clean_text(text: str) -> str:
