@@ -94,11 +94,14 @@ class StorageBackend(ABC):
         """Raises NotFound, and Refused for a file larger than `limit_bytes`, unless `beginning` asks for that much."""
 
     @abstractmethod
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
+    def write(
+        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
+    ) -> WriteReceipt:
         """Publishes `data` durably: when this returns, the bytes survive a power cut.
 
-        `expected is None`: the path must be free; folders are made as needed. Raises AlreadyExists, also for a name
-        that a case-folding or normalising file system would not keep apart from an existing one. Otherwise the
+        `expected is None`: the path must be free; folders are made as needed. Raises AlreadyExists, and unless the
+        name needn't be `portable`, also for one that a case-folding or normalising file system would not keep apart
+        from an existing one, and PathRefused for one that another system does not allow. Otherwise the
         file's bytes must have this etag; raises PreconditionFailed or NotFound. If an editor saved in the last
         instant, its version is kept beside the file as a conflict copy.
         """

@@ -97,13 +97,15 @@ class FilesystemBackend(StorageBackend):
         with self._opened_parent(path) as (parent, name), opened_file(parent, name, path) as (descriptor, found):
             return read_stable(path, descriptor, found, limit_bytes, beginning=beginning)
 
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
+    def write(
+        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
+    ) -> WriteReceipt:
         self._must_be_writable()
         if expected is not None:
             return self._replace(path, data, expected)
-        validate_new(path)
+        validate_new(path, portable=portable)
         with naming_the_cause(path):
-            return _again_if_the_folder_vanishes(lambda: self._create(path, data))
+            return _again_if_the_folder_vanishes(lambda: self._create(path, data, portable=portable))
 
     def move(self, source: NotePath, target: NotePath) -> None:
         self._must_be_writable()
@@ -189,7 +191,7 @@ class FilesystemBackend(StorageBackend):
         with self._opened_root() as root, naming_the_cause(str(self.root)):
             return sweep(root, self._renames, self._locks, min_age_s)
 
-    def _create(self, path: NotePath, data: bytes) -> WriteReceipt:
+    def _create(self, path: NotePath, data: bytes, *, portable: bool) -> WriteReceipt:
         folder, name = split(path)
         etag = Etag(hashlib.sha256(data).hexdigest())
         with (
@@ -197,8 +199,7 @@ class FilesystemBackend(StorageBackend):
             self._folders.opened(root, folder, make=True) as parent,
             self._locks.hold(path),
         ):
-            other = twin(parent, name)
-            if other is not None:
+            if portable and (other := twin(parent, name)) is not None:
                 raise already_exists(path, other)
             try:
                 found = self._publisher.create(PublishTarget(parent, folder, name), data, etag)

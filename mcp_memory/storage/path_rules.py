@@ -23,6 +23,10 @@ _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
 # Line separators and bidirectional overrides: what you see is not what is there.
 _DECEIVING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
+_NOT_EVERYWHERE = re.compile('[<>:"|?*\\\\/\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
+_ROOM_BYTES = MAX_COMPONENT_BYTES - 60
+"""The longest portable name, with room for what is added to it."""
+
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
     | {f"{port}{n}" for port in ("com", "lpt") for n in "123456789¹²³"}
@@ -36,9 +40,12 @@ def validate_existing(path: str) -> NotePath:
     return NotePath(path)
 
 
-def validate_new(path: str) -> NotePath:
-    """The path, if a note may be created there: portable, not hidden, ends in `.md`. Raises PathRefused."""
-    _check(path, new=True)
+def validate_new(path: str, *, portable: bool = True) -> NotePath:
+    """The path, if a note may be created there: not hidden, ends in `.md`, would be listed, and unless it needn't be
+    `portable`, is allowed on every system. Raises PathRefused."""
+    _check(path, new=portable)
+    if skipped := SKIPPED_FOLDERS.intersection(path.split("/")):
+        raise _refused(path, f"lies in {min(skipped)!r}, which is never indexed", "choose another folder")
     if not is_note(path):
         raise PathRefused(f"{path!r} does not end in .md", hint="a note is a Markdown file, say 'notes/name.md'")
     return NotePath(path)
@@ -70,6 +77,29 @@ def unnameable(name: str) -> str | None:
     if len(name) > MAX_COMPONENT_BYTES // 4 and len(name.encode("utf-8", "surrogateescape")) > MAX_COMPONENT_BYTES:
         return "its name is longer than 255 bytes"
     return (fault := _forbidden_character(name)) and f"its name {fault}"
+
+
+def portable(name: str) -> str:
+    """The name of a file or folder without what some system refuses."""
+    plain = _NOT_EVERYWHERE.sub("-", name[:MAX_COMPONENT_BYTES]).rstrip(". ").lstrip(" ")
+    if plain.startswith("."):
+        plain = "_" + plain[1:]
+    while len(plain.encode()) > _ROOM_BYTES:
+        plain = plain[:-1].rstrip(". ")
+    if not plain or plain in SKIPPED_FOLDERS:
+        plain = f"{plain or 'note'}_"
+    try:
+        validate_new(f"{plain}.md")
+    except PathRefused:  # a device on Windows
+        return f"_{plain}"
+    return plain
+
+
+def portable_path(path: str) -> str:
+    """A note's path with `portable` names."""
+    folder, name = split(path)
+    stem = name[:-3] if is_note(name) else name
+    return "/".join([*(portable(part) for part in folder.split("/") if part), f"{portable(stem)}{name[len(stem) :]}"])
 
 
 def fold(name: str) -> str:
@@ -121,8 +151,6 @@ def _check_component(path: str, part: str) -> None:
 
 
 def _check_new_component(path: str, part: str) -> None:
-    if part in SKIPPED_FOLDERS:
-        raise _refused(path, f"lies in {part!r}, which is never indexed", "choose another folder")
     if part.endswith((".", " ")):
         raise _refused(
             path, f"has a part that ends in a dot or a space, {part!r}", "Windows would drop it: leave it out"

@@ -2,21 +2,15 @@
 every system allows. Pure."""
 
 import hashlib
-import posixpath
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from mcp_memory.errors import PathRefused
 from mcp_memory.models import IMPORTED
-from mcp_memory.storage.path_rules import MAX_COMPONENT_BYTES, SKIPPED_FOLDERS, beside, fold, is_note, validate_new
+from mcp_memory.storage.path_rules import beside, fold, is_note, portable, portable_path
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.links import Link, find_links, resolve
 from mcp_memory.transfer.item import ImportItem, ImportSource
-
-_NOT_EVERYWHERE = re.compile('[<>:"|?*\\\\/\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
-_ROOM_BYTES = MAX_COMPONENT_BYTES - 60
-"""The longest name, with room for what is added to it."""
 
 
 def folder_of(source: ImportSource) -> str:
@@ -24,28 +18,6 @@ def folder_of(source: ImportSource) -> str:
     name = re.sub(r"[^\w.]+", "-", source.name.lower()).strip("-.")
     label = source.kind.value if name in {"", source.kind.value} else f"{source.kind.value}-{name}"
     return f"{IMPORTED}/{portable(label)}"
-
-
-def portable(name: str) -> str:
-    """Returns the name of a file or folder without what some system refuses."""
-    plain = _NOT_EVERYWHERE.sub("-", name[:MAX_COMPONENT_BYTES]).rstrip(". ").lstrip(" ")
-    if plain.startswith("."):
-        plain = "_" + plain[1:]
-    while len(plain.encode()) > _ROOM_BYTES:
-        plain = plain[:-1].rstrip(". ")
-    if not plain or plain in SKIPPED_FOLDERS:
-        plain = f"{plain or 'note'}_"
-    try:
-        validate_new(f"{plain}.md")
-    except PathRefused:  # a device on Windows
-        return f"_{plain}"
-    return plain
-
-
-def portable_path(path: str) -> str:
-    folder, name = posixpath.split(path)
-    stem = name[:-3] if is_note(name) else name
-    return "/".join([*(portable(part) for part in folder.split("/") if part), f"{portable(stem)}{name[len(stem) :]}"])
 
 
 def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:

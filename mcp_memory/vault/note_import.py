@@ -7,6 +7,7 @@ of the note's own with these digits as zeros. So an edit is noticed on every dev
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import re
 from collections.abc import Callable, Sequence
@@ -16,9 +17,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 
-from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused
+from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, PreconditionFailed, Refused, StorageFailed
 from mcp_memory.models import IMPORTED_ID, Etag, NoteId, NotePath, NoteRecord, NoteState
-from mcp_memory.storage.path_rules import beside, validate_new
+from mcp_memory.storage.path_rules import beside, portable_path, validate_new
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.journals.change_journal import acting, current_caller
@@ -136,17 +137,28 @@ class NoteImporter:
             return _Step(incoming, ImportResult(ImportAction.REFUSED, incoming.path, error.message))
 
     def _plan_exact(self, incoming: IncomingNote) -> _Step:
-        validate_new(incoming.path)
-        try:
-            found = self._notes.backend.read(incoming.path)
-        except NotFound:
-            return _Step(incoming, ImportResult(ImportAction.NEW, incoming.path))
-        if found.etag == etag_of(incoming.data):
-            return _Step(incoming, ImportResult(ImportAction.UNCHANGED, incoming.path))
+        """Its own path, whatever other systems allow, or where an earlier import had to put it on this disk."""
+        wanted = validate_new(incoming.path, portable=False)
+        etags = {path: self._etag_at(path) for path in (wanted, _allowed_path(wanted))}
+        for path, etag in etags.items():
+            if etag == etag_of(incoming.data):
+                return _Step(incoming, ImportResult(ImportAction.UNCHANGED, path))
+        if etags[wanted] is None:
+            return _Step(incoming, ImportResult(ImportAction.NEW, wanted))
         with suppress(PathRefused, Refused):  # no note of ours can be read there
             if self._notes.read(incoming.path).record.state is NoteState.DELETED:
                 return _Step(incoming, ImportResult(ImportAction.FORGOTTEN, incoming.path, "it was forgotten here"))
         return _Step(incoming, ImportResult(ImportAction.CONFLICT, incoming.path, "the vault has another version"))
+
+    def _etag_at(self, path: NotePath) -> Etag | None:
+        try:
+            return self._notes.backend.read(path).etag
+        except NotFound:
+            return None
+        except StorageFailed as error:
+            if _is_name_refused(error):
+                return None
+            raise
 
     def _plan_note(self, incoming: IncomingNote, note_id: NoteId, known: Known, same: Same) -> _Step:
         earlier = self._find_earlier(incoming, note_id, known)
@@ -209,11 +221,13 @@ class NoteImporter:
         incoming, taken = step.incoming, step.taken
         if taken.action not in WRITTEN:
             return taken
+        if incoming.id is None:
+            return self._restore(incoming, taken)
         try:
             try:
                 self._notes.write(taken.path, incoming.data, step.expected)
             except AlreadyExists:
-                if incoming.id is None or taken.path != incoming.path:
+                if taken.path != incoming.path:
                     raise
                 # Its name differs from another one only in case.
                 taken = replace(taken, path=_other_path(incoming.path, incoming.id))
@@ -225,6 +239,26 @@ class NoteImporter:
             return ImportResult(ImportAction.EDITED, taken.path, "it was changed here at this very moment")
         return taken
 
+    def _restore(self, incoming: IncomingNote, taken: ImportResult) -> ImportResult:
+        """Under a changed name only where this disk can't have the note's own."""
+        try:
+            self._notes.write(taken.path, incoming.data, None, portable=False)
+            return taken
+        except AlreadyExists:
+            if self._etag_at(taken.path) == etag_of(incoming.data):
+                return replace(taken, action=ImportAction.UNCHANGED)  # another import was faster
+            why = "this disk doesn't keep its name apart from another one"
+        except StorageFailed as error:
+            if not _is_name_refused(error):
+                raise
+            why = "this disk doesn't allow its name"
+        renamed = replace(taken, path=_allowed_path(taken.path), why=why)
+        try:
+            self._notes.write(renamed.path, incoming.data, None)
+        except (AlreadyExists, PathRefused) as error:
+            return ImportResult(ImportAction.CONFLICT, taken.path, error.message)
+        return renamed
+
     def _record(self, incoming: IncomingNote, path: NotePath) -> NoteRecord:
         etag = Etag(etag_of(incoming.data))
         return read_note(path, incoming.data, etag, "", self._notes.layout, self._notes.kinds).record
@@ -233,3 +267,14 @@ class NoteImporter:
 def _other_path(path: NotePath, note_id: NoteId) -> NotePath:
     """The same for each import."""
     return NotePath(beside(path, f"-{note_id[-6:].lower()}"))
+
+
+def _allowed_path(path: NotePath) -> NotePath:
+    """The name for a disk that can't have the note's own; the same for each import."""
+    digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
+    return NotePath(beside(portable_path(path), f"-{digest[:6]}"))
+
+
+def _is_name_refused(error: StorageFailed) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, OSError) and cause.errno in {errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG}

@@ -132,17 +132,21 @@ class NoteStore:
         """All of a file of the vault. Raises as `read`, and Refused for one over the size limit."""
         return self.backend.read(path, limit_bytes=self.max_note_bytes)
 
-    def write(self, path: NotePath, data: bytes, expected: Etag | None, *, added: str | None = None) -> NoteFile:
+    def write(
+        self, path: NotePath, data: bytes, expected: Etag | None, *, added: str | None = None, portable: bool = True
+    ) -> NoteFile:
         """Publishes a file, as `StorageBackend.write` does, and returns the note. Keeps the bytes of a note that is
         edited, but not of a log to which an entry is `added`."""
         facts = self._describe_change(path, data, expected, added)
-        note = self.write_made(path, data, expected)
+        note = self.write_made(path, data, expected, portable=portable)
         self._record(note.record, facts)
         return note
 
-    def write_made(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
+    def write_made(
+        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
+    ) -> NoteFile:
         """The same for a page, which is made anew at any time: nobody has changed it, and there is nothing to undo."""
-        written = self.backend.write(path, data, expected)
+        written = self.backend.write(path, data, expected, portable=portable)
         return self.note(path, data, written.etag, written.stat)
 
     def move(self, source: NotePath, target: NotePath) -> NoteFile:

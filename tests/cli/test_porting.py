@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from mcp_memory.integrations.marked_block import InstructionBlock
 from tests.daemon.place import Place, eventually
 from tests.support.secret_texts import SECRETS
@@ -91,6 +93,27 @@ def test_there_and_back_without_a_daemon(place: Place, tmp_path: Path) -> None:
         assert (refused.code, said in refused.err) == (code, True), refused
 
 
+@pytest.mark.parametrize("form", ["tar", "jsonl"])
+def test_a_restore_keeps_every_name_that_the_disk_takes(place: Place, tmp_path: Path, form: str) -> None:
+    names = (
+        "What is a kiln?.md", 'said: "fire" <now> | *.md', "a. /kiln. .md", "kiln...md", "con.md", "aux/x.md", "~/x.md",
+        "Kiln.md", "kiln.md", "K\u00f6ln.md", "Ko\u0308ln.md", "line\u2028break.md", "left\u202eright.md", "n.MD",
+        "\u7a91.md", "\U0001f525.md", "templates/{{date}}.md", "kiln (conflicted copy 2026).md", " x.md", "100%.md",
+    )  # fmt: skip
+    files = {name: f"Kiln {number}\n".encode() for number, name in enumerate(names)}
+    laid(place.vault, {".mcp-memory/vault.toml": 'id = "x"\nformat = 1\nhome = "Agent"\n', **files})
+    laid(place.vault, {"back\\slash.md": "x", "new\nline.md": "x", "tab\t.md": "x"})
+    export, other = tmp_path / f"memory.{form}", tmp_path / "none/yet/restored"
+    told = place.run("export", "--to", str(export)).ok().out
+    assert told.count("left out: ") == 3, told
+    restored = place.run("--vault", str(other), "import", str(export), "--json").ok().json
+    assert restored["counts"] == {"new": len(files)}, restored
+    there = {name: data for name, data in _bytes(other, "*.[mM][dD]").items() if name != "README.md"}
+    assert there == files, "and the README of a new vault"
+    again = place.run("--vault", str(other), "import", str(export), "--json").ok().json
+    assert again["counts"] == {"unchanged": len(files)}
+
+
 def test_an_import_that_was_killed_goes_on(place: Place, tmp_path: Path) -> None:
     notes = laid(
         tmp_path / "Notes", {".obsidian/x": "", **{f"{n % 9}/note {n}.md": f"Number {n}\n" for n in range(500)}}
@@ -139,8 +162,8 @@ def test_a_data_export_comes_in_once_and_goes_again(place: Place, tmp_path: Path
     assert not place.run("search", "who keeps bees", "--json").ok().json["hits"]
 
 
-def _bytes(vault: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(vault)): file.read_bytes() for file in vault.rglob("*.md")}
+def _bytes(vault: Path, names: str = "*.md") -> dict[str, bytes]:
+    return {str(file.relative_to(vault)): file.read_bytes() for file in vault.rglob(names)}
 
 
 def test_one_command_takes_an_import_back_and_nothing_else(place: Place, tmp_path: Path) -> None:

@@ -58,11 +58,13 @@ class MemoryBackend(StorageBackend):
             return Blob(data, Etag(hashlib.sha256(data).hexdigest()), _stat(path, file), whole=False)
         return Blob(file.data, file.etag, _stat(path, file))
 
-    def write(self, path: NotePath, data: bytes, expected: Etag | None) -> WriteReceipt:
+    def write(
+        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
+    ) -> WriteReceipt:
         self._must_be_writable()
         with self._guard:
             if expected is None:
-                self._claim(validate_new(path))
+                self._claim(validate_new(path, portable=portable))
             else:
                 self._compare(path, expected)
                 if not is_note(path):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+import errno
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput
+from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, digest_of
 from mcp_memory.transfer.target_paths import folder_of
@@ -117,8 +119,8 @@ async def test_an_exported_vault_comes_back_and_never_over_what_is_there(world: 
     async with world.engine() as engine:
         files = {"mine.md": b"Theirs", "notes/fact/x.md": b"\xff\x00 any", "a:b.md": b"x", "MINE.md": b"y"}
         assert await put_back(engine, {"notes/fact/x.md": b"z"}, dry_run=True) == ["new"]
-        assert await put_back(engine, files) == ["conflict", "new", "refused", "conflict"]
-        assert await put_back(engine, files) == ["conflict", "unchanged", "refused", "conflict"]
+        assert await put_back(engine, files) == ["conflict", "new", "new", "new"]
+        assert await put_back(engine, files) == ["conflict", "unchanged", "unchanged", "unchanged"]
         assert await put_back(engine, {"../x.md": b"", "/x.md": b"", ".x.md": b"", "x.txt": b""}) == ["refused"] * 4
     assert world.read("mine.md") == b"Mine"
     assert world.read("notes/fact/x.md") == b"\xff\x00 any"
@@ -134,3 +136,28 @@ async def test_any_part_of_a_source_in_any_order_gives_the_same_notes(world: Wor
         assert {deed for deed, _ in (await take(engine, named)).values()} == {"unchanged"}
         found = {path: data for path, data in world.files().items() if path.startswith(FOLDER)}
         assert all(found[f"{FOLDER}/{name}"].endswith(text.encode()) for name, text in named.items())
+
+
+async def test_a_disk_that_does_not_allow_a_name_gets_another_and_says_so(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"What is a kiln?.md": b"Fire", "Kiln.md": b"Big", "kiln.md": b"Small"}
+
+    def refusing(call: Callable[..., None]) -> Callable[..., None]:
+        def as_on_vfat(*arguments: Any) -> None:
+            if "?" in str(arguments[-1]):
+                raise OSError(errno.EINVAL, "Invalid argument")
+            call(*arguments)
+
+        return as_on_vfat
+
+    for call in ("link", "rename", "rename_free"):
+        monkeypatch.setattr(KernelRenames, call, refusing(getattr(KernelRenames, call)))
+    async with world.engine() as engine:
+        items = [{"path": path, "data": base64.b64encode(data).decode()} for path, data in files.items()]
+        taken = (await engine.perform("import", {"items": items}))["taken"]
+        assert [one["deed"] for one in taken] == ["new", "new", "new"]
+        assert taken[0]["path"].startswith("What is a kiln-")
+        assert taken[0]["why"] == "this disk doesn't allow its name"
+        assert world.read(taken[0]["path"]) == b"Fire"
+        assert await put_back(engine, files) == ["unchanged", "unchanged", "unchanged"]

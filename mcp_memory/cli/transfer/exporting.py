@@ -122,6 +122,7 @@ class _Export:
         return number
 
     def write_jsonl(self) -> int:
+        self.left_out += SourceFolder(self._settings.vault_path, most_bytes=0).tree().left_out
         number = 0
         with EngineSession(self._settings) as session:
             _, catalog = _catalog(session)

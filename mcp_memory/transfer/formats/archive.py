@@ -156,7 +156,7 @@ def _check_name(place: Path, name: str) -> None:
 
 
 def _sums(place: Path, data: bytes) -> Iterator[tuple[str, str]]:
-    for line in data.decode("utf-8").splitlines():
+    for line in data.decode("utf-8").removesuffix("\n").split("\n"):
         match = _SUM.fullmatch(line)
         if match is None:
             raise _refused(place, f"{SUMS} has a line that is not a sum")

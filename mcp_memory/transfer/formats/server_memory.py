@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import cast
 
 from mcp_memory.errors import InvalidInput
+from mcp_memory.storage.path_rules import portable
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.markdown.links import relative_link
 from mcp_memory.text.parsed_values import table_at, text_at, value_at
 from mcp_memory.transfer.item import ImportItem, ImportSource, SkippedItem, SourceReading, digest_of
 from mcp_memory.transfer.memories.memory_record import clean_text
-from mcp_memory.transfer.target_paths import free_paths, portable
+from mcp_memory.transfer.target_paths import free_paths
 
 
 @dataclass(slots=True)

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from mcp_memory.storage.path_rules import portable
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.transfer.item import ImportItem, digest_of
-from mcp_memory.transfer.target_paths import portable
 
 MOST_TITLE_CHARS = 80
 
