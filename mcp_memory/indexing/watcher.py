@@ -53,6 +53,9 @@ class Watcher:
         self._sweep = sweep
         self._config = config
         self._hinted = anyio.Event()
+        self._stirred = anyio.Event()
+        """Set by what starts the wait for quiet anew. A search that finds the index behind doesn't: whoever asks again
+        and again would put off the sweep."""
         self._hurried = False
         self._rewatch = anyio.Event()
         self._folders: Mapping[str, FolderId] = {}
@@ -98,6 +101,7 @@ class Watcher:
         """Sweep soon, without waiting for quiet."""
         self._hurried = True
         self._hinted.set()
+        self._stirred.set()
 
     async def run(self) -> None:
         """Sweep forever, the first time at once."""
@@ -131,9 +135,9 @@ class Watcher:
             return False
         latest = monotonic() + self._config.longest_wait_s
         while monotonic() < latest and not self._hurried:
-            self._hinted = anyio.Event()
+            self._stirred = anyio.Event()
             with anyio.move_on_after(min(self._config.debounce_s, max(0.0, latest - monotonic()))) as quiet:
-                await self._hinted.wait()
+                await self._stirred.wait()
             if quiet.cancelled_caught:
                 break
         self._hinted, self._hurried = anyio.Event(), False
@@ -194,6 +198,7 @@ class Watcher:
         if lost:
             self._folders = {}
         self._untold = 0
+        self._stirred.set()
         self.hint()
 
 

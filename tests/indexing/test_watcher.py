@@ -205,6 +205,33 @@ async def test_a_storm_of_hints_is_not_put_off_for_ever(world: World) -> None:
         tasks.cancel_scope.cancel()
 
 
+@pytest.mark.parametrize("what", ["edit", "new after a deletion", "rename", "deletion", "folder renamed", "replaced"])
+async def test_whoever_asks_again_and_again_puts_no_sweep_off(world: World, what: str) -> None:
+    world.with_home("").write("a/kiln.md", "The kiln fires at cone six")
+    world.write("a/other.md", "The kiln stays here")
+    quiet = WatchConfig(debounce_s=0.3, longest_wait_s=30, active_sweep_s=600, idle_sweep_s=600)
+    async with world.engine(watching=True, watch=quiet) as engine:
+        await ready(engine)
+        await eventually(lambda: engine.parts.watcher.events.startswith("events"))
+        kiln = world.root / "a" / "kiln.md"
+        if what in {"new after a deletion", "deletion", "replaced"}:
+            kiln.unlink()
+        if what in {"new after a deletion", "edit", "replaced"}:
+            name = "kiln" if what != "new after a deletion" else "new"
+            world.write(f"a/{name}.md", "The kiln fires at cone nine")
+        if what == "rename":
+            kiln.rename(kiln.with_name("new.md"))
+        if what == "folder renamed":
+            (world.root / "a").rename(world.root / "b")
+        wanted = {file for file in world.files() if file != "README.md"}
+
+        async def is_known() -> bool:
+            await engine.search("kiln cone")
+            return {path for path in paths(engine) if path != "README.md"} == wanted
+
+        await eventually(is_known, within_s=10)
+
+
 async def test_a_file_that_only_grows_beside_the_notes_is_no_reason_to_sweep(world: World) -> None:
     world.write("data.csv", "1\n")
     async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
