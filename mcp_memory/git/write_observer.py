@@ -34,9 +34,7 @@ class ObservedBackend(StorageBackend):
     def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
         return self._inner.read(path, limit_bytes=limit_bytes, beginning=beginning)
 
-    def write(
-        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
-    ) -> WriteReceipt:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> WriteReceipt:
         written = self._inner.write(path, data, expected, portable=portable)
         self._changed(path)
         return written

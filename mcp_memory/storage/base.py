@@ -94,9 +94,7 @@ class StorageBackend(ABC):
         """Raises NotFound, and Refused for a file larger than `limit_bytes`, unless `beginning` asks for that much."""
 
     @abstractmethod
-    def write(
-        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
-    ) -> WriteReceipt:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> WriteReceipt:
         """Publishes `data` durably: when this returns, the bytes survive a power cut.
 
         `expected is None`: the path must be free; folders are made as needed. Raises AlreadyExists, and unless the

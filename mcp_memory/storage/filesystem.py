@@ -97,9 +97,7 @@ class FilesystemBackend(StorageBackend):
         with self._opened_parent(path) as (parent, name), opened_file(parent, name, path) as (descriptor, found):
             return read_stable(path, descriptor, found, limit_bytes, beginning=beginning)
 
-    def write(
-        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
-    ) -> WriteReceipt:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> WriteReceipt:
         self._must_be_writable()
         if expected is not None:
             return self._replace(path, data, expected)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.os_errors import failed, naming_the_cause
-from mcp_memory.storage.path_rules import is_note
+from mcp_memory.storage.path_rules import SKIPPED_FOLDERS, is_note
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.formats import agent_files, archive, claude_code, jsonl, markdown, server_memory
-from mcp_memory.transfer.formats.folder import SourceFolder
+from mcp_memory.transfer.formats.folder import SourceFolder, is_markdown
 from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
 from mcp_memory.transfer.memories.limited_reader import detect_memories, read_memories
 from mcp_memory.transfer.memories.memory_reader import READERS
@@ -45,12 +45,11 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
         raise Refused(f"{root} is in the vault already", hint="it is searched where it is: mcp-memory search …")
     found = kind or (_of_folder(root) if root.is_dir() else _of_file(root))
     if found is None:
-        raise InvalidInput(
-            f"cannot tell what kind of source {root} is",
-            hint=f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian",
-        )
+        hint = f"name it: --from {', '.join(SourceKind)}; any folder of Markdown can be read as obsidian"
+        raise InvalidInput(_why_unknown(root), hint=hint)
     wants_file = found in {*OURS, SourceKind.SERVER_MEMORY}
-    if root.is_dir() == wants_file and not (found in READERS or root.name in _SINGLE.get(found, ())):
+    is_alone = root.name in _SINGLE.get(found, ()) or (found is SourceKind.OBSIDIAN and is_markdown(root.name))
+    if root.is_dir() == wants_file and not (found in READERS or is_alone):
         wanted, actual = ("file", "folder") if wants_file else ("folder", "file")
         raise InvalidInput(f"{root} is a {actual}: {found} is read from a {wanted}", hint=f"name the {wanted}")
     return ImportSource(found, _name(root, found), root, project)
@@ -107,9 +106,29 @@ def _of_folder(root: Path) -> SourceKind | None:
     for kind, marks in _AGENT_FOLDERS.items():
         if marks & {root.name, *names}:
             return kind
-    # Not a repository, whose Markdown documents a program, and not everything that a person has.
-    are_notes = any(map(is_note, names)) and ".git" not in names and root != Path.home()
-    return SourceKind.OBSIDIAN if are_notes else None
+    # Not everything that a person has.
+    return SourceKind.OBSIDIAN if root != Path.home() and _has_notes(root) else None
+
+
+def _has_notes(root: Path) -> bool:
+    """Whether there is Markdown outside of repositories, where it documents a program."""
+    for _, folders, files in os.walk(root):
+        if ".git" in (*folders, *files):
+            folders.clear()
+        elif any(is_markdown(name) and not name.startswith(".") for name in files):
+            return True
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS]
+    return False
+
+
+def _why_unknown(root: Path) -> str:
+    if root.is_file():
+        return f"cannot tell what kind of source {root} is"
+    if root == Path.home():
+        return f"{root} is your home folder, not a source"
+    if (root / ".git").exists():
+        return f"{root} is a repository, whose Markdown documents a program"
+    return f"{root} has no Markdown, nor what another program keeps" if any(root.iterdir()) else f"{root} is empty"
 
 
 def _permalinks(root: Path) -> bool:
@@ -127,6 +146,8 @@ def _of_file(root: Path) -> SourceKind | None:
     with naming_the_cause(str(root)):
         if archive.is_archive(root):
             return SourceKind.TAR
+        if is_markdown(root.name):
+            return SourceKind.OBSIDIAN
         with root.open("rb") as file:
             first = file.read(1 << 20).split(b"\n")[:20]  # an export may be one line of hundreds of megabytes
     if jsonl.is_ours(first):

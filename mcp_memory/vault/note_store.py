@@ -142,9 +142,7 @@ class NoteStore:
         self._record(note.record, facts)
         return note
 
-    def write_made(
-        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
-    ) -> NoteFile:
+    def write_made(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> NoteFile:
         """The same for a page, which is made anew at any time: nobody has changed it, and there is nothing to undo."""
         written = self.backend.write(path, data, expected, portable=portable)
         return self.note(path, data, written.etag, written.stat)

@@ -40,7 +40,7 @@ def test_notes_come_in_through_a_daemon_and_stay_a_persons(place: Place, tmp_pat
 
         laid(notes, {"huge.md": "x" * 3_900_000})
         refused = place.run("import", str(notes)).ok().out
-        assert "larger than the daemon takes" in refused
+        assert refused.startswith("refused  huge.md  (it is larger than the daemon takes")
         claude = claude_memory(tmp_path / ".claude")
         assert place.run("import", str(claude)).ok().out.endswith("as claude-code: 3 new, 0 left out\n")
         hits = place.run("search", "database mocks", "--project", "my-shop", "--json").ok().json["hits"]

@@ -58,9 +58,7 @@ class MemoryBackend(StorageBackend):
             return Blob(data, Etag(hashlib.sha256(data).hexdigest()), _stat(path, file), whole=False)
         return Blob(file.data, file.etag, _stat(path, file))
 
-    def write(
-        self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True
-    ) -> WriteReceipt:
+    def write(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> WriteReceipt:
         self._must_be_writable()
         with self._guard:
             if expected is None:

@@ -166,9 +166,48 @@ def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
     }
 
 
-def test_a_folder_with_markdown_is_read_as_notes(tmp_path: Path) -> None:
-    found = detect_source(laid(tmp_path / "Notes", {"a.md": "x"}), None, vault=tmp_path / "vault")
-    assert found.kind is SourceKind.OBSIDIAN
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"a.md": "x"},
+        {"2026/a.md": "x"},
+        {"a/b/c/d.MD": "x", "photo.jpg": ""},
+        {"a/n.markdown": "x"},
+        {"program/.git/HEAD": "x", "program/README.md": "x", "notes/a.md": "x"},
+    ],
+)
+def test_markdown_at_any_depth_makes_a_folder_of_notes(tmp_path: Path, files: dict[str, str]) -> None:
+    found = reading(laid(tmp_path / "Notes", files))
+    assert found.source.kind is SourceKind.OBSIDIAN
+    assert all(item.path.lower().endswith(".md") for item in found.items)
+
+
+@pytest.mark.parametrize(
+    "name", ["kiln.md", "What is a kiln? | Wikipedia.md", "page.markdown", "en.wikipedia.org_wiki_Kiln.md"]
+)
+def test_one_file_of_markdown_is_a_source(tmp_path: Path, name: str) -> None:
+    page = "---\ntitle: Kiln\nsource: https://example.org/kiln?page=1#top\n---\n# Kiln\n\nIt is hot.\n"
+    laid(tmp_path, {name: page, "beside.md": "not wanted"})
+    [item] = reading(tmp_path / name).items
+    assert (item.key, item.text, item.path.endswith(".md")) == (name, page, True)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "is empty"),
+        ({"a.txt": "x", "b/c.txt": "x"}, "has no Markdown"),
+        ({".hidden/a.md": "x"}, "has no Markdown"),
+        ({"README.md": "x", ".git/HEAD": "x"}, "is a repository"),
+        ({"one/README.md": "x", "one/.git/HEAD": "x"}, "has no Markdown"),
+        ({"node_modules/a/README.md": "x"}, "has no Markdown"),
+    ],
+)
+def test_why_a_folder_is_no_source_is_said(tmp_path: Path, files: dict[str, str], said: str) -> None:
+    root = laid(tmp_path / "Notes", files)
+    root.mkdir(exist_ok=True)
+    with pytest.raises(InvalidInput, match=said):
+        detect_source(root, None, vault=tmp_path / "vault")
 
 
 def test_what_is_no_source(tmp_path: Path) -> None:

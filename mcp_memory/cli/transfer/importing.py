@@ -52,7 +52,7 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     \b
     claude-code    ~/.claude, a project's memory folder in it, a repository, or a CLAUDE.md
     openclaw       a workspace: MEMORY.md, memory/, and its other notes
-    obsidian       a vault, or any folder of Markdown
+    obsidian       a vault, any folder of Markdown, or one Markdown file
     basic-memory   a project's folder
     server-memory  the JSONL file of the MCP reference memory server
     codex, gemini  ~/.codex or its memories, ~/.gemini or a GEMINI.md
@@ -151,21 +151,25 @@ def _report(
 
 
 def _lines(report: dict[str, Any]) -> Iterator[str]:
-    rows = [row for row in report["notes"] if row["deed"] != "unchanged"]
+    refused = [row for row in report["notes"] if row["deed"] == "refused"]
+    rows = [row for row in report["notes"] if row["deed"] not in {"refused", "unchanged"}]
+    rows.sort(key=lambda row: row["deed"] == "new")
     shown = rows[:SHOWN_ROWS]
     width = max((len(row["deed"]) for row in shown), default=0)
     names = min(max((len(row["name"]) for row in shown), default=0), 48)
-    for row in shown:
-        name = "" if row["name"] == row["path"] else f"{row['name']:<{names}}  →  "
-        yield f"{row['deed']:<{width}}  {name}{row['path']}" + (f"  ({row['why']})" if row["why"] else "")
-    if len(rows) > SHOWN_ROWS:
-        yield f"… and {len(rows) - SHOWN_ROWS} more (--json names all)"
+    for row in refused:
+        yield f"refused  {row['name']}  ({row['why']})"
     by_reason = defaultdict[str, list[str]](list)
     for item in report["left_out"]:
         by_reason[item["why"]].append(item["path"])
     for why, paths in sorted(by_reason.items()):
         more = f", and {len(paths) - SHOWN_NAMES} more" if len(paths) > SHOWN_NAMES else ""
         yield f"left out, {why}: {', '.join(paths[:SHOWN_NAMES])}{more}"
+    for row in shown:
+        name = "" if row["name"] == row["path"] else f"{row['name']:<{names}}  →  "
+        yield f"{row['deed']:<{width}}  {name}{row['path']}" + (f"  ({row['why']})" if row["why"] else "")
+    if len(rows) > SHOWN_ROWS:
+        yield f"… and {len(rows) - SHOWN_ROWS} more (--json names all)"
     if links := report.get("links_to_nothing"):
         yield Remark(f"note: {counted(links, 'link')} to something that is not imported")
     counts = ", ".join(f"{number} {deed}" for deed, number in report["counts"].items()) or "nothing"

@@ -19,6 +19,11 @@ from mcp_memory.text.markdown.frontmatter import decode, split_head
 from mcp_memory.transfer.item import SkippedItem
 
 
+def is_markdown(name: str) -> bool:
+    """Whether other programs read a file of this name as Markdown."""
+    return is_note(name) or name.lower().endswith(".markdown")
+
+
 @dataclass(frozen=True, slots=True)
 class SourceFile:
     """A Markdown file. `modified_s` is in seconds since the epoch."""
@@ -117,7 +122,7 @@ class SourceFolder:
                         self._enter(found, folder, path, depth + 1, wanted)
                 elif not stat.S_ISREG(mode):
                     found.leave(path, f"it is {kind(mode)}: never followed")
-                elif is_note(name) or self._everything:
+                elif is_markdown(name) or self._everything:
                     found.notes.append(path)
                 else:
                     found.leave(path, "no Markdown")

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from datetime import date, datetime, time
 from typing import Any, cast
 
+from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import Value, parse
@@ -82,7 +83,8 @@ def item_of(
     tags += _inline_tags(document.body) if tags_in_text else []
     added = {"tags": list(dict.fromkeys(tags))} if tags else {}
     names = [name for key in ("title", "permalink") if (name := first_of(document.meta, key))]
-    return ImportItem(file.path, file.path, file.text, properties, added, names, digest_of(file.data))
+    path = file.path if is_note(file.path) else f"{file.path.rpartition('.')[0]}.md"
+    return ImportItem(file.path, path, file.text, properties, added, names, digest_of(file.data))
 
 
 def _dates(meta: Mapping[str, Any], path: str, modified_s: float) -> dict[str, datetime]:
