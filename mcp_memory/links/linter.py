@@ -16,7 +16,7 @@ from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import redirected
-from mcp_memory.text.markdown.note_links import DERIVED_FROM, OUTSIDE, SUPERSEDED_BY, SUPERSEDES, ResolvedLink
+from mcp_memory.text.markdown.note_links import HISTORY, OUTSIDE, ResolvedLink
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.vault import Vault
@@ -25,8 +25,6 @@ READ = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})
 """Whose links are checked; pages are made anew, and candidates wait for you."""
 EVERY = 1_000_000
 LINT_S = 300.0
-_HISTORY = frozenset({SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM})
-"""What a note was made from may be over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +144,7 @@ def _judge(one: ResolvedLink, notes: dict[NotePath, NoteRecord], repair: Repair 
     if repair is not None:
         return LinkFinding("moved", one, found, why)
     note = notes.get(next(iter(one.targets)))
-    if note is None or one.link.type in _HISTORY:
+    if note is None or one.link.type in HISTORY:
         return None
     kind = "superseded" if note.superseded_at else {"deleted": "forgotten", "archived": "archived"}.get(note.state)
     return LinkFinding(kind, one) if kind and notes[one.source].state is NoteState.ACTIVE else None

@@ -8,7 +8,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.links.whereabouts import Whereabouts
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown.link_targets import retargeted
-from mcp_memory.text.markdown.note_links import OUTSIDE, NoteLink, ResolvedLink, fold, key_of, names_of
+from mcp_memory.text.markdown.note_links import HISTORY, OUTSIDE, NoteLink, ResolvedLink, fold, key_of, names_of
 
 GENERIC = frozenset({"readme", "index", "_summary", "changelog", "license", "home", "todo"})
 """Names that say nothing about which note is meant."""
@@ -64,6 +64,8 @@ class Repairer:
             return "its note was removed"
         by_name = not meant
         meant = meant or self._with_name(link)
+        if by_name or link.type in HISTORY:
+            meant -= {one.source}  # no note was made from itself, and what has its name is another note
         if len(meant) != 1:
             return (
                 f"{len(meant)} notes may be meant: {', '.join(sorted(meant)[:3])}" if meant else "no note has its name"

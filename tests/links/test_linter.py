@@ -217,3 +217,54 @@ async def test_hostile_names_are_written_so_that_they_lead_there_or_not_at_all(
         assert one.targets in {(), (f"d/{name}.md",)}
     assert engine.parts.index.note("from.md").problem is None
     assert sum(bool(one.targets) for one in engine.parts.index.links_from("from.md")) >= 0
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        '["obsidian:/home/ada/My notes/Kyoto Trip.md"]',
+        "[obsidian:/home/ada/Notes/Trip.md]",
+        "\n- obsidian:/home/ada/My notes/Kyoto, then Nara/Trip.md",
+        '\n  - "claude-code:/home/ada/it\'s/Trip.md"',
+        "https://example.org/Trip.md",
+        '["basic-memory:/a/Trip.md", "server-memory:/b c/Trip.md"]',
+        "obsidian:/one two/three four/Trip.md",
+        "[file:///home/ada/Trip.md]",
+        "['C:\\Users\\Ada\\My notes\\Trip.md']",
+        '"openclaw:~/workspace/memory/Trip.md"',
+    ],
+)
+async def test_where_a_note_was_imported_from_is_no_link(world: World, engine: Engine, origin: str) -> None:
+    world.write("Trip.md", f"---\nderived_from: {origin}\n---\nTo Kyoto\n")
+    await sweep(world, engine)
+    assert await lint(engine) == []
+
+
+async def test_no_note_is_said_to_be_made_from_itself(world: World, engine: Engine) -> None:
+    world.write("b/Trip.md", "---\nderived_from: [a/Trip.md]\n---\nTo Kyoto, and [on](../a/Trip.md)\n")
+    await sweep(world, engine)
+    before = world.files()
+    assert [repair for _, _, repair, _ in await lint(engine)] == [None, None]
+    await engine.perform("lint", {"fix": True, "personal": True})
+    assert world.files() == before
+
+
+async def test_links_in_code_and_comments_are_none(world: World, engine: Engine) -> None:
+    hidden = (
+        "Aside <!-- [[a]] --> and %%[[b]]%%",
+        "<!--\n[[c]]\n\n[[d]]\n-->",
+        "%%\n[[e]]\n\n[f](f.md)\n%%",
+        "Begun <!-- here\n\n[[g]]\n\n-->",
+        "    [[h]]\n    [i](i.md)",
+        "\t[[j]]",
+        "<pre>\n[[k]]\n</pre>",
+        "`[[l]]` ``[[m]] ` [n](n.md)``",
+        "```\n[[o]]\n```",
+        "- item\n  ~~~\n  [[p]]\n  ~~~",
+    )
+    shown = ("`<!--` [[q]] `-->`", "100%% of [[r]]", "<!-- [[s]]", "- item\n\n      [[t]]", "\\<!-- [[u]]")
+    world.write("hidden.md", "\n\n".join(hidden))
+    for number, text in enumerate(shown):
+        world.write(f"shown{number}.md", text)
+    await sweep(world, engine)
+    assert [target for _, target, _, _ in await lint(engine)] == list("qrstu")

@@ -1,4 +1,4 @@
-"""Finds, resolves and writes links between notes: `[label](./path.md)` and `[[wikilinks]]` outside code.
+"""Finds, resolves and writes links between notes: `[label](./path.md)` and `[[wikilinks]]` outside code and comments.
 
 One pass over the characters, after CommonMark's and Obsidian's rules.
 """
@@ -12,11 +12,14 @@ from urllib.parse import unquote
 
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
-_SPECIAL = re.compile(r"[\\`\[]|\]")
+_SPECIAL = re.compile(r"[\\`\[]|\]|<!--|%%")
+_COMMENTS = {"<!--": "-->", "%%": "%%"}
+"""HTML's and Obsidian's."""
 _WIKI_STOP = re.compile(r"[\[\]\n]")
 _TICKS = re.compile(r"`+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+_INDENTED_CODE = re.compile(r"(?:(?: {4}|\t)[^\n]*(?:\n|\Z))+")
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _ANGLE = re.compile(r"<([^<>\n]*)>")
 _BARE_STOP = re.compile(r"[()\x00-\x20\x7f]|\\.")
@@ -43,8 +46,12 @@ class Link:
 
 
 def find_links(text: str, start: int = 0) -> list[Link]:
-    """The links of `text[start:]` in order, without those in fences and inline code."""
-    return [link for begin, end in prose(text, start) for link in _links_in(text, begin, end)]
+    """The links of `text[start:]` in order, without those in code and comments."""
+    found: list[Link] = []
+    comments = _Comments(text)
+    for begin, end in prose(text, start):
+        found += _links_in(text, max(begin, comments.end), end, comments)
+    return found
 
 
 def resolve(target: str, from_path: str) -> str | None:
@@ -94,13 +101,36 @@ def prose(text: str, start: int) -> Iterator[tuple[int, int]]:
         if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
             continue
         begin = block.start
+        if block.kind is BlockKind.HTML and not text.startswith("<!--", begin):  # `<pre>`, `<script>` …
+            continue
+        if block.kind is BlockKind.PARAGRAPH and (indented := _INDENTED_CODE.match(text, begin, block.end)):
+            begin = indented.end()
         for fence_start, fence_end in block.fences:
             yield begin, fence_start
             begin = fence_end
         yield begin, block.end
 
 
-def _links_in(text: str, begin: int, end: int) -> list[Link]:
+class _Comments:
+    """Comments, which may be longer than the block in which they begin. `end`: of the last one."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._endless = set[str]()
+        self.end = 0
+
+    def end_of(self, opening: str, after: int) -> int:
+        """Where the comment ends; after its opening marks themselves if nothing closes it."""
+        closing = _COMMENTS[opening]
+        place = -1 if opening in self._endless else self._text.find(closing, after)
+        if place < 0:
+            self._endless.add(opening)
+            return after
+        self.end = place + len(closing)
+        return self.end
+
+
+def _links_in(text: str, begin: int, end: int, comments: _Comments) -> list[Link]:
     """The links of one block. `open_brackets` may still become labels, innermost last."""
     found: list[Link] = []
     open_brackets: list[int] = []
@@ -112,6 +142,8 @@ def _links_in(text: str, begin: int, end: int) -> list[Link]:
             at += 1
         elif special[0] == "`":
             at = code.end_of(place)
+        elif special[0] in _COMMENTS:
+            at = comments.end_of(special[0], at)
         elif special[0] == "[":
             if wiki := _wiki_link(text, place, end):
                 found.append(wiki)

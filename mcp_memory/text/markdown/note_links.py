@@ -18,6 +18,8 @@ MOST_LINKS = 10_000
 """Of one note."""
 PLAIN = "link"
 SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM = "supersedes", "superseded_by", "derived_from"
+HISTORY = frozenset({SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM})
+"""The types of links to what a note was made from, which may be over, or replaced."""
 
 BY_ID, BY_PATH, BY_NAME, BY_ALIAS, BY_TITLE = range(5)
 """How a name leads to a note: the lowest that any note has counts."""
@@ -33,6 +35,13 @@ _TYPED = re.compile(
 _BETWEEN = re.compile(r"[ ,;&+]{1,4}(?:and )?")
 _IN_HEAD = re.compile(r"\[\[([^\[\]\n|]+)(?:\|[^\[\]\n]*)?\]\]")
 _BARE = re.compile(r"[^\s,\[\]\"']+")
+_ORIGIN = re.compile(
+    r"""(?P<quote>["'])[A-Za-z][\w+.-]*:(?:(?!(?P=quote))[^\n])*"""  # in quotes
+    r"""|(?:^[ \t]*-[ \t]+|:[ \t]+)[A-Za-z][\w+.-]*:[^\n]*"""  # the only value of its line
+    r"""|(?<=[\s,\[])[A-Za-z][\w+.-]*:[^,\]\n]*""",  # in a list
+    re.MULTILINE,
+)
+"""A place outside the vault that a note was imported from: `obsidian:/home/ada/My notes/kiln.md`, a URL."""
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _ATTACHMENT = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|wav|ogg|m4a|mov|zip|canvas|base)$", re.IGNORECASE
@@ -138,10 +147,12 @@ def _in_head(text: str) -> Iterator[tuple[int, str, str, str]]:
             key, value = (_type(text[at:colon]), colon + 1) if colon > 0 else ("", after)
         if key and key not in _TEXT_KEYS:
             wiki = [(match.start(1), "wiki", key, match[1]) for match in _IN_HEAD.finditer(text, value, after)]
+            origins = [match.span() for match in _ORIGIN.finditer(text, value, after)] if key == DERIVED_FROM else []
             yield from wiki or (
                 (match.start(), "id", key, match[0])
                 for match in _BARE.finditer(text, value, after)
-                if key in {SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM} and _is_reference(match[0], key)
+                if key in HISTORY and _is_reference(match[0], key)
+                if not any(start <= match.start() < end for start, end in origins)
             )
         at = after
 
