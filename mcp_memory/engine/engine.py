@@ -17,6 +17,7 @@ from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
 from mcp_memory.engine.serializers import Payload
+from mcp_memory.engine.spoken_arguments import with_iso_dates
 from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import Hit, NoteId, NotePath, NoteRecord, NoteState, Problem, Receipt, SearchResult, is_channel
 from mcp_memory.recall.answer import RecalledText
@@ -47,7 +48,7 @@ def _takes(
     def decorate(method: Callable[[Engine, R], Awaitable[T]]) -> Callable[Concatenate[Engine, P], Awaitable[T]]:
         @wraps(method)
         async def call(self: Engine, *arguments: P.args, **named: P.kwargs) -> T:
-            fields = request(*arguments, **named)
+            fields = await with_iso_dates(self.parts, request(*arguments, **named))
             with self.parts.idle_detector.serving():
                 try:
                     return await method(self, fields)
@@ -84,7 +85,7 @@ class Engine:
             raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(OPERATIONS)}")
         request, answer = OPERATIONS[operation]
         with acting(Caller(PERSON)):  # unless the operation knows better
-            return await answer(self, request_from(request, arguments, self.facts))
+            return await answer(self, await with_iso_dates(self.parts, request_from(request, arguments, self.facts)))
 
     def note_folder(self, project: str, folder: str) -> None:
         """An agent works for the project in this folder."""

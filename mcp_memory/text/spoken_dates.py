@@ -1,0 +1,109 @@
+"""Reads dates as people write them (`yesterday`, `letzte Woche`, `il y a 3 jours`, `el viernes`, `14:30`) in English,
+German, French and Spanish. Pure."""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Literal, NamedTuple
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.due_dates import find_due
+
+LANGUAGES = ["en", "de", "fr", "es"]
+MAX_CHARS = 60
+Leans = Literal["past", "future"]
+_AMBIGUOUS = re.compile(r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)?")
+"""A number or letter alone, and `3/11`, which is in March or in November."""
+_COUNTED = re.compile(r"[0-9]\s*[a-zäöü]|\b(?:an?|one|ein\w*|une?|una)\b", re.IGNORECASE)
+"""`2 weeks ago` is counted from today; `last week` begins on its Monday."""
+_PREPOSITION = re.compile(
+    r"(?:since|from|until|by|on|seit|ab|bis|am|zum|dem|depuis|dès|jusqu['’]?(?:à|au)|à partir d[eu]|le|desde|hasta|el)\s+",
+    re.IGNORECASE,
+)
+_WHICH = re.compile(
+    r"(?:am\s+)?(?:(?P<past>letzte|vorige|vergangene)|(?P<future>nächste|kommende)|diese)[nmrs]?\s+(?=\w+(?:tag|abend|woch)$)",
+    re.IGNORECASE,
+)
+"""Of a day of the week in German, `letzten Freitag`: dateparser reads these words before weeks and months alone."""
+_LAST = re.compile(r"\s+(?:dernier|pasado)$", re.IGNORECASE)
+"""Of a day of the week in French and Spanish, `vendredi dernier`."""
+_ARTICLES = ("la ", "le ", "el ")
+"""dateparser knows `la semaine dernière`, and not `semaine dernière`."""
+_EXAMPLES = {"past": "yesterday, last week, 2 days ago, Friday", "future": "tomorrow, Friday, in 2 weeks, next month"}
+
+
+class SpokenDate(NamedTuple):
+    """What was named in ISO 8601: a moment, which is both, or a day, week, month or year with the day after it."""
+
+    start: str
+    end: str
+
+
+def is_iso(text: str) -> bool:
+    """Whether it is a date or time in ISO 8601, in which nothing is to be read."""
+    try:
+        datetime.fromisoformat(text.strip())
+    except ValueError:
+        return False
+    return True
+
+
+def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
+    """`leans`: of several days with a name, the latest that is over, or the next. `now`: aware, in the zone of whoever
+    speaks. Takes half a second the first time, most of it imports. Raises InvalidInput with `name` and examples."""
+    if is_iso(text):
+        return SpokenDate(text.strip(), text.strip())
+    for variant in _variants(text.strip()):
+        if found := _in_words(variant, leans, now):
+            return found
+    if leans == "future" and len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text.strip()):
+        due = find_due(text, now)
+        if due and due.at:
+            moment = due.moment(now.tzinfo or UTC).isoformat(timespec="seconds")
+            return SpokenDate(moment, moment)
+        if due:
+            return _days(due.day, due.day + timedelta(days=1))
+    hint = f"pass for example {_EXAMPLES[leans]}, 14:30 or 2026-11-21"
+    raise InvalidInput(f"{name}: not a date or time that can be read", hint=hint)
+
+
+def _variants(text: str) -> Iterator[str]:
+    if len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text):
+        plain = _PREPOSITION.sub("", text)
+        yield from dict.fromkeys((text, plain, _LAST.sub("", plain), *(article + plain for article in _ARTICLES)))
+
+
+def _in_words(text: str, leans: str, now: datetime) -> SpokenDate | None:
+    from dateparser.date import DateDataParser
+
+    if which := _WHICH.match(text):
+        text, leans = text[which.end() :], which.lastgroup or leans
+    order = {"DATE_ORDER": "DMY"} if "." in text else {}
+    base = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": leans, "RETURN_TIME_AS_PERIOD": True}
+    try:
+        found = DateDataParser(languages=LANGUAGES, settings={**base, **order}).get_date_data(text)
+        if found.date_obj is None:
+            return None
+        if found.period == "time":
+            moment = found.date_obj if found.date_obj.tzinfo else found.date_obj.replace(tzinfo=now.tzinfo)
+            written = moment.isoformat(timespec="seconds")
+            return SpokenDate(written, written)
+        return _period(found.date_obj.date(), "day" if _COUNTED.search(text) else str(found.period))
+    except (OverflowError, ValueError):
+        return None
+
+
+def _period(day: date, period: str) -> SpokenDate:
+    if period == "week":
+        monday = day - timedelta(days=day.weekday())
+        return _days(monday, monday + timedelta(days=7))
+    if period == "month":
+        first = day.replace(day=1)
+        return _days(first, (first + timedelta(days=31)).replace(day=1))
+    if period == "year":
+        return _days(date(day.year, 1, 1), date(day.year + 1, 1, 1))
+    return _days(day, day + timedelta(days=1))
+
+
+def _days(first: date, after: date) -> SpokenDate:
+    return SpokenDate(first.isoformat(), after.isoformat())
