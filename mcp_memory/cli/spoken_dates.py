@@ -5,7 +5,7 @@ from functools import partial
 
 import click
 
-from mcp_memory.text.spoken_dates import Leans, read_date
+from mcp_memory.text.natural_dates import Leans, read_date
 
 
 def _callback(leans: Leans, _: click.Context, param: click.Parameter, value: str | None) -> str | None:

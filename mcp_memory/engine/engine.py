@@ -12,6 +12,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.curation.claims.answers import CLAIMS
 from mcp_memory.engine.handlers.claim_handlers import search_claims
 from mcp_memory.engine.handlers.operations import OPERATIONS
+from mcp_memory.engine.known_kinds import kind_to_store, with_known_kinds
 from mcp_memory.engine.note_changes import append_note, edit_note, forget_note, link_of
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
@@ -19,7 +20,7 @@ from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallReque
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.engine.spoken_arguments import with_iso_dates
 from mcp_memory.errors import IndexReplaced, InvalidInput, McpMemoryError, NotFound, Refused
-from mcp_memory.models import Hit, NoteId, NotePath, NoteRecord, NoteState, Problem, Receipt, SearchResult, is_channel
+from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState, Problem, Receipt, SearchResult, is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.recall.config import OWN_PHASES
 from mcp_memory.runtime.threads import in_thread
@@ -100,7 +101,7 @@ class Engine:
         parts.watcher.touch()
         filters = asdict(request)
         query, limit, mode, explain, is_prompt = map(filters.pop, ("query", "limit", "mode", "explain", "is_prompt"))
-        checked = without_commitments(parts.filters(**filters), request.query)
+        checked = without_commitments(await with_known_kinds(parts, parts.filters(**filters)), request.query)
         if mode != "keyword":
             await parts.model.wait_loaded()
         stale = parts.freshness.describe_lag()  # the lag may be over when the answer is ready
@@ -111,9 +112,10 @@ class Engine:
         if NoteState.SUMMARY in checked.states:
             read = partial(hits_not_withheld, result.hits, parts.vault, parts.index)
             result = replace(result, hits=await in_thread(read, what="reading pages"))
-        if any(hit.status == "superseded" for hit in result.hits):
-            named = await in_thread(lambda: self._with_successors(result.hits), what="reading chains")
-            result = replace(result, hits=named)
+        if old := {hit.id: hit for hit in result.hits if hit.status == "superseded"}:
+            heads = await in_thread(lambda: parts.vault.chains.heads(old), what="reading chains")
+            named = (replace(hit, superseded_by=heads.get(hit.id)) if hit.id in old else hit for hit in result.hits)
+            result = replace(result, hits=tuple(named))
         parts.uses.add((hit.id for hit in result.hits), "found", question=checked_query(query))
         if not any((request.kinds, request.tags, request.path, request.since, request.until, is_prompt)):
             parts.uses.gaps.add_unsure(query, checked.project, result.confidence)
@@ -147,6 +149,7 @@ class Engine:
                 plan.targets, lambda wanted: answerer.notes(wanted, request.lines, plan.budget_tokens, request.project)
             )
         filters = parts.filters(kinds=plan.kinds, project=request.project, until=request.until)
+        filters = await with_known_kinds(parts, filters) if request.kinds else filters
         if plan.question is None:
             return await answerer.start(filters, plan.budget_tokens)
         filters = without_commitments(filters, plan.question)
@@ -176,7 +179,7 @@ class Engine:
         if is_channel(request.project) and (request.path or request.kind == LOG):
             raise Refused("other conversations read that", hint="in a conversation with others: no path, and no log")
         zone = parts.vault.layout.tz
-        kind, created = parts.vault.kinds.get(request.kind), creation(request.created, zone, parts.clock())
+        kind, created = await kind_to_store(parts, request.kind), creation(request.created, zone, parts.clock())
         is_promise = kind.name == COMMITMENT
         due = due_day(request.due or (request.expires if is_promise else None), zone)
         if is_promise and due is None:
@@ -253,17 +256,6 @@ class Engine:
                 return link_of(self.parts, head)
 
         return await in_thread(look, deadline_s=10, what="looking for the note that holds")
-
-    def _with_successors(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        chains, heads = self.parts.vault.chains, dict[NoteId, NoteId]()
-        named = dict.fromkeys(hit.id for hit in hits if hit.status == "superseded")
-        for note_id in named:
-            with suppress(McpMemoryError):
-                later = [note.record.id for note in chains.later(chains.require(note_id), heads)]
-                heads |= dict.fromkeys([note_id, *later], heads.get(later[-1], later[-1])) if later else {}
-        return tuple(
-            replace(hit, superseded_by=heads[hit.id]) if hit.id in named and hit.id in heads else hit for hit in hits
-        )
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""

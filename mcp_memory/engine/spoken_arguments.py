@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.spoken_dates import Leans, is_iso, read_date
+from mcp_memory.text.natural_dates import Leans, is_iso, read_date
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
@@ -25,7 +25,8 @@ async def with_iso_dates(parts: "EngineParts", request: R) -> R:
     if not spoken:
         return request
     read = partial(_in_iso, spoken, parts.clock().astimezone(parts.vault.layout.tz))
-    return replace(request, **await in_thread(read, deadline_s=READ_S, what="reading a date"))  # type: ignore[type-var]
+    iso = await in_thread(read, deadline_s=READ_S, what="reading a date")
+    return cast("R", replace(cast("Any", request), **iso))
 
 
 def _in_iso(spoken: Mapping[str, str], now: datetime) -> dict[str, str]:

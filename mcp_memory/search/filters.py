@@ -11,9 +11,10 @@ from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passa
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.language.terms import words
-from mcp_memory.topics.page import ENTITIES, SUMMARIES
+from mcp_memory.topics.page import ENTITIES, SUMMARIES, etag_of
 from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
+from mcp_memory.vault.marker import WELCOME
 from mcp_memory.vault.set_aside import is_template_folder
 from mcp_memory.vault.succession.entry_marks import note_of
 
@@ -146,8 +147,15 @@ RETIRED = frozenset({NoteState.ARCHIVED, NoteState.ASIDE})
 """What `include_archived` adds."""
 
 
+_UNSEEN = frozenset({NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT})
+"""What no search outside of `@transcripts` looks at."""
+
+
 def explain_no_hits(index: Index, filters: Filters) -> str:
     """Which filters exclude all notes, in one line. Queries the index once for each filter."""
+    found = index.notes(Filters(states=frozenset(NoteState) - _UNSEEN), limit=2)
+    if all(note.etag == etag_of(WELCOME.encode()) for note in found):
+        return "nothing is stored yet"
     if index.notes(filters, limit=1):
         return "no passage has any of these words"
     if filters.kinds_out and index.notes(replace(filters, kinds_out=frozenset()), limit=1):
@@ -157,11 +165,7 @@ def explain_no_hits(index: Index, filters: Filters) -> str:
         return f"no note passes the filter {' or '.join(narrow)}; without it there are some"
     if index.notes(Filters(states=filters.states, now=filters.now), limit=1):
         return "no note passes these filters together"
-    if index.notes(
-        Filters(states=frozenset(NoteState) - {NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT}), limit=1
-    ):
-        return "only archived, expired or set aside notes are there; include_archived=true looks at them"
-    return "there are no notes yet"
+    return "only archived, expired or set aside notes are there; include_archived=true looks at them"
 
 
 def without_filters(filters: Filters) -> Filters:

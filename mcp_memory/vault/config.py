@@ -1,6 +1,6 @@
 """Sections `[vault]` and `[kinds]`, and where notes of each kind land. Standard library only: `settings` imports it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -94,11 +94,17 @@ class NoteKinds:
         """Raises InvalidInput that lists the known kinds."""
         if kind := self._kinds.get(name):
             return kind
+        raise self.unknown(name)
+
+    def unknown(self, name: str, others: Iterable[str] = ()) -> InvalidInput:
+        """The error for a kind that is neither one of these nor of `others`."""
         import difflib  # 5 ms of every command's start
 
-        near = difflib.get_close_matches(name[:100], self._kinds, n=1)
+        kinds = {kind[:100].lower(): kind[:100] for kind in (*others, *self._kinds)}
+        near = [kinds[kind] for kind in difflib.get_close_matches(name[:100].lower(), kinds, n=2)]
         known = f"known kinds: {', '.join(self._kinds)}"
-        raise InvalidInput(f"unknown kind {name[:100]!r}", hint=f"did you mean {near[0]!r}? {known}" if near else known)
+        hint = f"did you mean {' or '.join(map(repr, near))}? {known}" if near else known
+        return InvalidInput(f"unknown kind {name[:100]!r}", hint=hint)
 
     def of_folder(self, folder: str) -> str:
         """The kind of a file in this folder (relative to the managed folder) that doesn't name one."""

@@ -423,7 +423,7 @@ async def test_expiry(world: World) -> None:
         assert len(await found(engine, "fence")) == 1
         world.now = NOON + timedelta(days=7, seconds=1)
         assert await found(engine, "fence") == []
-        for bad in ("tomorrow", "2026-13-01", "\ud800"):
+        for bad in ("soon", "2026-13-01", "\ud800"):
             with pytest.raises(InvalidInput):
                 await engine.append("Words", expires=bad)
 

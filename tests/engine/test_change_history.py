@@ -50,8 +50,8 @@ async def test_who_did_what_in_which_session_the_latest_first(world: World) -> N
         assert await kinds(engine, since="2026-11-22") == ["forgotten", "edited", "stored"]
         answer = await engine.perform("changes", {"limit": 1})
         assert (len(answer["changes"]), answer["further"]) == (1, 3)
-        with pytest.raises(InvalidInput, match="since: not an ISO 8601 date"):
-            await changes(engine, since="next week")
+        with pytest.raises(InvalidInput, match="since: not a date or time"):
+            await changes(engine, since="lunch")
 
 
 async def test_each_change_is_taken_back_and_that_too(world: World) -> None:

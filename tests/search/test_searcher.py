@@ -383,7 +383,7 @@ class TestFilters:
 
     async def test_an_empty_memory(self, index: Fails, toy: ToyEmbedder) -> None:
         index.activate(index.begin("x", toy.fingerprint, toy.dimension).number, None)
-        assert (await searcher(index, toy).search("x", limit=3, filters=ALL)).note == "there are no notes yet"
+        assert (await searcher(index, toy).search("x", limit=3, filters=ALL)).note == "nothing is stored yet"
 
     async def test_only_archived_notes(self, index: Fails, toy: ToyEmbedder) -> None:
         fill(index, {"_archive/old.md": "A red bicycle.\n"}, toy)

@@ -149,7 +149,7 @@ WRONG = [
     ("memory_search", {"query": "x", "limit": -1}, "pass 1 to 1000"),
     ("memory_search", {"query": "x", "limit": 10**9}, "pass 1 to 1000"),
     ("memory_search", {"query": "x", "tags": ["a\nb"]}, "one line"),
-    ("memory_search", {"query": "x", "since": "last week"}, "pass for example 2026-11-21"),
+    ("memory_search", {"query": "x", "since": "lunch"}, "pass for example yesterday, last week"),
     ("memory_search", {"query": "x", "since": "2026-02-01", "until": "2026-01-01"}, "swap them"),
     ("memory_search", {"query": "x", "path": "../../etc"}, "pass a folder such as notes/fix/"),
     ("memory_recall", {"budget_tokens": 5}, "pass 100 to 200000"),

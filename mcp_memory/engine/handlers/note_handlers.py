@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine import requests
 from mcp_memory.engine.history.note_titles import describe_use
+from mcp_memory.engine.known_kinds import with_known_kinds
 from mcp_memory.engine.note_changes import list_forgotten
 from mcp_memory.engine.serializers import (
     Payload,
@@ -93,22 +94,23 @@ async def restore_all(engine: Engine, request: requests.ForgottenRequest) -> Pay
 
 
 async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> list[Tombstone]:
-    among = replace(_filters(engine, request), session=request.session, states=frozenset(NoteState), now=None)
+    among = replace(await _filters(engine, request), session=request.session, states=frozenset(NoteState), now=None)
     return await list_forgotten(engine.parts, among, {"you": PERSON}.get(request.client or "", request.client))
 
 
-def _filters(engine: Engine, wanted: requests.ForgottenRequest) -> Filters:
+async def _filters(engine: Engine, wanted: requests.ForgottenRequest) -> Filters:
     """Unlike in a search, `until` only ends the time."""
     parts = engine.parts
     filters = parts.filters(
         kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since, path=wanted.path
     )
+    filters = await with_known_kinds(parts, filters)
     return replace(filters, until=moment_of("until", wanted.until, parts.vault.layout.tz))
 
 
 async def list_notes(engine: Engine, request: requests.ListRequest) -> Payload:
     parts, limit = engine.parts, checked_limit(request.limit)
-    filters = _filters(engine, request)
+    filters = await _filters(engine, request)
     if request.archived:
         filters = replace(filters, states=RETIRED, now=None)
     client = {PERSON: "you"}.get(request.client or "", request.client)

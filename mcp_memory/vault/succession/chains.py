@@ -111,6 +111,15 @@ class Chains:
             return found[: next(counting, None)]
         return found
 
+    def heads(self, note_ids: Iterable[NoteId]) -> dict[NoteId, NoteId]:
+        """The id of what holds in place of each of these superseded notes, without those that can't be read."""
+        heads = dict[NoteId, NoteId]()
+        for note_id in note_ids:
+            with suppress(McpMemoryError):
+                if later := [note.record.id for note in self.later(self.require(note_id), heads)]:
+                    heads.update(dict.fromkeys([note_id, *later], heads.get(later[-1], later[-1])))
+        return heads
+
     def holding(self, file: NoteFile) -> NoteFile | None:
         """The other note of the chain that counts now: what replaced this one or, if it is forgotten, what it had
         replaced."""

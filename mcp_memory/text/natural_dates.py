@@ -12,12 +12,13 @@ from mcp_memory.text.due_dates import find_due
 LANGUAGES = ["en", "de", "fr", "es"]
 MAX_CHARS = 60
 Leans = Literal["past", "future"]
-_AMBIGUOUS = re.compile(r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)?")
-"""A number or letter alone, and `3/11`, which is in March or in November."""
+_AMBIGUOUS = re.compile(r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)?|[0-9]{4}-(?:1[3-9]|[2-9][0-9]).*")
+"""A number or letter alone, `3/11`, which is in March or in November, and a 13th month, which would become a day."""
 _COUNTED = re.compile(r"[0-9]\s*[a-zäöü]|\b(?:an?|one|ein\w*|une?|una)\b", re.IGNORECASE)
 """`2 weeks ago` is counted from today; `last week` begins on its Monday."""
 _PREPOSITION = re.compile(
-    r"(?:since|from|until|by|on|seit|ab|bis|am|zum|dem|depuis|dès|jusqu['’]?(?:à|au)|à partir d[eu]|le|desde|hasta|el)\s+",
+    r"(?:since|from|until|by|on|seit|ab|bis|am|zum|dem|depuis|dès|jusqu['’]?(?:à|au)|à partir d[eu]|le|desde|hasta|el)"
+    r"\s+",
     re.IGNORECASE,
 )
 _WHICH = re.compile(

@@ -1,0 +1,74 @@
+"""Kinds that a call names: the configured ones and those of the vault's notes, in any case; another is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.markdown import frontmatter
+from tests.support.world import World, found
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def vault(world: World) -> World:
+    world.write("bread.md", "---\nid: bread\nkind: Recipe\n---\nSourdough bread at dawn.\n")
+    world.write("tea.md", "---\nid: tea\nkind: field note\n---\nTea from Uji at dawn.\n")
+    return world
+
+
+@pytest.mark.parametrize(
+    ("kinds", "paths"),
+    [
+        (["Recipe"], ["bread.md"]), (["recipe"], ["bread.md"]), (["RECIPE", "fact"], ["bread.md"]),
+        (["field note"], ["tea.md"]), (["Field Note", "recipe"], ["bread.md", "tea.md"]), (["Fact"], []),
+        ([], ["bread.md", "tea.md"]),
+    ],
+)  # fmt: skip
+async def test_kinds_of_the_vaults_notes_are_known_in_any_case(
+    vault: World, kinds: list[str], paths: list[str]
+) -> None:
+    async with vault.engine() as engine:
+        assert sorted(await found(engine, "dawn", kinds=kinds)) == paths
+
+
+@pytest.mark.parametrize(
+    ("kind", "near"),
+    [("recipee", "'Recipe'"), ("fakt", "'fact'"), ("decisions", "'decision'"), ("field-note", "'field note'"),
+     ("zzz", "known kinds")],
+)  # fmt: skip
+async def test_an_unknown_kind_is_said_with_the_nearest(vault: World, kind: str, near: str) -> None:
+    async with vault.engine() as engine:
+        for call in (
+            engine.search("dawn", kinds=[kind]),
+            engine.recall("dawn", kinds=["fact", kind]),
+            engine.append("Rye.", kind=kind),
+            engine.perform("list", {"kinds": kind}),
+        ):
+            with pytest.raises(InvalidInput, match=f"unknown kind '{kind}'.*{near}"):
+                await call
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "folder"),
+    [("recipe", "Recipe", "recipe"), ("Field Note", "field note", "field-note"), ("FACT", "fact", "fact")],
+)
+async def test_an_agent_appends_with_a_kind_of_the_vault(vault: World, kind: str, stored: str, folder: str) -> None:
+    async with vault.engine() as engine:
+        note = await engine.append("Rye bread at noon.", kind=kind, source="codex")
+        assert note.path == f"Agent/notes/{folder}/rye-bread-at-noon.md"
+        assert frontmatter.parse(vault.read(note.path).decode()).meta["kind"] == stored
+        assert await found(engine, "rye", kinds=[stored]) == [note.path]
+
+
+async def test_an_empty_memory_says_so(world: World) -> None:
+    async with world.engine() as engine:
+        for filters in ({}, {"kinds": "fact"}, {"project": "mill"}, {"since": "today"}, {"include_archived": True}):
+            answer = await engine.perform("search", {"query": "kettle", **filters})
+            assert answer["note"] == "nothing is stored yet"
+        assert "nothing is stored yet" in await engine.recall("kettle")
+        note = await engine.append("The kettle is red.", kind="fact")
+        assert "stored yet" not in ((await engine.search("zeppelin")).note or "")
+        await engine.forget(note.id)
+        assert (await engine.search("kettle")).note == "nothing is stored yet"
