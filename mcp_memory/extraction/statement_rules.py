@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from mcp_memory.extraction.candidate import StatementKind
 from mcp_memory.extraction.language import Language, languages
-from mcp_memory.extraction.user_sentences import MASK, UserSentence
+from mcp_memory.extraction.user_sentences import UserSentence
+from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.language.word_lists import language_of

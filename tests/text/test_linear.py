@@ -16,7 +16,7 @@ from mcp_memory.search.boosts import is_question, read_question
 from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.text import escape_invisible, tokens
 from mcp_memory.text.chunking import chunker
-from mcp_memory.text.conversation import conversation_chunks, messages, speaker_prefix
+from mcp_memory.text.conversation import conversation_chunks, messages, off_record, own_words, speaker_prefix
 from mcp_memory.text.language import facts, identifiers, question_dates, sentences, terms, word_runs
 from mcp_memory.text.markdown import blocks, frontmatter, link_targets, links, logs, note_links
 from mcp_memory.text.secrets import finder
@@ -41,7 +41,8 @@ UNITS = [
     "between 3 and ", "in 2023 ", "two weeks ago ", "1 and ", "3/4/2023 ", "not ", "don't ", "no, ", "eyJ", "a://",
     "a://a:", "https://", "sk-", "token=", "token ", "A=", "KEY=", "password: ", "-----BEGIN PRIVATE KEY-----\n",
     "bearer ", "cookie: ", "authorization: ", "e.g. ", "A. ", "? ", "?", "Ada: ", "- Ada: x\n", "Ab ", "Ab-",
-    "ABC ", "a`b ", "a: ", "a: [", "&a ", "deadbeef0", "a\n", "a  \n", "\n ", "\n\n```\n\n",
+    "ABC ", "a`b ", "a: ", "a: [", "&a ", "deadbeef0", "a\n", "a  \n", "\n ", "\n\n```\n\n", "<private>", "</private>", "don't save this, ", "don't store ", "-->\n", "<!--", "abc>>> ", "explain this ", "off the record ",
+    "[09:12] Eva: ", "please ", "<|a|>", "that's ",
 ]  # fmt: skip
 AROUND = ["{}", "x{}x"]
 
@@ -65,6 +66,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "conversation chunks": lambda text: conversation_chunks.chunk_conversation(
         [messages.Turn("Ada", text)], conversation_chunks.MIN_TOKENS
     ),
+    "off the record": off_record.off_record,
+    "private": off_record.without_private,
+    "typed": own_words.own_words,
     "links": links.find_links,
     "links between notes": lambda text: note_links.note_links(f"---\na: x\n{text}\n---\n", 0, "a.md"),
     "links taken out": link_targets.unlinked,

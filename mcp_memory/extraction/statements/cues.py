@@ -8,7 +8,8 @@ from math import log1p
 
 from mcp_memory.extraction.language import languages
 from mcp_memory.extraction.statements.spoken import SpokenSentence
-from mcp_memory.extraction.user_sentences import MASK, UserSentence
+from mcp_memory.extraction.user_sentences import UserSentence
+from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.facts import FactKind, facts
 
 _KINDS = (FactKind.NUMBER, FactKind.DATE, FactKind.NAME, FactKind.IDENTIFIER)

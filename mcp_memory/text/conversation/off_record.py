@@ -1,0 +1,106 @@
+"""Recognizes what a person wants nobody to keep: `off the record`, `das bleibt unter uns`, `<private>…</private>`.
+
+In English, German, French and Spanish; `off_record.toml` has the phrases. In doubt a wish counts, since what was kept
+against somebody's will can't be made unheard. What is said of a program (`don't save this: write to temp instead`)
+doesn't count.
+"""
+
+import re
+import tomllib
+from enum import Flag, auto
+from functools import cache
+from importlib.resources import files
+
+from mcp_memory.text.conversation.own_words import masked, own_words
+from mcp_memory.text.language.terms import content_words
+
+
+class OffRecord(Flag):
+    """What of a session a message wants nobody to keep; nothing if it is empty."""
+
+    NOTHING = 0
+    THIS = auto()
+    """The message, and what follows until the person's next one."""
+    NEXT = auto()
+    """The person's next message, too."""
+    BEFORE = auto()
+    """The person's message before it, and what followed."""
+    SESSION = auto()
+    """Everything from here on, until the person says otherwise."""
+
+
+def off_record(message: str) -> OffRecord:
+    """What a person wants of a message of theirs. What they pasted or quote says nothing."""
+    sentences = _SENTENCE.findall(masked(own_words(message.replace("\r", "\n"))))
+    wishes = [sentence for sentence in sentences if _is_wish(sentence)]
+    if not wishes:
+        return OffRecord.NOTHING
+    said, asked = " ".join(wishes), " ".join(match[0] for match in map(_patterns()["wish"].search, wishes) if match)
+    others = [_patterns()["wish"].sub(" ", sentence) for sentence in sentences]
+    announces = _has("coming", said)
+    is_all = _is_little(others)
+    speaks_of_that = _has("that", asked) and _is_little(others[: sentences.index(wishes[0])])
+    found = OffRecord.THIS
+    if _has("session", said):
+        found |= OffRecord.SESSION
+    if _has("said_before", said) or (speaks_of_that and not announces) or (is_all and not announces):
+        found |= OffRecord.BEFORE
+    if (is_all and not speaks_of_that) or (announces and said.endswith("?")):
+        found |= OffRecord.NEXT
+    return found
+
+
+def on_record_again(message: str) -> bool:
+    """Whether a person ends a session's being off the record."""
+    return _has("on_again", masked(own_words(message)))
+
+
+def without_private(text: str) -> str:
+    """Without what is between `<private>` and `</private>`, or the end of the text."""
+    kept: list[str] = []
+    depth = at = 0
+    for tag in _TAG.finditer(text):
+        if not depth and not tag[1]:
+            kept.append(text[at : tag.start()])
+        elif not depth:  # only its end is left
+            kept.clear()
+        depth = max(0, depth - 1) if tag[1] else depth + 1
+        at = tag.end()
+    return "".join([*kept, "" if depth else text[at:]])
+
+
+_FEW = 2
+"""Fewer content words beside a wish say nothing: then it is about another message."""
+
+_TAG = re.compile(r"(?<!`)<(/?)private(?:\s[^<>]{0,80})?>", re.IGNORECASE)
+_POLITE = re.compile(r"\b(?:por favor|porfa|vale|bitte|übrigens|s’il te plaît|stp|svp|d’ailleurs|please|btw|ok|okay|thanks)\b")
+_SENTENCE = re.compile(r"[^\n.!?…]+[.!?…]{0,3}")
+
+
+def _is_wish(sentence: str) -> bool:
+    return _patterns()["wish"].search(sentence) is not None and not _has("of_a_program", sentence)
+
+
+def _is_little(sentences: list[str]) -> bool:
+    return sum(len(content_words(_POLITE.sub(" ", sentence))) for sentence in sentences) < _FEW
+
+
+def _has(name: str, view: str) -> bool:
+    return _patterns()[name].search(view) is not None
+
+
+@cache
+def _patterns() -> dict[str, re.Pattern[str]]:
+    table = tomllib.loads((files("mcp_memory.text.conversation") / "off_record.toml").read_text("utf-8"))
+    parts: dict[str, str] = table["parts"]
+
+    def joined(patterns: list[str]) -> re.Pattern[str]:
+        one = "|".join(f"(?:{pattern})" for pattern in patterns)
+        for _ in parts:  # a part may contain others
+            for name, part in parts.items():
+                one = one.replace(f"<{name}>", part)
+        return re.compile(one)
+
+    wishes = table["wishes"]
+    of_languages = [pattern for language in ("en", "de", "fr", "es") for pattern in wishes.pop(language)]
+    return {"wish": joined(of_languages)} | {name: joined(patterns) for name, patterns in wishes.items()}

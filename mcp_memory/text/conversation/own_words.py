@@ -1,0 +1,176 @@
+"""Separates a person's own words in a message from what they pasted and what a program put there.
+
+A message also holds logs, mails and pages, code, quotations, chats, what a client adds, and notes recalled from memory.
+In doubt a part counts as pasted, since what a person types is stored as their word.
+"""
+
+import re
+
+from mcp_memory.text.conversation.typed_words import typed_words
+
+MASK = "▪"
+"""Replaces each character of a quotation or code within a sentence."""
+
+
+def own_words(message: str) -> str:
+    """The message at the same length, with spaces for what isn't the person's own. Lines end with LF."""
+    if not typed_words(message).strip():
+        return covered(message, " ")
+    mail = _MAIL.search(message)
+    text = message if mail is None else message[: mail.start()] + covered(message[mail.start() :], " ")
+    for pattern in _FOREIGN:
+        text = pattern.sub(lambda foreign: covered(foreign[0], " "), text)
+    return _without_handed_over(text)
+
+
+def masked(text: str) -> str:
+    """In lower case at the same length, with quotations and code masked."""
+    return lowered(_QUOTED.sub(lambda quoted: covered(quoted[0], MASK), text))
+
+
+def lowered(text: str) -> str:
+    """In lower case at the same length, with typographic apostrophes."""
+    lower = "".join(small if len(small := c.lower()) == 1 else c for c in text)
+    return lower.replace("'", "’").replace("‘", "’").replace("\u00a0", " ").replace("\u202f", " ")
+
+
+def covered(text: str, cover: str) -> str:
+    """With another character in place of each but line ends."""
+    return re.sub(r"[^\n]", cover, text)
+
+
+def pasted_from(message: str, typed: str) -> int:
+    """Where a part may begin that wasn't typed. What is known to be foreign doesn't count: it is left out anyway, and
+    the person goes on after it."""
+    for opening in _OPENING.finditer(message):
+        if not typed[opening.start()].isspace() and not typed[opening.end()].isspace():
+            return opening.end()
+    return len(message)
+
+
+def _without_handed_over(text: str) -> str:
+    """Without the text that a line asks to explain, correct, translate or sum up: `explain this` above or below it."""
+    view = lowered(text)
+    for wish in _HANDS_OVER.finditer(view):
+        above, below = text[: wish.start()], text[wish.end() :]
+        if not below.strip():
+            return covered(above, " ") + text[wish.start() :]
+        if not above.strip() and not wish["opinion"]:  # what follows a question may be a person's own
+            return text[: wish.end()] + covered(below, " ")
+    return text
+
+
+_OPENING = re.compile(
+    r"[^\s.!…][*_\"'”’)]{0,4}[ \t]{0,20}\n[ \t]{0,20}\n\s*(?=\S)|[:?][*_\"'”’)]{0,4}[ \t]{0,20}\n\s*(?=\S)|"
+    r"(?i:\b(?:i paste|pasted|sent (?:me|us|this|it|out|round|over)|forwarded|dropped (?:this|it)|wrote back|"
+    r"wrote (?:to )?(?:me|us)|"
+    r"(?:this|the|an?) (?:\w+ )?(?:mail|e-?mail|letter|memo|log)|geschickt|geschrieben|"
+    r"(?:die|der|diese|eine) \w*mail|envoyé|reçu|(?:ce|le|un) (?:courriel|mail)|mandó|mandaron|envió|enviaron|"
+    r"llegó|(?:el|este|un) correo)\b)[^\n]{0,80}\n\s*(?=\S)|"
+    r"(?i:\b(?:got (?:this|that|it) (?:in the|from)|here(?:[’']s|s| is) what|(?:look|found)[^\n]{0,20} what|"
+    r"from (?:the|our|their|his|her) [^\n]{0,30}\b(?:mail|letter|brochure|docs|ticket|contract))\b)"
+    r"[^\n]{0,80}(?<![.!])[ \t]{0,20}\n\s*(?=\S)"
+)
+"""Something follows a line that ends with a colon or a question mark, or says that something came from elsewhere, or a
+paragraph follows one that doesn't end as a sentence: a heading, or `I fetched it and got`. People type like that too,
+so the rest waits for review."""
+
+_TIME = (
+    r"\[?(?:[0-9]{1,4}[./-][0-9]{1,2}(?:[./-][0-9]{2,4})?,? )?"
+    r"[0-9]{1,2}[:.][0-9]{2}(?::[0-9]{2})?(?: ?[APap]\.?[Mm]\.?)?\]?"
+)
+_NAME = r"[^\W\d_a-z][\w.’-]{0,30}(?: [\w.’-]{1,30}){0,2}"
+
+_FOREIGN = (
+    re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),  # code, before what is covered looks like it
+    re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
+    re.compile(r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)|%%\n.*?(?:%%|\Z)", re.DOTALL),  # comments
+    re.compile(r"\A.*-->[ \t]*$", re.DOTALL | re.MULTILINE),
+    re.compile(r"<<<([0-9a-zA-Z_]{3,64})\b[^\n]*\n.*?(?:\1>>>|\Z)", re.DOTALL),  # notes, as recall quotes them
+    re.compile(r"\A.*(?<!\w)[0-9a-zA-Z_]{3,64}>>>", re.DOTALL),  # the end of another one is left
+    re.compile(r"<\|[\w/ ]{1,40}\|>.*|\[/?(?:INST|SYS|SYSTEM)\b[^\]\n]{0,80}\].*", re.DOTALL),  # a model's own marks
+    re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL),
+    re.compile(r"\A.*(?<!`)</[A-Za-z][\w.:-]*\s{0,9}>(?!`)", re.DOTALL),  # a closing tag is left: tags were nested
+    re.compile(
+        r"^[^\n]{1,60}[ \t]\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap]\.?[Mm]\.?)?\]?[ \t]*\n.*",
+        re.DOTALL | re.MULTILINE,
+    ),  # a chat
+    re.compile(
+        rf"^(?:{_TIME}[ \t]?(?:[-–] )?(?:{_NAME}:|<[^\n<>]{{1,40}}>)|{_NAME}[ ,(]{{1,3}}{_TIME}\)?:|"
+        rf"<[^\W\d_][\w.-]{{0,30}}>) .*",
+        re.DOTALL | re.MULTILINE,
+    ),  # a chat of which each line names the time or the speaker
+    re.compile(r"^commit [0-9a-f]{6,40}\b.*", re.DOTALL | re.MULTILINE),
+    re.compile(r"^[ \t]*>[^\n]*(?:\n(?!\s*\n)[^\n]+)*", re.MULTILINE),  # with its lazy continuation
+    re.compile(r"^#{1,6} [^\n]*(?:\n(?!#{1,6} )[^\n]*\S[^\n]*)*", re.MULTILINE),
+    re.compile(
+        r"^(?:[^\W\d_][\w.-]*(?: [\w.-]+)?: [^\n]+\n){2,}(?:[^\W\d_][\w.-]*: [^\n]*)?", re.MULTILINE
+    ),  # a conversation
+    re.compile(r"^(?:system|assistant|user|human|developer|tool)[ \t]*:.*", re.IGNORECASE | re.DOTALL | re.MULTILINE),
+    re.compile(r"^Traceback \(most recent call last\):[^\n]*(?:\n[^\n]+)*", re.MULTILINE),
+    re.compile(r"^[^\n]*\|[^\n]*\|[^\n]*$", re.MULTILINE),
+    re.compile(r"^[^\n]*\{\s{0,9}\"[^\"\n]*\"\s{0,9}:[^\n]*$", re.MULTILINE),  # JSON
+    re.compile(
+        r"^[ \t]*(?:[$%] |>>> |@@ |diff --git |\[?[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:|\[?[0-9]{2}:[0-9]{2}:[0-9]{2}"
+        r"|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|FATAL|TRACE|DETAIL|HINT|NOTICE|CONTEXT)\b|at [\w.$]+\(|File \")[^\n]*",
+        re.MULTILINE,
+    ),
+    re.compile(
+        r"\A.*^(?:(?:kind|best|warm) regards|sincerely|mit (?:freundlichen|besten|lieben) grüßen|"
+        r"(?:viele|liebe|beste) grüße|cordialement|bien à vous|saludos(?: cordiales)?|atentamente)\b[^\n]{0,40}$",
+        re.IGNORECASE | re.DOTALL | re.MULTILINE,
+    ),  # a letter, up to its end
+)
+_MAIL = re.compile(
+    r"^(?:From|Subject|Von|Betreff|De|Objet|Asunto|Sent|Gesendet): |"
+    r"^(?:On|Am|Le|El) [^\n]{4,120}\b(?:wrote|schrieb|a écrit|escribió)\b[^\n]{0,80}:[ \t]*$|"
+    r"^-{3,} ?(?:Original|Forwarded|Ursprüngliche|Weitergeleitete|Message|Mensaje)\b|^Begin forwarded message",
+    re.MULTILINE,
+)
+_QUOTED = re.compile(
+    r"`[^`\n]+`|\"[^\"]{1,2000}\"|“[^”]{1,2000}”|„[^“”\n]{1,400}[“”]|«[^»\n]{1,400}»|(?<!\w)'[^'\n]{2,400}'(?!\w)"
+)
+_POLITE = (
+    r"(?:(?:hey|hi|ok|please|pls|bitte|kurz|now|and|so|can you|could you|would you|kannst du|könntest du|peux-tu|"
+    r"pouvez-vous|puedes|podrías|me|mir|s’il te plaît|por favor),? ){0,4}"
+)
+_THE_TEXT = (
+    r"(?:this|that|it|these|those|the (?:following|above|text|mail|e-?mail|message|page|log|thread|below)|"
+    r"what this says|das|dies\w*|den (?:folgenden )?text|die mail|ça|cela|ceci|ce (?:texte|mail)|le texte|"
+    r"esto|eso|(?:este|el) texto)"
+)
+_DO_WITH_IT = (
+    r"(?:explain|summari[sz]e|translate|proofread|rewrite|rephrase|reword|paraphrase|shorten|polish|simplify|review|"
+    r"correct|edit|improve|decode|tidy up|clean up|condense|interpret|analy[sz]e|comment on|reply to|respond to|"
+    r"erkläre?|übersetze?|korrigiere?|verbessere?|kürze?|formuliere?|explique[zs]?|traduis|traduire|corrige[zs]?|"
+    r"résume[zs]?|reformule[zs]?|explica(?:me)?|traduce|traducir|resume)"
+)
+_DO_IT_GERMAN = (
+    r"(?:das|dies|den text|die mail)(?: (?:bitte|mal|kurz)){0,2} (?:erklären|übersetzen|korrigieren|zusammenfassen|"
+    r"kürzen|verbessern|umformulieren)"
+)
+_GRAMMAR = (
+    r"(?:fix|check|correct|korrigiere?|prüfe?|corrige[zs]?|vérifie[zs]?|revisa) (?:the |my |die |la |les |el |los )?"
+    r"(?:grammar|spelling|typos?|wording|english|rechtschreibung|grammatik|tippfehler|orthographe|grammaire|fautes|"
+    r"ortografía|gramática|redacción)"
+)
+_SUM_UP = (
+    r"(?:tl;?dr|eli5|zusammenfassung|résumé|resumen|what does (?:this|that|it) (?:mean|say)|was (?:heißt|bedeutet) das|"
+    r"que veut dire ça|qué significa(?: (?:esto|eso))?)"
+)
+_OPINION = (
+    r"(?:(?:any )?thoughts|what do you (?:think|make) of (?:this|that|it)|is (?:this|that) (?:right|true|correct)|"
+    r"what(?:’s| is) (?:this|that) about|was hältst du davon|stimmt das|qu’en penses-tu|c’est vrai|qué opinas)"
+)
+_MANNER = (
+    r"(?: (?:please|pls|bitte|a bit|more clearly|s’il te plaît|por favor|zusammen|mal|kurz|"
+    r"(?:for|für|to|in|into|auf|ins|en|al|like) [^\n.:]{1,30})){0,2}"
+)
+_HANDS_OVER = re.compile(
+    rf"(?:^[ \t]{{0,20}}|(?<=[.!?…] )){_POLITE}"
+    rf"(?:{_DO_WITH_IT} {_THE_TEXT}|{_GRAMMAR}|{_SUM_UP}|{_DO_IT_GERMAN}){_MANNER}"
+    rf"(?:[ \t]{{0,9}}[.!?:…]{{0,3}}[ \t]{{0,9}}$|:)"
+    rf"|^[ \t]{{0,20}}(?P<opinion>{_OPINION})[ \t]?[.!?…]{{0,3}}[ \t]{{0,9}}$",
+    re.MULTILINE,
+)
+"""A line that asks for something to be done with a text, which the person didn't write then."""

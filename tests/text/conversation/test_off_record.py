@@ -1,0 +1,207 @@
+"""What a person says is off the record is recognized, in four languages, and what they say of a program isn't."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, without_private
+
+WISHES = """\
+Don't make a note of that
+Vertraulich: das Gehalt von Eva ist 5000
+Bitte nicht speichern
+C'est confidentiel, ne garde aucune trace
+C'est confidentiel
+Que no quede registrado
+Don't put this in memory: the rent is 900
+Please don't keep a note of this
+Do not log this: Bob drinks
+that's private btw
+Das ist vertraulich
+No guardar: la clave es 1
+Can I tell you something off the record?
+don't remember what I just said
+forget that, it was confidential
+keep this between us
+just between you and me
+entre nous
+entre nosotros
+nicht merken
+ne retiens pas ça
+no lo guardes
+Off the record
+don't store this
+das ist privat
+das bleibt unter uns
+Off the record: we fire Bob on Friday.
+Please don't save that.
+please do not remember this, ok?
+Between us, the CTO leaves in May.
+My salary is 5k. Don't store that please
+I don't want you to remember this
+I'd rather you didn't save that.
+could you not store this please
+This should not be stored anywhere.
+don't write this down
+Never log that anywhere
+keep it to yourself
+don't tell anyone
+Merk dir das nicht
+Speicher das bitte nicht ab
+das sollst du dir nicht merken
+Schreib das nicht auf
+ich möchte nicht, dass du das speicherst
+Das bitte nicht speichern: Tom ist krank
+Im Vertrauen: Tom ist krank
+behalt das für dich
+nur unter uns, der Chef geht
+unter uns gesagt ist das Projekt tot
+ne note pas ça
+N'enregistre pas cela s'il te plaît
+retiens pas ça stp
+ne le note pas
+ça reste entre nous
+garde ça pour toi
+Confidentiel : on licencie Paul
+Entre nous, le projet est mort
+merci de ne pas enregistrer
+no guardes esto por favor
+Esto es confidencial
+Confidencial: despedimos a Ana
+que quede entre nosotros
+esto queda entre tú y yo
+no anotes nada de esto
+Por favor, no lo registres
+Entre nosotros, el jefe se va
+olvida lo que acabo de decir
+Don't store anything from this conversation
+nothing of this goes into memory
+leave that out of your notes
+this is off-the-record
+No notes on this please
+The rent is 900, that's private.
+not for the record, but I hate this job
+what I told you about my divorce is private
+don't save this to memory
+Please don't store my next message
+Das war vertraulich, bitte vergiss das
+c'est privé
+This stays between us.
+don't add this to your memory
+this must not be recorded
+don't log this conversation
+"""
+OTHERS = """\
+don't remember this user's session
+don't save this: write to temp instead
+make the method private
+private repo
+the function must not store this value
+log off the record player
+make this private
+that's a private method
+it is a private repo
+the field is private by default
+don't log this user's email in the handler
+we don't store this value
+Do not store passwords in plain text
+don't save the file yet
+The server does not log that.
+split the work between us and Acme
+the contract between us and Acme
+private: true
+add a private key
+don't commit this file
+never store secrets in the repo
+the session isn't stored
+don't forget that we use uv
+remember this: we use uv
+don't keep this branch
+das Repo ist privat
+die Funktion darf den Wert nicht speichern
+Speichere die Datei nicht unter /tmp
+der Cache darf das nicht speichern
+mach die Methode privat
+ne garde pas ce fichier
+n'enregistre pas le fichier avant la fin
+rends la méthode privée
+la différence entre nous et eux
+no guardes el archivo
+haz el método privado
+el repositorio es privado
+save this as a note
+always use uv
+Scrap that, we use Postgres
+forget that, use SQLite
+does the record have an off switch
+we decided to keep Redis
+this is the private API of the module
+don't take that approach
+don't make that mistake
+don't put that function in utils
+the data must be kept for ten years
+this must be kept secret by the vault service
+Why is this not saved?
+it isn't saved to disk
+why do we not log that
+don't write this in Java
+do not add that dependency
+Don't repeat that
+never commit that
+you should not add this
+don't index this column
+don't archive these
+please don't add it
+he said "off the record" to the reporter
+what does `don't store this` do?
+> off the record
+"""
+
+
+def test_each_wish_is_recognized() -> None:
+    assert [text for text in WISHES.splitlines() if not off_record(text)] == []
+
+
+def test_what_is_said_of_a_program_is_no_wish() -> None:
+    assert [text for text in OTHERS.splitlines() if off_record(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "meant"),
+    [
+        ("Off the record: we fire Bob on Friday.", OffRecord.THIS),
+        ("My salary is 5k. Don't store that please", OffRecord.THIS),
+        ("Can I tell you something off the record?", OffRecord.THIS | OffRecord.NEXT),
+        ("don't remember what I just said", OffRecord.THIS | OffRecord.BEFORE),
+        ("forget that, it was confidential", OffRecord.THIS | OffRecord.BEFORE),
+        ("das bleibt unter uns, ok?", OffRecord.THIS | OffRecord.BEFORE),
+        ("that's private btw. Now fix the failing test in main.py", OffRecord.THIS | OffRecord.BEFORE),
+        ("no guardes esto por favor", OffRecord.THIS | OffRecord.BEFORE | OffRecord.NEXT),
+        ("Bitte nicht speichern", OffRecord.THIS | OffRecord.BEFORE | OffRecord.NEXT),
+        ("Vertraulich: das Gehalt von Eva ist 5000", OffRecord.THIS),
+    ],
+)
+def test_what_a_wish_is_about(message: str, meant: OffRecord) -> None:
+    assert off_record(message) == meant
+
+
+def test_a_session_is_off_the_record_until_the_person_ends_it() -> None:
+    assert OffRecord.SESSION in off_record("Don't store anything from this conversation")
+    assert OffRecord.SESSION in off_record("From now on this is off the record")
+    assert on_record_again("ok, back on the record") and not on_record_again("the record is on disk")
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <private>x</private> b", "a  b"),
+        ("a <Private>x <private>y</private> z</PRIVATE> b", "a  b"),
+        ('a <private reason="pay">\nx\n</private>\nb', "a \nb"),
+        ("a <private>x", "a "),
+        ("x</private> b", " b"),
+        ("what does `<private>` do?", "what does `<private>` do?"),
+        ("private <b>x</b>", "private <b>x</b>"),
+    ],
+)
+def test_what_is_between_the_tags_is_left_out(text: str, left: str) -> None:
+    assert without_private(text) == left
