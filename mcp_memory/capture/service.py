@@ -101,11 +101,12 @@ class CaptureService:
             before = drop_removed_segments(path, self.checkpoints.read(path.client, path.name), self.store.contains)
             before.context.delegated = before.context.delegated or delegated
             step = self._step(path, before)
-            return step, self._result(path, before, step, self.store.write(step.pages))
+            changed = self.store.remove(step.removed) + self.store.write(step.pages)
+            return step, self._result(path, before, step, changed)
 
         async with self._one_at_a_time:
             step, result = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
-            if step.messages and self._hear:
+            if self._hear and (step.messages or step.taken_back is not None):
                 await self._tell(self._hear, path, step)
             save = partial(self.checkpoints.save, step.checkpoint, step.digests)
             await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")

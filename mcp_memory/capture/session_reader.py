@@ -20,7 +20,8 @@ LEAST_ID_CHARS = 6
 @dataclass(frozen=True, slots=True)
 class CapturedMessages:
     """New messages of a session, in order, without secrets. `file` is `TranscriptPath.name`; `tags` go to each note
-    that is made of them."""
+    that is made of them. `taken_back`: the person wants nothing kept of what was said from this offset on, before
+    these."""
 
     file: str
     client: str
@@ -28,11 +29,12 @@ class CapturedMessages:
     project: str | None
     messages: Sequence[TranscriptMessage]
     tags: tuple[str, ...] = ()
+    taken_back: int | None = None
 
     @classmethod
     def from_step(cls, path: TranscriptPath, step: CaptureStep) -> Self:
         session, context = step.session or path.inner.stem, step.checkpoint.context
-        return cls(path.name, path.client, session, context.project, step.messages)
+        return cls(path.name, path.client, session, context.project, step.messages, taken_back=step.taken_back)
 
 
 def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
@@ -59,7 +61,9 @@ def read_session(paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo) -> 
     while True:
         new = read_new(paths, path, checkpoint)
         step = build_step(path, new, checkpoint, frozenset(), zone=zone, now=now, tool_output=False)
+        if step.taken_back is not None:
+            messages = [message for message in messages if message.offset < step.taken_back]
         messages += step.messages
         checkpoint = step.checkpoint
         if step.at_end:
-            return replace(CapturedMessages.from_step(path, step), messages=messages)
+            return replace(CapturedMessages.from_step(path, step), messages=messages, taken_back=None)

@@ -8,6 +8,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
+from mcp_memory.capture.off_record_turns import on_record
 from mcp_memory.capture.readers.lines import TranscriptLine
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.openclaw import find_conversation
@@ -15,7 +16,14 @@ from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.readers.spoken_text import WENT_WELL
 from mcp_memory.capture.tail import NewLines
 from mcp_memory.capture.transcript_paths import TranscriptPath
-from mcp_memory.capture.transcript_store import SegmentOrigin, SessionSegment, SpokenTurn, first_path_of, render_segment
+from mcp_memory.capture.transcript_store import (
+    SegmentOrigin,
+    SessionSegment,
+    SpokenTurn,
+    first_path_of,
+    page_of,
+    render_segment,
+)
 from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.secrets.finder import redact
 
@@ -43,6 +51,10 @@ class CaptureStep:
     digests: tuple[bytes, ...]
     secret_count: int
     at_end: bool
+    removed: tuple[str, ...] = ()
+    """Pages, without `.md`, that hold what the person took back."""
+    taken_back: int | None = None
+    """The offset from which on nothing that was said before this step may be kept."""
 
     @property
     def session(self) -> str:
@@ -67,16 +79,33 @@ def build_step(
     context = deepcopy(checkpoint.context)
     context.session = context.session or path.session
     read = _Reading(path.client, context, seen, zone, tool_output)
-    messages = [message for line in batch.lines for message in read.new(line)]
+    spoken = [message for line in batch.lines for message in read.messages(line)]
+    kept, taken_back = on_record(spoken, context)
+    messages = [message for message in kept if read.is_new(message)]
+    if context.silence:
+        context.arguments.clear()
     threads = dict(checkpoint.threads)
     pages: dict[str, bytes] = {}
+    removed: list[str] = []
     if path.is_database and (conversation := find_conversation(path.file, path.session)):
         context.project = conversation
     elif not context.project or Path(context.folder).is_dir():
         context.project = project_of(context.folder)
-    for thread, spoken in _by_thread(messages, tool_output=tool_output).items():
-        segments = threads.get(thread, SessionSegment()).extend(spoken)
-        origin = SegmentOrigin(path.client, path.name, thread or path.inner.stem, context.project)
+
+    def origin_of(thread: str) -> SegmentOrigin:
+        return SegmentOrigin(path.client, path.name, thread or path.inner.stem, context.project)
+
+    if taken_back is not None:
+        for thread, last in threads.items():
+            first = context.turn_pages.get(thread, 1)
+            removed += [page_of(number, origin_of(thread)) for number in range(first, last.number + 1)]
+            threads[thread] = last.before(taken_back)
+            pages |= render_segment(threads[thread], origin_of(thread))
+    if context.turn_at != checkpoint.context.turn_at:
+        context.turn_pages = {thread: last.number for thread, last in threads.items()}
+    for thread, turns in _by_thread(messages, tool_output=tool_output).items():
+        segments = threads.get(thread, SessionSegment()).extend(turns)
+        origin = origin_of(thread)
         for segment in segments:
             pages |= render_segment(segment, origin)
         threads[thread] = segments[-1]
@@ -96,6 +125,8 @@ def build_step(
         tuple(read.digests),
         read.secrets,
         batch.at_end,
+        tuple(removed),
+        taken_back,
     )
 
 
@@ -122,13 +153,12 @@ class _Reading:
     secrets: int = 0
     unreadable: int = 0
 
-    def new(self, line: TranscriptLine) -> Sequence[TranscriptMessage]:
-        """Returns the line's messages that were not captured before."""
+    def messages(self, line: TranscriptLine) -> Sequence[TranscriptMessage]:
+        """Returns the line's messages without secrets."""
         messages = parse_line(self.client, line.data, line.offset, self.context)
         if messages is None:
             self.unreadable += 1
-        cleaned = map(self._clean, messages or ())
-        return [message for message in cleaned if self._is_new(message)]
+        return [self._clean(message) for message in messages or ()]
 
     def _clean(self, message: TranscriptMessage) -> TranscriptMessage:
         turn = message.turn
@@ -147,8 +177,8 @@ class _Reading:
             text = f"{text[:most].rstrip()} …"
         return replace(message, turn=replace(turn, text=text, at=at))
 
-    def _is_new(self, message: TranscriptMessage) -> bool:
-        """Remembers a digest that identifies the message wherever it is in the file."""
+    def is_new(self, message: TranscriptMessage) -> bool:
+        """Whether it wasn't captured before. Remembers a digest that identifies it wherever it is in the file."""
         turn = message.turn
         at = turn.at.timestamp() if turn.at else ""
         parts = "\0".join([message.role, turn.session or "", turn.speaker, str(at), turn.text])

@@ -75,6 +75,10 @@ class SessionSegment:
             length += turn.length
         return [*done, SessionSegment(number, tuple(held))]
 
+    def before(self, offset: int) -> SessionSegment:
+        """Returns this segment without the turns from this byte on."""
+        return SessionSegment(self.number, tuple(spoken for spoken in self.turns if spoken.offset < offset))
+
 
 @dataclass(frozen=True, slots=True)
 class SegmentOrigin:
@@ -95,14 +99,19 @@ class SegmentOrigin:
 
 def first_path_of(segment: SessionSegment, origin: SegmentOrigin) -> str:
     """Returns the path of a segment's first page, whether it exists or not."""
-    return f"{origin.folder}/{segment.number:04}.md"
+    return f"{page_of(segment.number, origin)}.md"
+
+
+def page_of(number: int, origin: SegmentOrigin) -> str:
+    """Returns what the paths of a segment's pages begin with."""
+    return f"{origin.folder}/{number:04}"
 
 
 def render_segment(segment: SessionSegment, origin: SegmentOrigin) -> Mapping[str, bytes]:
     """Renders a segment as pages by path: one, or several if a single turn is too long for one."""
     chunks = chunk_conversation(spoken.turn for spoken in segment.turns)
     return {
-        f"{origin.folder}/{segment.number:04}{f'-{part}' if part > 1 else ''}.md": _page(chunk, segment, origin)
+        f"{page_of(segment.number, origin)}{f'-{part}' if part > 1 else ''}.md": _page(chunk, segment, origin)
         for part, chunk in enumerate(chunks, 1)
     }
 
@@ -157,6 +166,16 @@ class TranscriptStore:
                 replace_file(file, data)
             written += 1
         return written
+
+    def remove(self, pages: Iterable[str]) -> int:
+        """Removes pages, each named by `page_of`. Returns how many were there. Raises StorageFailed."""
+        gone = 0
+        for page in pages:
+            with naming_the_cause(str(self.folder / page)):
+                for file in [*self.folder.glob(f"{page}.md"), *self.folder.glob(f"{page}-*.md")]:
+                    file.unlink(missing_ok=True)
+                    gone += 1
+        return gone
 
     def prune(self) -> int:
         """Removes pages that are too old, then, while the store is too large, the oldest page of the largest session,

@@ -132,7 +132,7 @@ class EngineParts:
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.candidate_ingest = CandidateIngest(
             vault, index, partial(append_note, self), self.neighbours, self.conflicts, candidates,
-            self._reviewer, config.extraction, clock, partial(forget_note, self, entry=None, done=True),
+            self._reviewer, config.extraction, clock, partial(forget_note, self, entry=None, done=True), self._erase,
             prompt_tokens=config.summarizer.prompt_tokens,
             ask_s=config.summarizer.timeout_s,
         )  # fmt: skip
@@ -152,6 +152,12 @@ class EngineParts:
         self.admin = Admin(self)
         self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
         self.scheduler.register(*list_jobs(self))
+
+    async def _erase(self, path: NotePath) -> None:
+        """Deletes for good a note that was made of what the person took back."""
+        from mcp_memory.engine.erase import Eraser  # which is made of these parts
+
+        await Eraser(self).erase(path, None)
 
     @cached_property
     def _reviewer(self) -> Summarizer:

@@ -15,12 +15,13 @@ from functools import partial
 
 import anyio
 
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.off_record_turns import on_record
+from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.conflicts.detector import NoteText
-from mcp_memory.errors import DeadlineExceeded, McpMemoryError, NotFound, Refused, SummarizerUnavailable
+from mcp_memory.errors import DeadlineExceeded, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate, Voice, id_of
-from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog, CandidateOutcome
+from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import kept, log_promises, with_due
 from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
@@ -29,7 +30,15 @@ from mcp_memory.extraction.language import is_personal
 from mcp_memory.extraction.lessons import same_lesson
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from mcp_memory.extraction.neighbours import Neighbours
-from mcp_memory.extraction.replaced_notes import Contrary, find_replaced, outright_replaced, title_now
+from mcp_memory.extraction.replaced_notes import (
+    Contrary,
+    RejectedCandidate,
+    find_replaced,
+    notes_made_of,
+    outright_replaced,
+    rejected_candidates,
+    title_now,
+)
 from mcp_memory.extraction.statements.sentence_model import SentenceModel
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
@@ -53,9 +62,6 @@ FRESH = timedelta(days=30)
 
 CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
 
-MAX_REJECTED = 500
-"""New candidates are compared with this many of the latest that you rejected."""
-
 Append = Callable[[Draft, Place | None], Awaitable[Receipt]]
 """Stores a note durably, in place of another if one is passed, and makes it searchable."""
 
@@ -73,19 +79,6 @@ class IngestResult:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rejected:
-    """A candidate that you dropped or undid; `at` is in seconds since the epoch."""
-
-    text: str
-    at: float
-
-    def rules_out(self, candidate: Candidate) -> bool:
-        """What you state outright again after that is your later word."""
-        is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
-        return not is_later and say_the_same(candidate.text, self.text)
-
-
 @dataclass(eq=False, slots=True)
 class CandidateIngest:
     """Takes from one transcript at a time. `ask_s` bounds one answer of a language model."""
@@ -100,6 +93,7 @@ class CandidateIngest:
     _config: ExtractionConfig
     _clock: Callable[[], datetime]
     _mark: Callable[[NotePath], Awaitable[object]]
+    _erase: Callable[[NotePath], Awaitable[object]]
     prompt_tokens: int
     ask_s: float
     _recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = field(
@@ -111,12 +105,12 @@ class CandidateIngest:
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
         """Raises what an append raises, DeadlineExceeded and IndexUnavailable; then the same call again does the rest.
         `captured.session` may be any text."""
-        key, messages = (captured.file, captured.session), captured.messages
-        offsets = {message.offset for message in messages}
-        before = [message for message in self._recent.pop(key, ()) if message.offset not in offsets]
-        self._recent[key] = (*before, *messages)[-CONTEXT_MESSAGES:]
-        while len(self._recent) > CONTEXT_SESSIONS:
-            del self._recent[next(iter(self._recent))]
+        before, captured = self._on_record(captured)
+        messages = captured.messages
+        if captured.taken_back is not None:
+            find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
+            for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
+                await self._erase(path)
         embedder = self._neighbours.embedder()
         read = partial(extract_candidates, messages, SentenceModel(embedder) if embedder else None, before)
         found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
@@ -124,6 +118,22 @@ class CandidateIngest:
         ends = await self._mark_done(captured)  # not worth a note of their own
         new = [one for one in (*found, *more) if not one.text.casefold().startswith(ends)]
         return replace(await self._ingest(new, captured), problem=problem)
+
+    def _on_record(self, captured: CapturedMessages) -> tuple[list[TranscriptMessage], CapturedMessages]:
+        """The messages of the session before these, and these, without what is off the record."""
+        key, offsets = (captured.file, captured.session), {message.offset for message in captured.messages}
+        recent = [message for message in self._recent.pop(key, ()) if message.offset not in offsets]
+        self._recent[key] = (*recent, *captured.messages)[-CONTEXT_MESSAGES:]
+        while len(self._recent) > CONTEXT_SESSIONS:
+            del self._recent[next(iter(self._recent))]
+        context = ReaderContext()
+        before, _ = on_record(recent, context)
+        messages, taken_back = on_record(captured.messages, context)
+        if taken_back is None:
+            taken_back = captured.taken_back
+        if taken_back is not None:
+            before = [message for message in before if message.offset < taken_back]
+        return before, replace(captured, messages=messages, taken_back=taken_back)
 
     async def ingest_logs(self) -> list[NoteId]:
         """Takes promises from the last two days' logs; returns what was stored at once. Raises as `ingest`."""
@@ -153,8 +163,9 @@ class CandidateIngest:
         wanted = [candidate for candidate in dated if candidate.score >= self._config.min_score]
         active: list[NoteId] = []
         waiting: list[NoteId] = []
+        look = partial(rejected_candidates, self._log, self._index, self._vault)
         async with self._ingesting:
-            rejected = await in_thread(self._rejected, deadline_s=EXTRACT_S, what="reading what was rejected")
+            rejected = await in_thread(look, deadline_s=EXTRACT_S, what="reading what was rejected")
             for candidate in wanted:
                 note_id = id_of(candidate, captured)
                 must_wait = len(active) >= MAX_UNREVIEWED
@@ -170,7 +181,7 @@ class CandidateIngest:
         candidate: Candidate,
         note_id: NoteId,
         captured: CapturedMessages,
-        rejected: Sequence[_Rejected],
+        rejected: Sequence[RejectedCandidate],
         *,
         must_wait: bool,
     ) -> CandidateOutcome:
@@ -286,11 +297,3 @@ class CandidateIngest:
     async def _record(self, note_id: NoteId, outcome: CandidateOutcome, captured: CapturedMessages) -> None:
         session, at = captured.session, self._clock().timestamp()
         await in_thread(lambda: self._log.record(note_id, outcome, session, at), deadline_s=10, what="noting it")
-
-    def _rejected(self) -> list[_Rejected]:
-        found: list[_Rejected] = []
-        for entry in self._log.with_outcomes(REJECTED)[-MAX_REJECTED:]:
-            for record in self._index.note_by_id(entry.id):
-                with suppress(McpMemoryError):  # gone, or moved just now: its id alone keeps it out
-                    found.append(_Rejected(self._vault.read(record.path).body.strip(), entry.at))
-        return found

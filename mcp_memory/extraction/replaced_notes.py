@@ -1,21 +1,35 @@
-"""Finds the notes that a new statement replaces."""
+"""Finds the notes that a new statement replaces, and those made of what a person takes back or rejected."""
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import cast
 
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.conflicts.detector import Contradiction, NoteText
 from mcp_memory.conflicts.overtaken import replacement
-from mcp_memory.extraction.comparison import likeness
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.extraction.candidate import Candidate
+from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog
+from mcp_memory.extraction.comparison import likeness, say_the_same
 from mcp_memory.extraction.statements.classifier import likelihood
 from mcp_memory.extraction.statements.cues import has_cue
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan, StatedText
-from mcp_memory.models import NoteId, NoteState, Passage
+from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState, Passage
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.draft import MAX_WORD
+from mcp_memory.vault.vault import Vault
 
 REPLACES = 0.2
 """Likelihood from which on the closest note is probably replaced: of 323 facts replaced in 76 sessions, judged by
 weights that hadn't seen them, 58 % are noticed then with the model, and 7 of 10 notes named are right."""
+
+MOST_NOTES = 10_000
+MAX_REJECTED = 500
+"""New candidates are compared with this many of the latest that you rejected."""
 
 Contrary = tuple[StatedText, Contradiction]
 
@@ -54,6 +68,46 @@ def find_replaced(
     text = closest.chunk.text.strip()
     old = StatedText(note.id, note.path, NoteText(text, note.title, note.kind, note.project), note.created)
     return [(old, replacement(old.note))]
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedCandidate:
+    """A candidate that you dropped or undid; `at` is in seconds since the epoch."""
+
+    text: str
+    at: float
+
+    def rules_out(self, candidate: Candidate) -> bool:
+        """What you state outright again after that is your later word."""
+        is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
+        return not is_later and say_the_same(candidate.text, self.text)
+
+
+def rejected_candidates(log: CandidateLog, index: Index, vault: Vault) -> list[RejectedCandidate]:
+    """The latest, as far as they can be read."""
+    found: list[RejectedCandidate] = []
+    for entry in log.with_outcomes(REJECTED)[-MAX_REJECTED:]:
+        for record in index.note_by_id(entry.id):
+            with suppress(McpMemoryError):  # gone, or moved just now: its id alone keeps it out
+                found.append(RejectedCandidate(vault.read(record.path).body.strip(), entry.at))
+    return found
+
+
+def notes_made_of(captured: CapturedMessages, taken_back: int, index: Index, vault: Vault) -> list[NotePath]:
+    """The notes in any state that were made of a session's words from this offset on. Raises IndexUnavailable."""
+    wanted = Filters(
+        states=WRITTEN - {NoteState.TRANSCRIPT}, session=captured.session[:MAX_WORD] or None, foreign=False
+    )
+    found: list[NotePath] = []
+    for note in index.notes(wanted, limit=MOST_NOTES):
+        with suppress(McpMemoryError):  # moved or removed just now
+            sources = frontmatter.parse(vault.read(note.path).text).meta.get("derived_from")
+            places = (
+                [str(one).rpartition("@") for one in cast("list[object]", sources)] if isinstance(sources, list) else []
+            )
+            if any(file == captured.file and at.isdigit() and int(at) >= taken_back for file, _, at in places):
+                found.append(note.path)
+    return found
 
 
 def replacement_features(new: str, old: str, closeness: Sequence[float], at: int) -> list[float]:

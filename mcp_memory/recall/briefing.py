@@ -7,7 +7,7 @@ what is stale.
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -31,6 +31,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
 from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
+from mcp_memory.text.conversation.off_record import OffRecordSessions, without_private
 from mcp_memory.text.tokens import count_tokens
 
 PROMPT, SUBAGENT = "prompt", "subagent"
@@ -89,6 +90,7 @@ class Briefer:
     announcer: Announcer
     log: BriefingLog
     withdrawals: Withdrawals
+    off_record: OffRecordSessions = field(default_factory=OffRecordSessions)
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
         """What every session should know; if wanted, also where the project's last one left off. Its context counts as
@@ -181,8 +183,11 @@ class Briefer:
                 [stale] if stale else [],
                 lambda passage: mark_of(passage) in seen or passage.note.path in ordered_paths,
             )
-            if recalled.wanted:
-                self.log.uses.gaps.add(prompt, wanted.project, session)
+            may_be_kept = without_private(prompt)
+            if self.off_record.covers(session, prompt):
+                may_be_kept = ""
+            elif recalled.wanted:
+                self.log.uses.gaps.add(may_be_kept, wanted.project, session)
             if line := self.updates.line(session, recalled.passages):
                 room = recalled.frame.room(phase.budget_tokens)
                 recalled = replace(recalled, assembly=with_notice(recalled.assembly, line, room))
@@ -190,7 +195,7 @@ class Briefer:
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
             notes = dict.fromkeys([*(passage.shown_id for passage in recalled.passages), *of_due])
             lasts = recalled.passages if lasting else ()
-            briefing = await self._briefing(session, project, recalled, lasts, notes, prompt)
+            briefing = await self._briefing(session, project, recalled, lasts, notes, may_be_kept, "prompt")
             self.updates.mark_seen(session, lasts)
             if not withdrawn or subagent:
                 return briefing
@@ -240,7 +245,7 @@ class Briefer:
 
     async def _briefing(
         self, session: str, project: str | None, recalled: RecalledText, passages: Iterable[Passage],
-        notes: Iterable[NoteId], prompt: str | None = None,
+        notes: Iterable[NoteId], prompt: str | None = None, event: str = "session-start",
     ) -> Briefing:  # fmt: skip
         """`passages` are those that stay in the session's context."""
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
@@ -251,7 +256,9 @@ class Briefer:
         def record() -> None:
             self.seen.add(session, marks)
             self.withdrawals.add(session, passages)
-            self.log.add(self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt)
+            self.log.add(
+                self.answerer.clock(), session, project, given, recalled.chunks, recalled.confidence, prompt, event
+            )
 
         await in_thread(record, deadline_s=LOOK_S, what="noting what was shown")
         recalled = replace(recalled, frame=replace(recalled.frame, as_of=None))

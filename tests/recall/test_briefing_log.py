@@ -146,3 +146,19 @@ async def test_what_cannot_be_muted_is_refused_and_a_mute_can_be_undone(world: W
         memory = await engine.append("Use uv", path="MEMORY.md", section="Preferences")
         with pytest.raises(Refused, match="as a whole"):
             await mute(engine, memory.id)
+
+
+async def test_no_words_of_a_prompt_that_is_off_the_record_are_kept(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        for session, prompts in {
+            "codex/1": [f"off the record: {QUESTION}"],
+            "codex/2": ["Can I tell you something off the record?", QUESTION],
+        }.items():
+            for prompt in prompts:
+                await told(engine, session, prompt)
+            assert [passage for one in await why(engine, session) for passage in one["passages"]
+                    if passage.get("words")] == []  # fmt: skip
+            assert {one["event"] for one in await why(engine, session)} <= {"prompt"}
+        await told(engine, "codex/3", f"<private>staging</private> {QUESTION}")
+        assert (await why(engine, "codex/3"))[0]["passages"][0]["words"]

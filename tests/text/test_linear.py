@@ -41,7 +41,8 @@ UNITS = [
     "between 3 and ", "in 2023 ", "two weeks ago ", "1 and ", "3/4/2023 ", "not ", "don't ", "no, ", "eyJ", "a://",
     "a://a:", "https://", "sk-", "token=", "token ", "A=", "KEY=", "password: ", "-----BEGIN PRIVATE KEY-----\n",
     "bearer ", "cookie: ", "authorization: ", "e.g. ", "A. ", "? ", "?", "Ada: ", "- Ada: x\n", "Ab ", "Ab-",
-    "ABC ", "a`b ", "a: ", "a: [", "&a ", "deadbeef0", "a\n", "a  \n", "\n ", "\n\n```\n\n", "<private>", "</private>", "don't save this, ", "don't store ", "-->\n", "<!--", "abc>>> ", "explain this ", "off the record ",
+    "ABC ", "a`b ", "a: ", "a: [", "&a ", "deadbeef0", "a\n", "a  \n", "\n ", "\n\n```\n\n",
+    "<private>", "don't save this, ", "don't store ", "-->\n", "abc>>> ", "explain this ", "off the record ",
     "[09:12] Eva: ", "please ", "<|a|>", "that's ",
 ]  # fmt: skip
 AROUND = ["{}", "x{}x"]

@@ -32,6 +32,16 @@ class TranscriptMessage:
     arguments: Mapping[str, str] = field(default_factory=dict[str, str], hash=False)
 
 
+class Silence(StrEnum):
+    """How long nothing of a session is kept."""
+
+    NONE = ""
+    TURN = "turn"
+    NEXT = "next turn"
+    """This turn and the next one."""
+    SESSION = "session"
+
+
 MOST_CALLS = 200
 """Tool calls without a result yet; the oldest are dropped first."""
 
@@ -55,6 +65,15 @@ class ReaderContext:
     """Id of a tool call → name of the tool."""
     arguments: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Id of a tool call → its texts."""
+    silence: Silence = Silence.NONE
+    """Whether the person wants nothing kept of what comes; readers leave it alone."""
+    turn_at: int = -1
+    """The offset of the person's last message."""
+    turn_pages: dict[str, int] = field(default_factory=dict[str, int])
+    """Thread → number of the page on which that message may be, or an earlier one."""
+
+    def __post_init__(self) -> None:
+        self.silence = Silence(self.silence)  # a checkpoint has its text
 
     def remember_call(self, call_id: object, tool: object, arguments: object) -> None:
         if isinstance(call_id, str) and isinstance(tool, str):

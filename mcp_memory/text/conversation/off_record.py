@@ -50,6 +50,24 @@ def off_record(message: str) -> OffRecord:
     return found
 
 
+class OffRecordSessions:
+    """Remembers, as long as it lives, which sessions' next prompts are off the record."""
+
+    def __init__(self) -> None:
+        self._wishes: dict[str, OffRecord] = {}
+
+    def covers(self, session: str, prompt: str) -> bool:
+        """Whether nothing of this prompt may be kept."""
+        before, wish = self._wishes.pop(session, OffRecord.NOTHING), off_record(prompt)
+        if OffRecord.SESSION in before and not on_record_again(prompt):
+            wish |= OffRecord.SESSION
+        if wish & (OffRecord.NEXT | OffRecord.SESSION):
+            self._wishes[session] = wish
+            while len(self._wishes) > _MOST_SESSIONS:
+                del self._wishes[next(iter(self._wishes))]
+        return bool(wish) or OffRecord.NEXT in before
+
+
 def on_record_again(message: str) -> bool:
     """Whether a person ends a session's being off the record."""
     return _has("on_again", masked(own_words(message)))
@@ -69,11 +87,14 @@ def without_private(text: str) -> str:
     return "".join([*kept, "" if depth else text[at:]])
 
 
+_MOST_SESSIONS = 1000
 _FEW = 2
 """Fewer content words beside a wish say nothing: then it is about another message."""
 
 _TAG = re.compile(r"(?<!`)<(/?)private(?:\s[^<>]{0,80})?>", re.IGNORECASE)
-_POLITE = re.compile(r"\b(?:por favor|porfa|vale|bitte|übrigens|s’il te plaît|stp|svp|d’ailleurs|please|btw|ok|okay|thanks)\b")
+_POLITE = re.compile(
+    r"\b(?:por favor|porfa|vale|bitte|übrigens|s’il te plaît|stp|svp|d’ailleurs|please|btw|ok|okay|thanks)\b"
+)
 _SENTENCE = re.compile(r"[^\n.!?…]+[.!?…]{0,3}")
 
 

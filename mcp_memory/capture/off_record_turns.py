@@ -1,0 +1,42 @@
+"""Leaves out of a session the turns that its person wants nobody to keep. A turn is a message of the person's and what
+follows until the next one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mcp_memory.capture.readers.message import ReaderContext, Role, Silence, TranscriptMessage
+from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, without_private
+
+
+def on_record(
+    messages: Sequence[TranscriptMessage], context: ReaderContext
+) -> tuple[list[TranscriptMessage], int | None]:
+    """Returns the messages that may be kept; and, if the person takes back what was said, the offset from which on no
+    earlier message may be. `context` remembers what the next messages need."""
+    kept: list[TranscriptMessage] = []
+    taken_back: int | None = None
+    for message in messages:
+        if message.role is not Role.USER:
+            kept += [] if context.silence else [message]
+            continue
+        wish = off_record(message.turn.text)
+        if OffRecord.BEFORE in wish and context.turn_at >= 0:
+            taken_back = context.turn_at if taken_back is None else min(taken_back, context.turn_at)
+            kept = [one for one in kept if one.offset < context.turn_at]
+        context.turn_at = message.offset
+        text = without_private(message.turn.text)
+        context.silence = _silence(message, wish, context.silence)
+        if not context.silence and text.strip():
+            kept.append(replace(message, turn=replace(message.turn, text=text)))
+        if not context.silence and text != message.turn.text:
+            context.silence = Silence.TURN  # the answer may repeat it
+    return kept, taken_back
+
+
+def _silence(message: TranscriptMessage, wish: OffRecord, before: Silence) -> Silence:
+    goes_on = before is Silence.SESSION and not on_record_again(message.turn.text)
+    if OffRecord.SESSION in wish or goes_on:
+        return Silence.SESSION
+    if OffRecord.NEXT in wish:
+        return Silence.NEXT
+    return Silence.TURN if wish or before is Silence.NEXT else Silence.NONE

@@ -1,0 +1,73 @@
+"""What a person wants nobody to keep is written nowhere, or taken back from where it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.capture.taken import Desk
+from tests.capture.written import line, result, use
+
+pytestmark = pytest.mark.anyio
+
+SECRET = "zanzibar"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [f"Off the record: Bob moves to {SECRET}."],
+        [f"Bob moves to {SECRET}. Das bleibt unter uns."],
+        [f"<private>Bob moves to {SECRET}</private> fix the tests please"],
+        [f"fix the tests\n<PRIVATE>\n{SECRET}"],
+        ["Can I tell you something off the record?", f"Bob moves to {SECRET}."],
+        [f"Bob moves to {SECRET}.", "don't remember what I just said"],
+        [f"Bob moves to {SECRET}.", "that's private btw"],
+        [f"Bob moves to {SECRET}.", "oublie ce que je viens de dire"],
+        ["Don't store anything from this conversation.", "ok so", f"Bob moves to {SECRET}."],
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+async def test_nothing_of_it_is_on_disk(desk: Desk, turns: list[str], *, together: bool) -> None:
+    file, lines = desk.file(), [line(0, "the first message stays"), line(1, "and its answer", role="assistant")]
+    lines += [line(2, "and a second one"), line(3, "Fine.", role="assistant")]
+    for number, text in enumerate(turns, 1):
+        at = 10 * number
+        repeats = SECRET in text
+        lines += [line(at, text), line(at + 1, f"So it is {SECRET if repeats else 'clear'}.", role="assistant")]
+        lines += [use(at + 2, f"c{at}", "Bash", command=f"echo {SECRET if repeats else 'x'}")]
+        lines += [result(at + 3, f"c{at}", f"{SECRET if repeats else 'x'}", failed=True)]
+    lines += [line(90, "on the record: the last message stays, too")]
+    for some in [b"".join(lines)] if together else lines:
+        with file.open("ab") as transcript:
+            transcript.write(some)
+        await desk.take(file)
+    kept = desk.bytes_on_disk().decode(errors="replace")
+    assert SECRET not in kept and "the first message stays" in kept and "the last message stays" in kept
+    assert together is False or SECRET not in " ".join(desk.texts())
+
+
+async def test_what_is_taken_back_goes_from_pages_that_were_full(desk: Desk) -> None:
+    file = desk.file()
+    lines = [line(0, "the first message stays"), line(1, f"{SECRET} begins")]
+    lines += [line(number, f"{SECRET} {number} " + "word " * 600, role="assistant") for number in range(2, 12)]
+    file.write_bytes(b"".join(lines))
+    await desk.take(file)
+    assert len(desk.leaves()) > 1 and SECRET in desk.said()
+    with file.open("ab") as transcript:
+        transcript.write(line(20, "forget what I just said") + line(21, "done", role="assistant") + line(22, "and now"))
+    await desk.take(file)
+    assert SECRET not in desk.bytes_on_disk().decode(errors="replace") and "and now" in desk.said()
+
+
+async def test_a_wish_about_a_program_keeps_the_session(desk: Desk) -> None:
+    file = desk.file()
+    file.write_bytes(line(0, "don't save this: write to temp instead") + line(1, "Fine.", role="assistant"))
+    await desk.take(file)
+    assert "write to temp" in desk.said() and "Fine." in desk.said()
