@@ -11,6 +11,7 @@ from mcp_memory import __version__
 from mcp_memory.cli.console import emit, fail, tools_to_commands
 from mcp_memory.cli.options import CommandContext, located
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, NotRunning, PreconditionFailed
+from mcp_memory.runtime.os_errors import failed
 
 _EXIT: tuple[tuple[type[McpMemoryError], int], ...] = (
     (InvalidInput, 2),
@@ -211,6 +212,10 @@ def run() -> int:
         return 0
     except McpMemoryError as error:
         return _report(error)
+    except OSError as error:
+        if not error.filename:
+            raise
+        return _report(failed(error, str(error.filename)))
     return 0
 
 

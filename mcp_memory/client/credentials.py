@@ -116,7 +116,11 @@ class Credentials:
 
         self._read_or_make()
         lock = os.path.splitext(self._file)[0] + ".lock"
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            hint = "a client's first call makes its token: run it once where that file can be written"
+            raise StorageFailed(f"cannot change {self._file}: {error.strerror}", hint=hint) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             table = self._read()

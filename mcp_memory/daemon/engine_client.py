@@ -11,6 +11,7 @@ from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.daemon.instance import HeldLock, is_held, only_instance
 from mcp_memory.daemon.moved_vault import follow
+from mcp_memory.daemon.reachability import find_barrier
 from mcp_memory.errors import Busy, NotRunning
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
@@ -79,9 +80,9 @@ def _answer(
     try:
         connection = DaemonConnection(address, Credentials(settings.state.tokens), client=client)
         return connection.call(operation, passed, deadline_s=deadline_s)
-    except (NotRunning, Busy):
+    except (NotRunning, Busy) as error:
         if is_held(settings.state):
-            raise
+            raise (find_barrier(settings) or error) from error.__cause__
         return own(operation, passed)  # a killed daemon's daemon.json
 
 

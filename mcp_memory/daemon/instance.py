@@ -71,7 +71,7 @@ def only_instance(state: StateFolder, *, known_vault: bool = False) -> Generator
 def is_held(state: StateFolder) -> bool:
     """Whether a process holds the lock now; many may ask at once."""
     try:
-        with FileIO(state.lock, "r+") as file:
+        with FileIO(state.lock) as file:  # to read: in a sandbox nothing may be written
             return not take_lock(file, fcntl.LOCK_SH)
     except FileNotFoundError:
         return False
@@ -108,8 +108,8 @@ def find_stranger(state: StateFolder) -> HeldLock | None:
         if pid is None or has_open(pid, state.lock):
             return None
         time.sleep(wait_s)
-    who = f"process {pid} of another container, machine or user is using this vault"
-    return HeldLock(who, hint="where it runs: mcp-memory stop")
+    who = f"process {pid} of another container, sandbox, machine or user is using this vault"
+    return HeldLock(who, hint="run this where that process runs")
 
 
 def has_open(pid: int, file: Path) -> bool:
@@ -117,6 +117,8 @@ def has_open(pid: int, file: Path) -> bool:
     if not Path("/proc/self/fd").exists():
         return _has_open_by_lsof(pid, file)
     try:
+        if os.readlink("/proc/self") != str(os.getpid()):  # noqa: PTH115 -- of another namespace, with other numbers
+            return False
         wanted = file.stat()
         with os.scandir(f"/proc/{pid}/fd") as descriptors:
             return any(_is_same(wanted, descriptor) for descriptor in descriptors)

@@ -17,7 +17,8 @@ from mcp_memory.client.detached_process import Detached
 from mcp_memory.daemon.instance import end_holder, find_stranger, holder, is_held, take_lock
 from mcp_memory.daemon.listen import bind_tcp, kept_port
 from mcp_memory.daemon.moved_vault import follow
-from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning
+from mcp_memory.daemon.reachability import find_barrier, require_startable
+from mcp_memory.errors import Busy, ConfigInvalid, DeadlineExceeded, McpMemoryError, NotRunning, StorageFailed
 from mcp_memory.runtime.paths import PREFIX
 from mcp_memory.settings.settings import Settings
 
@@ -56,7 +57,12 @@ def launch(
     passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded if it hangs.
     """
     follow(settings)
-    settings.state.make()
+    try:
+        settings.state.make()
+    except StorageFailed:
+        if found := connect(settings):  # of a sandbox that may not write
+            return found, False
+        raise
     output = settings.state.log.with_name("start.log")
     child: Detached | None = None
     deadline = time.monotonic() + LISTEN_DEADLINE_S
@@ -81,9 +87,10 @@ def launch(
             elif child and child.has_ended and not is_held(settings.state):
                 raise _reason(child.exit_code, output)
             # Of many processes that want a daemon, one starts it and the others wait.
-            elif not child and (stranger := find_stranger(settings.state)):
-                raise stranger
+            elif not child and (barrier := find_barrier(settings)):
+                raise barrier
             elif not child and take_lock(turn, fcntl.LOCK_EX) and not is_held(settings.state):
+                require_startable(settings)
                 child = _spawn(settings, arguments, output)
                 at_the_end.callback(child.close)
             time.sleep(POLL_S)
@@ -104,8 +111,8 @@ def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
                 raise hung from None
         if not is_held(settings.state):
             return None
-        if stranger := find_stranger(settings.state):
-            raise stranger
+        if barrier := find_barrier(settings):
+            raise barrier
         time.sleep(POLL_S)
     what = f"process {holder(settings.state)} uses this vault and does not answer"
     raise Busy(what, hint="mcp-memory status")
@@ -156,8 +163,8 @@ def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError
     pid = holder(settings.state)
     if pid is None:
         return _taken_port(settings) or NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command)
-    if stranger := find_stranger(settings.state):
-        return stranger
+    if barrier := find_barrier(settings) or find_stranger(settings.state):
+        return barrier
     if hung := _hung(settings):
         return hung
     what = f"process {pid} uses {settings.vault_path} and does not answer: a daemon that starts, or another command"

@@ -1,6 +1,8 @@
 """Names the files of the state folder: everything that isn't the vault. Private, never synced."""
 
+import errno
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
@@ -52,9 +54,12 @@ class StateFolder:
                         f"the state folder {folder} belongs to user {owner}",
                         hint=f"set {PREFIX}STATE to a folder of your own",
                     )
-            self.root.chmod(0o700)
+            if stat.S_IMODE(self.root.stat().st_mode) != 0o700:
+                self.root.chmod(0o700)
             for folder in (self.root / "undo", self.root / "locks", self.index, self.log.parent):
                 folder.mkdir(mode=0o700, exist_ok=True)
+            if not os.access(self.root, os.W_OK):  # as in a sandbox, which lets everything be read
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
         except OSError as error:
             raise StorageFailed(
                 f"cannot use the state folder {self.root}: {error.strerror}",

@@ -87,11 +87,11 @@ def test_a_number_that_was_written_in_another_container_is_signalled_by_no_comma
         place.state.lock.write_text(f"{pid}\n")
         for command in (["stop"], ["restart"], ["uninstall", "--purge"]):
             ran = place.run(*command)
-            assert ran.code == 3 and f"process {pid} of another container, machine or user" in ran.err, command
+            assert ran.code == 3 and f"process {pid} of another container, sandbox, machine or user" in ran.err, command
             assert "kill" not in ran.err and "ps -p" not in ran.err
         place.run("status").ok()  # where it can be reached, it is used
         address = served.address  # where it can't be:
-        Address(address.host, 1, "", address.pid, address.version, address.vault).write(place.state.daemon)
+        Address(address.host, 1, "", pid, address.version, address.vault).write(place.state.daemon)
         for command in (["status"], ["start"], ["serve"]):
             ran = place.run(*command)
             assert ran.code == 3 and f"process {pid} of another container" in ran.err, (command, ran)

@@ -11,7 +11,7 @@ from mcp_memory.cli.daemon.state_checks import check_state, mend
 from mcp_memory.cli.engine_session import no_vault
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.engine.diagnosis.diagnostics import Finding, by_severity
-from mcp_memory.errors import InvalidInput
+from mcp_memory.errors import Busy, InvalidInput, StorageFailed
 
 LEAST_ENDING = 6
 """Characters of an id's end that stand for it."""
@@ -61,7 +61,10 @@ def doctor(cli: CommandContext, fix: bool, accept: bool, clients: bool) -> None:
         done += cli.ask("fix")["done"]
     if fix or all(finding.severity != "error" for finding in found):
         # Otherwise the tokens are readable by others, and no daemon may be asked until they are private again.
-        found = by_severity([*found, *_ask_engine(cli)])
+        try:
+            found = by_severity([*found, *_ask_engine(cli)])
+        except (Busy, StorageFailed) as error:  # as in a sandbox
+            found.append(Finding("error", error.message, error.hint or "mcp-memory status"))
     is_well = all(finding.severity == "info" for finding in found)
     lines = [*(f"done: {line}" for line in done), *_lines(found), *(["no problems found"] if is_well else [])]
     cli.show({"findings": list(map(asdict, found)), "done": done}, lines)

@@ -17,6 +17,7 @@ from mcp_memory.cli.options import CommandContext, command_options, located, por
 from mcp_memory.client.connection import Address, is_newer
 from mcp_memory.daemon import launch
 from mcp_memory.daemon.instance import HeldLock
+from mcp_memory.daemon.reachability import find_barrier, require_startable
 from mcp_memory.daemon.settings_in_force import RESTART, describe_changes, find_changes
 from mcp_memory.errors import Busy, DeadlineExceeded, InvalidInput, NotRunning
 from mcp_memory.settings.settings import Settings
@@ -74,6 +75,9 @@ def restart(cli: CommandContext) -> None:
         before = Address.read(settings.state.daemon)
     except NotRunning:
         before = None
+    if barrier := find_barrier(settings):
+        raise barrier
+    require_startable(settings)  # else it would be stopped and not started
     if not restarted_by_systemd(settings):
         launch.stop(settings, tell=print_status)
     options = ["--uds", before.uds] if before and before.uds and not settings.daemon.uds else []

@@ -1,0 +1,66 @@
+"""Finds out why a daemon can't be reached from here, as in an agent's sandbox, so that nobody waits for it."""
+
+import errno
+import os
+import socket
+
+from mcp_memory.client.connection import Address
+from mcp_memory.daemon.instance import find_stranger, holder
+from mcp_memory.errors import Busy, NotRunning
+from mcp_memory.settings.settings import Settings
+
+PROBE_S = 1.0
+
+_FORBIDDEN = frozenset({
+    errno.EPERM, errno.EACCES, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL,
+    errno.EAFNOSUPPORT,
+})  # fmt: skip
+"""What connecting to loopback fails with where a sandbox has taken the network away."""
+
+
+def find_barrier(settings: Settings) -> Busy | None:
+    """Returns the error for a daemon that runs, but in another container or network. None if it may still be starting,
+    and for a command that holds the vault's lock."""
+    pid = holder(settings.state)
+    try:
+        address = Address.read(settings.state.daemon)
+    except NotRunning:
+        return None
+    if pid is None or pid != address.pid:
+        return None
+    if stranger := find_stranger(settings.state):
+        return Busy(stranger.message, hint=stranger.hint)
+    if address.uds or not (_is_in_other_network(pid) or _is_forbidden((address.host, address.port))):
+        return None
+    what = f"the daemon (pid {pid}) can't be reached from here, as in a sandbox that has no network"
+    return Busy(what, hint=f"run this outside of it, or let it connect to {address.name}")
+
+
+def require_startable(settings: Settings) -> None:
+    """Raises StorageFailed if a daemon couldn't write here, Busy if nobody could connect to it."""
+    settings.state.make()
+    if settings.daemon.uds:
+        return
+    try:
+        with socket.create_server((settings.daemon.host, 0)) as listening:
+            is_cut_off = _is_forbidden(listening.getsockname()[:2])
+    except OSError as error:  # other reasons are the daemon's to tell
+        is_cut_off = error.errno in {errno.EPERM, errno.EACCES}
+    if is_cut_off:
+        what = "nothing could connect to a daemon here, as in a sandbox that has no network"
+        raise Busy(what, hint="start it outside; while none runs, commands such as mcp-memory search work without it")
+
+
+def _is_in_other_network(pid: int) -> bool:
+    try:
+        return os.readlink(f"/proc/{pid}/ns/net") != os.readlink("/proc/self/ns/net")  # noqa: PTH115 -- no path
+    except OSError:  # not on macOS
+        return False
+
+
+def _is_forbidden(peer: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(peer, timeout=PROBE_S).close()
+    except OSError as error:
+        return error.errno in _FORBIDDEN
+    return False
