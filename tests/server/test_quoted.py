@@ -71,7 +71,7 @@ def ways_out(running: Running, wire: Wire, n: int) -> Iterator[tuple[str, str]]:
     yield "recall", wire.text("memory_recall", {"query": word})
     yield "recall by id", wire.text("memory_recall", {"ids": [f"forged{n}"]})
     yield "recall by lines", wire.text("memory_recall", {"path": f"forged-{n}.md", "lines": "6-"})
-    yield "recall cut", wire.text("memory_recall", {"ids": [f"forged{n}"], "budget_tokens": 100})
+    yield "recall cut", wire.text("memory_recall", {"ids": [f"forged{n}"], "budget_tokens": 120})
     uri = f"memory://note/forged{n}"
     yield "resource", wire.rpc("resources/read", {"uri": uri}).json["result"]["contents"][0]["text"]
     prompt = {"session": f"tests/{n}", "prompt": f"Which {word} grows here?"}
