@@ -25,6 +25,7 @@ from mcp_memory.engine.admin import Admin
 from mcp_memory.engine.background_jobs import list_jobs
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.note_changes import append_note, forget_note
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.conflict_review import ConflictReview
@@ -228,6 +229,15 @@ class EngineParts:
         if watch:
             tasks.start_soon(self.capture_worker.run)
             tasks.start_soon(self.searcher.warm, self.swept)
+            tasks.start_soon(self._check_index)
+
+    async def _check_index(self) -> None:
+        """Look once for damage that no search would meet: the notes that it hides are then read again."""
+        await self.swept.wait()
+        try:
+            await in_thread(self.index.check, what="checking the index")
+        except McpMemoryError:  # it was replaced, or the sweep says what is wrong
+            self.watcher.hurry()
 
     async def _run_jobs(self) -> None:
         await self.swept.wait()  # the first sweep was tried

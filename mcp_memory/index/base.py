@@ -174,6 +174,9 @@ class Index(ABC):
         nothing to do. Override it if `purge` can return False."""
         return True
 
+    def check(self) -> None:  # noqa: B027 - a store may be sound by itself
+        """Read all that is stored. Raises IndexReplaced if it was damaged."""
+
     # -- reading (of the active generation, unless noted otherwise) --------------------------------------------
     @abstractmethod
     def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:

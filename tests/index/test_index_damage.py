@@ -16,7 +16,7 @@ from threading import Thread
 import numpy as np
 import pytest
 
-from mcp_memory.errors import IndexUnavailable, McpMemoryError
+from mcp_memory.errors import IndexReplaced, IndexUnavailable, McpMemoryError
 from mcp_memory.index.base import Delete
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.index.vectors.store import quantise
@@ -120,6 +120,28 @@ def test_a_truncated_database_is_noticed_and_replaced(folder: Path) -> None:
         start(index, NOTES[:1])
         assert texts_of(index, index.lexical(["beta"], 9, Filters()))
         index.close()
+
+
+@pytest.mark.parametrize("blank", [b"\0" * 4096, b"\x0d\0\0\0\0\x10\0\0", b"\x0a\0\0\0\0\x10\0\0"])
+def test_whichever_page_is_lost_a_check_notices(folder: Path, blank: bytes) -> None:
+    """A page of zeros, or one that is valid and empty, of a table or an index."""
+    index = SqliteIndex(folder)
+    before = every_answer(index)
+    index.close()
+    pristine = (folder / "index.db").read_bytes()
+    noticed = 0
+    for start_of in range(4096, len(pristine), 4096):
+        damaged = pristine[:start_of] + blank.ljust(4096, b"\0") + pristine[start_of + 4096 :]
+        (folder / "index.db").write_bytes(damaged)
+        index = SqliteIndex(folder)
+        with suppress(IndexReplaced):
+            index.check()
+        noticed += bool(index.problems)
+        assert index.problems or every_answer(index) == before, f"page {start_of // 4096 + 1}"
+        index.close()
+        for other in folder.iterdir():
+            other.unlink()
+    assert noticed > 10
 
 
 def test_flipped_pages_never_crash_and_a_rebuild_always_works(folder: Path) -> None:

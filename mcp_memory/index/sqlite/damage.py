@@ -12,6 +12,16 @@ _SIGNS_OF_DAMAGE = (
 )
 """Messages that SQLite reports under its general code when the schema or a text is not what we wrote."""
 
+_CODES_OF_DAMAGE = frozenset(
+    {
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_FORMAT,
+        sqlite3.SQLITE_CONSTRAINT,  # our writes keep all constraints: a row and its index disagree
+        sqlite3.SQLITE_MISMATCH,
+    }
+)
+
 _CAUSES = {
     sqlite3.SQLITE_FULL: ("the disk is full", "free some space; searches go on with what is indexed"),
     sqlite3.SQLITE_READONLY: ("the index's folder is read-only", "make the state folder writable"),
@@ -28,7 +38,7 @@ class DamagedRow(Exception):
 def is_damage(error: Exception) -> bool:
     if isinstance(error, DamagedRow) or any(sign in str(error) for sign in _SIGNS_OF_DAMAGE):
         return True
-    return _code(error) in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return _code(error) in _CODES_OF_DAMAGE
 
 
 def unavailable(error: Exception) -> IndexUnavailable:

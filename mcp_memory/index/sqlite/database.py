@@ -4,8 +4,6 @@ All content is derived, so a damaged file is moved aside and a new one takes its
 connection is open: SQLite removes a write-ahead log by name when the last one closes, and would remove the new log.
 """
 
-# ruff: noqa: S608 - every table name here is a literal
-
 import sqlite3
 import threading
 import time
@@ -17,6 +15,7 @@ from pathlib import Path
 from mcp_memory.errors import IndexReplaced, IndexUnavailable
 from mcp_memory.index.sqlite.damage import DamagedRow, is_damage, unavailable
 from mcp_memory.index.sqlite.schema import APPLICATION_ID, SHARED, VERSION
+from mcp_memory.index.sqlite.soundness import require_sound, require_sound_throughout
 from mcp_memory.models import Problem
 
 _KEPT_DAMAGED = 2
@@ -78,6 +77,11 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
+
+    def check(self) -> None:
+        """Read every page; a damaged file is replaced, and IndexReplaced raised. Ends early when this is closed."""
+        with self.read() as connection:
+            require_sound_throughout(connection, lambda: self._closed)
 
     def vacuum(self) -> None:
         """Rewrites the file without its free pages; call `cut_log` afterwards."""
@@ -239,12 +243,12 @@ class Database:
                 reason = "" if owner == APPLICATION_ID else "another program's file stood in its place"
                 if not reason and version == VERSION:
                     (self._token,) = connection.execute("SELECT token FROM state").fetchone()
-                    for table in ("generations", "sqlite_sequence", "models"):
-                        connection.execute(f"SELECT * FROM {table}").fetchall()
+                    connection.execute("SELECT * FROM sqlite_sequence").fetchall()
+                    require_sound(connection)
                     self._inode = self.path.stat().st_ino
                     opened.pop_all()
                     return connection
-            except (sqlite3.DatabaseError, TypeError) as error:  # TypeError: a table that must have a row has none
+            except (sqlite3.DatabaseError, TypeError, DamagedRow) as error:  # TypeError: a table without its row
                 if isinstance(error, sqlite3.Error) and not is_damage(error):
                     raise
                 reason = f"damaged: {error}"

@@ -1,8 +1,7 @@
 """Implements the index with one SQLite file for rows, words and vectors, and caches beside it.
 
-A write changes rows, words and vectors in one transaction. A read opens a snapshot, looks up the active generation
-and its token, and answers from that. What is cached between calls (notes that pass a filter, words and vectors in
-memory) belongs to the token at which it was read.
+A write changes rows, words and vectors in one transaction. A read answers from a snapshot of the active generation.
+What is cached between calls (notes that pass a filter, words, vectors) belongs to the token at which it was read.
 """
 
 from __future__ import annotations
@@ -148,6 +147,9 @@ class SqliteIndex(LinkTable):
         self._words.forget()
         return self.database.cut_log(busy_s=BUSY_S)
 
+    def check(self) -> None:
+        self.database.check()
+
     def cut_log(self) -> bool:
         return self.database.cut_log()
 
@@ -193,10 +195,9 @@ class SqliteIndex(LinkTable):
 
     def known_speakers(self, names: Sequence[str]) -> list[str]:
         with self._corpus() as (_, corpus):
-            keys = [lead_key(name) for name in names]
-            known = corpus.contains(np.array(keys, dtype=np.uint64))  # rules out nearly all of them at once
-            likely = zip(names, keys, known, strict=True)
-            return [name for name, key, here in likely if here and corpus.frequency([key])]
+            keys = np.array([lead_key(name) for name in names], dtype=np.uint64)
+            likely = zip(names, corpus.contains(keys), strict=True)  # rules out nearly all of them at once
+            return [name for name, is_known in likely if is_known and corpus.frequency([lead_key(name)])]
 
     def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         with self._corpus() as (_, corpus):
@@ -247,13 +248,12 @@ class SqliteIndex(LinkTable):
         with self._snapshot() as now:
             if now is None or now.chunks <= FEW:
                 return UnreadFiles()
-            caches = [self._words, *([self._vectors] if now.generation.dimension else [])]
+            caches = (self._words, self._vectors) if now.generation.dimension else (self._words,)
             return UnreadFiles(now.chunks, *(cache.unread(now.connection, now.generation) for cache in caches))
 
     def read(self, part: Part) -> None:
-        # A search, so that what it derives from the words and vectors is computed, too.
         if part == "words":
-            self.lexical(["any"], 1, Filters())
+            self.lexical(["any"], 1, Filters())  # so that what a search derives from the words is computed, too
             self.lexical(["any"], 1, Filters(), by="section")
         elif active := next((generation for generation in self.generations() if generation.active), None):
             self.dense(np.zeros(active.dimension, dtype=np.float32), 1, Filters())
