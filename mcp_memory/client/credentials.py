@@ -25,6 +25,9 @@ PERSON = "cli"
 """The client name of commands that you type, and of programs that act for you: they may do what no agent may."""
 
 
+TRY_AGAIN_S = (0.01, 0.05)
+
+
 class TokensDamaged(ConfigInvalid):
     """The file no longer holds tokens."""
 
@@ -33,7 +36,7 @@ class Credentials:
     """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`.
 
     A revoked client stays in it with null for a token, so that it doesn't get a new one. If the file is gone or
-    damaged, a daemon (`remembers`) uses what it read last.
+    damaged, or can't be read, a daemon (`remembers`) uses what it read last.
     """
 
     def __init__(self, file: str | Path, *, remembers: bool = False) -> None:
@@ -137,16 +140,27 @@ class Credentials:
         if self._remembers and self._latest and signature in {None, self._signature}:
             return self._latest  # needs no file descriptor, so it works with all connections in use
         try:
-            table = self._read()
-        except TokensDamaged:
+            table = self._read_patiently()
+        except (TokensDamaged, StorageFailed):
             if self._remembers and self._latest:
-                return self._latest
+                return self._latest  # and read again at the next use
             raise
         except FileNotFoundError:
             self._write({"secret": _new_token(), "tokens": {}}, only_new=True)
             table = self._read()
         self._latest, self._signature = table, signature
         return table
+
+    def _read_patiently(self) -> dict[str, Any]:
+        """Again after a disk that failed once, unless it is remembered: a client that is refused doesn't come back."""
+        from time import sleep
+
+        for wait_s in () if self._remembers and self._latest else TRY_AGAIN_S:
+            try:
+                return self._read()
+            except (TokensDamaged, StorageFailed):
+                sleep(wait_s)
+        return self._read()
 
     def _read(self) -> dict[str, Any]:
         try:

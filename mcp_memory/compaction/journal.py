@@ -18,7 +18,7 @@ from typing import Any
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line
+from mcp_memory.runtime.private_files import append_line, make_private
 from mcp_memory.text.markdown.link_targets import Redirect
 from mcp_memory.topics.page_parts import Parts
 
@@ -210,7 +210,7 @@ class RunJournal:
     def hold(self) -> None:
         """Keeps background runs from redoing what you undid. Raises StorageFailed."""
         with naming_the_cause(str(self._hold)):
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._folder)
             self._hold.touch(mode=0o600)
 
     def release(self) -> None:

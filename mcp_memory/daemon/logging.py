@@ -11,6 +11,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from types import TracebackType
 
+from mcp_memory.runtime.private_files import make_private
 from mcp_memory.settings.settings import DaemonConfig
 
 MOST_A_MINUTE = 20
@@ -71,7 +72,7 @@ class _PrivateFile(RotatingFileHandler):
         self.stream = None  # pyright: ignore[reportAttributeAccessIssue] -- as logging itself does
 
     def _open(self) -> TextIOWrapper:
-        Path(self.baseFilename).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(Path(self.baseFilename).parent)
         os.close(os.open(self.baseFilename, os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600))
         return super()._open()
 

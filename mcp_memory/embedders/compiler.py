@@ -34,6 +34,7 @@ from mcp_memory.embedders.compiled_models import (
 from mcp_memory.embedders.locate import ModelSource
 from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import make_private
 
 Graphs = Mapping[str, Callable[[Path], object]]
 """Precision → the function that writes the model's graph in it, in the order in which they are tried."""
@@ -87,7 +88,7 @@ def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: P
     Raises EmbedderUnavailable if the original can't be loaded. A model that loads but can't be compiled gets a manifest
     with `engine: torch` and the reason, so that it isn't tried again.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_private(target.parent)
     with _lock(target, progress):
         if read_compiled(target):
             return
@@ -254,7 +255,8 @@ def _cosines(compiled: CompiledModel, expected: Sequence[Any]) -> tuple[float, f
 @contextmanager
 def _lock(target: Path, progress: Progress) -> Generator[None]:
     """A kernel lock on this target: released when the process ends, however it ends."""
-    with (target.parent / f".{target.name}.lock").open("w") as file:
+    lock = os.open(target.parent / f".{target.name}.lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(lock, "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

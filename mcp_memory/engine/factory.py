@@ -20,7 +20,7 @@ from mcp_memory.index import INDEXES
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from mcp_memory.runtime.os_errors import failed
-from mcp_memory.runtime.private_files import sync_folder
+from mcp_memory.runtime.private_files import make_private, sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage import STORAGE, open_storage
 from mcp_memory.storage.base import Prepared, StorageBackend
@@ -143,7 +143,7 @@ def _transcripts(config: EngineConfig) -> dict[str, Path]:
 def make_state_private(state: Path) -> None:
     with _naming_the_file(state):
         for folder in (state, state / "undo", state / "recovery"):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(folder)
         sync_folder(state)
 
 

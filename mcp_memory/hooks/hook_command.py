@@ -13,7 +13,7 @@ from mcp_memory.client.connection import Address, TranslatedError, error_of, jso
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import ConfigInvalid, NotRunning, Unusable
 from mcp_memory.hooks.hook_input import HookInput, marks_of
-from mcp_memory.hooks.hook_log import HookLogLine, fallback_file
+from mcp_memory.hooks.hook_log import HookLogLine, fallback_file, make_folder
 from mcp_memory.runtime.paths import DAEMON, DEFAULT_VAULT, HOOKS_LOG, PORT, PREFIX, TOKENS, state_folder, vault_folder
 from mcp_memory.settings.raw_settings import BUSY_PROMPT_MS, PROMPT_MS, SESSION_START_MS, RawSettings, read_raw_settings
 
@@ -221,7 +221,7 @@ def _has_turn(file: str) -> bool:
     import fcntl
     from time import time
 
-    os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+    make_folder(os.path.dirname(file))
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -58,7 +58,7 @@ class HookLogLine:
         try:
             descriptor = _open(file)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+            make_folder(os.path.dirname(file))
             descriptor = _open(file)
         try:
             if os.fstat(descriptor).st_size > MOST_BYTES:
@@ -118,6 +118,16 @@ def _facts(line: str | bytes) -> Mapping[str, Any]:
         return {**json.loads(line)}
     except (ValueError, TypeError, RecursionError):
         return {}
+
+
+def make_folder(folder: str) -> None:
+    """Makes the folder and its missing parents for the user alone, as `os.makedirs` does not. Raises OSError."""
+    if not os.path.isdir(folder):
+        make_folder(os.path.dirname(folder))
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            return  # another hook was first
 
 
 def _open(file: str) -> int:

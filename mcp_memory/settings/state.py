@@ -45,9 +45,11 @@ class StateFolder:
 
         Raises ConfigInvalid for one that another user owns, StorageFailed if it can't be made.
         """
+        from mcp_memory.runtime.private_files import make_private
+
         try:
             for folder in (self.home, self.root.parent, self.root):
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                make_private(folder)
                 owner = folder.stat().st_uid
                 if owner != os.geteuid():
                     raise ConfigInvalid(

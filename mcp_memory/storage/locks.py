@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from mcp_memory.errors import DeadlineExceeded
+from mcp_memory.runtime.private_files import make_private
 from mcp_memory.storage.path_rules import fold
 
 BUCKETS = 64
@@ -62,7 +63,7 @@ class PathLocks:
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         with suppress(FileNotFoundError):
             return os.open(self._place(bucket), flags, 0o600)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self._folder)
         return os.open(self._place(bucket), flags, 0o600)
 
     def _wait(self, descriptor: int, until: float) -> None:

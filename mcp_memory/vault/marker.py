@@ -17,7 +17,7 @@ from ulid import ULID
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
 from mcp_memory.runtime.atomic_rename import KernelRenames, publish_free, sync
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import replace_file, sync_folder
+from mcp_memory.runtime.private_files import make_private, replace_file, sync_folder
 from mcp_memory.storage.folders import opened_root
 from mcp_memory.storage.path_rules import validate_existing
 
@@ -90,6 +90,7 @@ def plant(root: Path, data: bytes) -> bool:
     with naming_the_cause(str(root)):
         if root.exists() and any(root.iterdir()):
             return False
+        make_private(root)
         with suppress(FileExistsError):
             _publish(root, marker)
     return True
@@ -159,7 +160,7 @@ class MarkerGuard:
 
 def _made(root: Path) -> Marker:
     try:
-        root.mkdir(parents=True, exist_ok=True)
+        make_private(root)
         marker = Marker(str(ULID()), _new_home(root), made=True)
     except OSError as error:
         raise StorageFailed(f"cannot open the vault {root}: {error.strerror}", hint=ELSEWHERE) from error
@@ -212,12 +213,14 @@ def _remember(copy: Path, marker: Marker) -> None:
 
 
 def _publish(root: Path, marker: Marker) -> None:
-    """Never replaces a marker, so that two processes make one. Raises FileExistsError, OSError."""
+    """Never replaces a marker, so that two processes make one. Others may read it, as somebody may who searches a vault
+    that isn't theirs, and nobody else may write it. Raises FileExistsError, OSError."""
     folder = root / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o755, exist_ok=True)
     draft = folder / f".{FILE}.{ULID()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
-        with draft.open("x", encoding="utf-8") as out:
+        with os.fdopen(os.open(draft, flags, 0o644), "w", encoding="utf-8") as out:
             out.write(_text(marker))
             out.flush()
             sync(out.fileno())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import stat
 import subprocess
 from pathlib import Path
@@ -83,6 +85,41 @@ def test_a_daemon_goes_by_what_it_read_before_the_file_was_damaged(file: Path):
     assert daemon.client_of(token) == "agent"
     with pytest.raises(ConfigInvalid, match="damaged"):
         Credentials(file).client_of(token)
+
+
+@pytest.mark.parametrize("fault", [errno.EIO, errno.EMFILE, errno.EACCES, errno.EINTR, None])
+def test_a_file_that_cannot_be_read_once_is_read_again(file: Path, monkeypatch: pytest.MonkeyPatch, fault: int | None):
+    token, opened, faults = Credentials(file).token("agent"), os.open, 2
+    whole = file.read_bytes()
+
+    def failing(path: str, *rest: int, **more: int) -> int:
+        nonlocal faults
+        if path == str(file) and faults:
+            faults -= 1
+            if fault:
+                raise OSError(fault, os.strerror(fault))
+            file.write_bytes(b"{" if faults else whole)
+        return opened(path, *rest, **more)
+
+    monkeypatch.setattr(os, "open", failing)
+    assert Credentials(file).client_of(token) == "agent"
+
+
+def test_a_daemon_that_cannot_read_new_tokens_knows_the_old_ones_and_then_the_new(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    daemon = Credentials(file, remembers=True)
+    old = daemon.token("old")
+    assert daemon.client_of(old) == "old"
+    new, opened = Credentials(file).token("new"), os.open
+
+    def failing(path: str, *_: int, **__: int) -> int:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+    monkeypatch.setattr(os, "open", failing)
+    assert (daemon.client_of(old), daemon.client_of(new)) == ("old", None)
+    monkeypatch.setattr(os, "open", opened)
+    assert (daemon.client_of(old), daemon.client_of(new)) == ("old", "new")
 
 
 def test_a_file_that_others_can_read_or_a_link_is_refused(file: Path, tmp_path: Path):
