@@ -13,7 +13,7 @@ from mcp_memory.curation.claims.answers import CLAIMS
 from mcp_memory.engine.handlers.claim_handlers import search_claims
 from mcp_memory.engine.handlers.operations import OPERATIONS
 from mcp_memory.engine.known_kinds import kind_to_store, with_known_kinds
-from mcp_memory.engine.note_changes import append_note, edit_note, forget_note, link_of
+from mcp_memory.engine.note_changes import append_note, edit_note, forget_note, link_of, why_behind
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.request_parsing import recall_plan, request_from
 from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest, UpdateRequest
@@ -256,6 +256,10 @@ class Engine:
                 return link_of(self.parts, head)
 
         return await in_thread(look, deadline_s=10, what="looking for the note that holds")
+
+    def behind(self, record: NoteRecord) -> str | None:
+        """Why the index doesn't know yet what was just done to this note; None if it does."""
+        return why_behind(self.parts, record.path)
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""

@@ -146,14 +146,34 @@ async def _index(parts: EngineParts, stored: WriteResult, until: float) -> str:
                 file = await in_thread(lambda: parts.vault.read(old), deadline_s=10, what="reading")
                 await parts.writer.index_note(file)
     except (McpMemoryError, TimeoutError) as error:
-        why = error.message if isinstance(error, McpMemoryError) else "not indexed in time"
-        parts.writer.problems[path] = Problem(path, why)
-        parts.watcher.hint()
+        _put_off(parts, path, error)
         return "pending"
     if complete:
         return "full"
     parts.model.wake()
     return "keywords"
+
+
+async def index_written(parts: EngineParts, file: NoteFile) -> None:
+    """Index a note that a person's change has written; what fails is left to the next sweep: the change is made."""
+    try:
+        await parts.writer.index_note(file)
+    except McpMemoryError as error:
+        _put_off(parts, file.record.path, error)
+
+
+def why_behind(parts: EngineParts, path: NotePath) -> str | None:
+    """Why the index doesn't know yet what was just written to a file; None if it does."""
+    problem, known = parts.writer.problems.get(path), parts.writer.indexed_files.get(path)
+    return problem.reason if problem and not (known and known.signature) else None
+
+
+def _put_off(parts: EngineParts, path: NotePath, error: Exception) -> None:
+    """Leave a file that is written to the next sweep, which is due now."""
+    why = error.message if isinstance(error, McpMemoryError) else "not indexed in time"
+    parts.writer.reindex_later(path)
+    parts.writer.problems[path] = Problem(path, why)
+    parts.watcher.hint()
 
 
 def _same_content(parts: EngineParts, draft: Draft) -> list[NotePath]:
@@ -198,8 +218,9 @@ async def forget_note(
     reason: str | None = None,
     by: Caller = UNKNOWN,
 ) -> NoteRecord:
-    """Forget, archive or restore, with one deadline for the file and one for the index. Raises what the vault raises,
-    Refused for a secret in the reason, and IndexUnavailable if the file was changed but answers were not yet."""
+    """Forget, archive or restore, with one deadline for the file and one for the index, which may stay behind
+    (`why_behind`): the next sweep brings it up to date. Raises what the vault raises, and Refused for a secret in the
+    reason."""
     vault, writer, config = parts.vault, parts.writer, parts.config.vault
     why = one_line("reason", reason, 500) if reason else None
     if why and config.secrets != "allow" and (found := find_secret(why)):
@@ -223,13 +244,8 @@ async def forget_note(
                 with suppress(NotFound):  # it was filed elsewhere, and is this very note
                     await writer.index_note(await in_thread(lambda copy=copy: vault.read(copy), what="reading"))
     except (McpMemoryError, TimeoutError) as error:
-        for copy in _identical_files(parts, file):
-            writer.reindex_later(copy)
-        parts.watcher.hint()
-        change_made = "restored" if restore else f"marked as {'archived' if archive or done else 'deleted'}"
-        raise IndexUnavailable(
-            f"{path} is {change_made} on disk, but the index is not up to date yet", hint="the next sweep updates it"
-        ) from error
+        for written in (path, *_identical_files(parts, file)):
+            _put_off(parts, written, error)
     parts.model.wake()
     return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record
 

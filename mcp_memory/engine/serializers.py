@@ -71,10 +71,14 @@ def chain_payload(file: NoteFile, now: datetime) -> Payload:
     }
 
 
-def forgotten_payload(record: NoteRecord, holding: Mapping[str, str] | None, *, restored: bool = False) -> Payload:
-    """After a forget, `archive` or restore. `holding`: the other note of its chain that counts now."""
+def forgotten_payload(
+    record: NoteRecord, holding: Mapping[str, str] | None, behind: str | None, *, restored: bool = False
+) -> Payload:
+    """After a forget, `archive` or restore. `holding`: the other note of its chain that counts now. `behind`: why the
+    index doesn't know of it yet."""
     status = Status.ACTIVE if restored else Status.DELETED
     if record.state is NoteState.ARCHIVED:
         status = Status.SUPERSEDED if record.superseded_at else Status.ARCHIVED
     payload = {"id": record.id, "path": record.path, "etag": record.etag, "status": status.value}
-    return visible_in(payload | ({"holds_now": holding} if holding else {}))
+    further = {"holds_now": holding, "behind": behind}
+    return visible_in(payload | {name: value for name, value in further.items() if value})

@@ -1,6 +1,7 @@
 """Lists contradictions that nobody has decided, and writes a decision into the notes' own files."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 from ulid import ULID
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan, StatedText
 from mcp_memory.indexing.writer import IndexWriter
@@ -59,8 +60,11 @@ class ConflictReview:
         with acting(replace(_PERSON, run=f"{DECISION}-{ULID()}")):
             for one in pairs:
                 change = partial(self._retire, one, kept) if verb == KEEP else partial(self._hold_both, one)
-                await self._writer.index_note(await in_thread(change, deadline_s=WRITE_S, what="changing the note"))
-        await self._conflicts.scan()
+                file = await in_thread(change, deadline_s=WRITE_S, what="changing the note")
+                with suppress(IndexUnavailable):  # it is decided, and the next sweep says so to the index
+                    await self._writer.index_note(file)
+        with suppress(IndexUnavailable):
+            await self._conflicts.scan()
         return [{"verb": verb, **asdict(one)} for one in pairs]
 
     def _pairs(self, kept: NoteId, partner: str | None = None) -> list[Conflict]:

@@ -27,13 +27,15 @@ Payload = Mapping[str, Any]
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
     """The state of a note or log entry after `forget`, `archive` or `restore`; `holds_now`: the other note of its chain
-    that counts, with id, path and the beginning of its text."""
+    that counts, with id, path and the beginning of its text. `behind`: why the index learns of it only with the next
+    sweep."""
 
     id: NoteId
     path: NotePath
     etag: Etag
     status: Status
     holds_now: Mapping[str, str] | None = None
+    behind: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -118,6 +118,7 @@ FORGET_SCHEMA = _object(
         **dict.fromkeys(("id", "path", "etag"), _STRING),
         "status": {**_STRING, "enum": ["deleted", "archived", "active", "superseded"]},
         "holds_now": {**_LINK, "description": "The older note that counts again, or the newer one."},
+        "behind": _string("It is done; why the index learns of it only with the next sweep."),
     },
-    optional=("holds_now",),
+    optional=("holds_now", "behind"),
 )

@@ -104,9 +104,11 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
             record = await engine.forget(answered_note(target), **_with_session(arguments), source=_client())
         except Ambiguous as error:
             return await which_note(engine, error)
-        payload = forgotten_payload(record, await engine.holding(record), restored=arguments["restore"])
+        holding, behind = await engine.holding(record), engine.behind(record)
+        payload = forgotten_payload(record, holding, behind, restored=arguments["restore"])
         hint = " · restore=true brings it back" if payload["status"] != "active" else ""
         text = f"{payload['status']}: {in_line(payload['path'])} · id {in_line(payload['id'])}{hint}"
+        text += f" · done; the index follows with the next sweep: {in_line(behind)}" if behind else ""
         return ToolResult(text + _link_text("now holds", payload.get("holds_now")), structured_content=payload)
 
 

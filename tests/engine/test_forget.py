@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import shutil
 import tempfile
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.errors import InvalidInput, NotFound, Refused
+from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound, Refused
 from mcp_memory.models import NoteState
 from mcp_memory.text.markdown import frontmatter
 from tests.support.world import NOON, World, found, more, vault_in
@@ -228,3 +229,37 @@ class TestLogEntries:
 
 
 ENTRIES = ("the postman came early", "the canary sings at dawn", "the milkman came late")
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("operation", "is_entry"),
+    [*product(["forget", "restore", "undo"], [False, True]), ("archive", False)],
+)
+async def test_what_is_done_is_answered_as_done_while_the_index_fails(
+    world: World, operation: str, is_entry: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with world.engine() as engine:
+        note = await engine.append("Tea at four", kind="log" if is_entry else "fact")
+        if operation == "restore":
+            await engine.forget(note.id)
+
+        def fail(*_: object) -> int:
+            raise IndexUnavailable("the index cannot be used: the disk is full")
+
+        with monkeypatch.context() as faulty:
+            faulty.setattr(engine.parts.index, "apply", fail)
+            if operation == "undo":
+                answer = await engine.perform("undo", {"target": note.id, "sure": True})
+                assert [step["why"] for step in answer["steps"]] == [""]
+            elif operation == "archive":
+                await engine.forget(note.id, archive=True)
+            else:
+                answer = await engine.perform(operation, {"target": note.id})
+                assert answer["status"] == {"forget": "deleted", "restore": "active"}[operation]
+                assert "the disk is full" in answer["behind"]
+            assert await found(engine, "tea") == []
+        await engine.perform("reconcile", {})
+        assert await found(engine, "tea") == ([note.path] if operation == "restore" else [])
+        again = await engine.perform("restore", {"target": note.id})
+        assert "behind" not in again and await found(engine, "tea") == [note.path]

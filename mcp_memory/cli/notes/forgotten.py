@@ -1,13 +1,13 @@
 """Commands that take notes out of answers and bring them back: forget, restore, erase."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import fit, say_all, short_id, table
+from mcp_memory.cli.console import Remark, fit, say_all, short_id, table
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
@@ -39,7 +39,7 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
     )  # fmt: skip
     again = chain_lines("now holds", answer.get("holds_now"))
     way_back = f"  → mcp-memory restore {shlex.quote(short_id(answer['id']))}"
-    cli.show(answer, [fit("forgotten", answer["path"]), way_back, *again])
+    cli.show(answer, [fit("forgotten", answer["path"]), way_back, *again, *_behind(answer)])
 
 
 @click.command()
@@ -73,7 +73,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
             lambda: cli.ask("forgotten")["forgotten"],
         )  # fmt: skip
         later = chain_lines("but it was replaced by", answer.get("holds_now"))
-        cli.show(answer, [fit("restored", answer["path"]), *later])
+        cli.show(answer, [fit("restored", answer["path"]), *later, *_behind(answer)])
         return
     if dry_run or not yes:
         if not dry_run:
@@ -124,3 +124,8 @@ def forgotten_lines(notes: Sequence[Mapping[str, Any]]) -> list[str]:
         by = f"{client} in {session}" if session else client
         rows.append((at, f"{note['title']}: {reason}" if reason else note["title"], by, short_id(note["id"])))
     return table(rows, 1)
+
+
+def _behind(answer: Mapping[str, Any]) -> Iterator[Remark]:
+    if behind := answer.get("behind"):
+        yield Remark(f"the index follows with the next sweep: {behind}")

@@ -10,7 +10,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.curation.claims.answers import MOST_SEARCHED
 from mcp_memory.curation.claims.problems import list_problems
 from mcp_memory.engine import requests
-from mcp_memory.engine.note_changes import forget_note
+from mcp_memory.engine.note_changes import forget_note, index_written
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.extraction.conflict_review import BOTH, KEEP
@@ -67,7 +67,7 @@ async def apply(engine: Engine, request: requests.ApplyRequest) -> Payload:
         with acting(by):
             confirm = partial(parts.vault.confirm, note.path, entry, by)
             file = await in_thread(confirm, deadline_s=CLAIMS_S, what="changing the note")
-        await parts.writer.index_note(file)
+        await index_written(parts, file)
     return visible_in({"verb": verb, "notes": [note.id for note in evidence], "claim": claim.text})
 
 

@@ -68,12 +68,12 @@ async def update(engine: Engine, request: requests.UpdateRequest) -> Payload:
 
 async def forget(engine: Engine, request: requests.ForgetRequest) -> Payload:
     record = await engine.forget(**asdict(request))
-    return forgotten_payload(record, await engine.holding(record))
+    return forgotten_payload(record, await engine.holding(record), engine.behind(record))
 
 
 async def restore(engine: Engine, request: requests.RestoreRequest) -> Payload:
     record = await engine.forget(**asdict(request), restore=True)
-    return forgotten_payload(record, await engine.holding(record), restored=True)
+    return forgotten_payload(record, await engine.holding(record), engine.behind(record), restored=True)
 
 
 async def forgotten(engine: Engine, request: requests.ForgottenRequest) -> Payload:

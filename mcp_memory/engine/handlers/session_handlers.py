@@ -13,6 +13,7 @@ from mcp_memory.curation.dreams.dreamer import PROPOSED
 from mcp_memory.engine import requests
 from mcp_memory.engine.handlers.gap_handlers import GAP, gaps_to_review, review_gap
 from mcp_memory.engine.history.note_titles import find_titled
+from mcp_memory.engine.note_changes import index_written
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import NotePath
@@ -108,7 +109,7 @@ async def mute(engine: Engine, request: requests.MuteRequest) -> Payload:
         path, entry = places[0]
         change = partial(editing.mute, path, entry, request.project, undo=request.undo)
         file = await in_thread(change, deadline_s=parts.config.vault.write_deadline_s, what="changing the note")
-        await parts.writer.index_note(file)
+        await index_written(parts, file)
         projects = muted_projects(file.record.meta.get("muted", ()), entry)
         return {"id": request.target, "path": path, "muted": projects}
 

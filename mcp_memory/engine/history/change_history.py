@@ -8,7 +8,7 @@ from typing import Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.history.note_titles import find_titled
-from mcp_memory.engine.note_changes import forget_note
+from mcp_memory.engine.note_changes import forget_note, index_written
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
@@ -240,7 +240,7 @@ async def _undo(parts: EngineParts, change: NoteChange, action: str) -> None:
             put_back = parts.vault.editing.put_back
             earlier = await in_thread(lambda: _earlier(parts, change), deadline_s=30, what="reading it")
             file = await in_thread(lambda: put_back(path, change, earlier), deadline_s=30, what="writing it")
-            await parts.writer.index_note(file)
+            await index_written(parts, file)
         else:
             restore, archive = action == "restore", action == "archive"
             await forget_note(parts, path, entry, restore=restore, archive=archive, reason="undone", by=by)
@@ -255,7 +255,7 @@ async def _undo(parts: EngineParts, change: NoteChange, action: str) -> None:
         with acting(by):
             kept = await in_thread(lambda: _earlier(parts, change), deadline_s=30, what="reading it")
             file = await in_thread(lambda: bring_back(change, kept), deadline_s=30, what="writing it")
-        await parts.writer.index_note(file)
+        await index_written(parts, file)
         if change.kind is ChangeKind.MOVED:
             await parts.writer.remove_deleted(change.path)
         parts.model.wake()
