@@ -202,6 +202,7 @@ class Filters:
     kinds: frozenset[str] | None = None
     tags: frozenset[str] | None = None  # all of them must be present
     project: str | None = None  # this project's notes and those without one; None = all; see NO_PROJECT, CHANNEL
+    aliases: frozenset[str] = frozenset()  # other names of this project
     since: datetime | None = None  # by the note's date (for logs, the day); aware; included
     until: datetime | None = None  # excluded
     session: str | None = None
@@ -229,14 +230,19 @@ class Filters:
             and (self.until is None or (date is not None and date < self.until))
             and (self.now is None or (end := note.counts_until) is None or end > self.now)
             and (self.foreign is None or note.is_foreign is self.foreign)
-            and (self.private is None or not (self.private.cover(note) or note.is_muted_in(self.project)))
+            and (self.private is None or not (self.private.cover(note) or any(map(note.is_muted_in, self.names))))
         )
 
     def admits_project(self, project: str | None) -> bool:
         """Whether notes of this project pass."""
         if self.project is None:
             return self.private is None or not is_channel(project)
-        return project == self.project or (project is None and not is_channel(self.project))
+        return project in self.names or (project is None and not is_channel(self.project))
+
+    @property
+    def names(self) -> frozenset[str | None]:
+        """All that the project is called in notes."""
+        return frozenset((self.project, *self.aliases))
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,8 +76,10 @@ class CaptureService:
         clock: Callable[[], datetime],
         written: Callable[[], None],
         hear: Hear | None,
+        project_of: Callable[[str], str | None],
     ) -> None:
-        """Stores everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages."""
+        """Stores everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages.
+        `project_of`: the project of a folder."""
         self.paths = TranscriptPaths({**config.folders, CHAT: str(state / CHATS)})
         self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
         self.checkpoints = Checkpoints(state / "checkpoints")
@@ -86,6 +88,7 @@ class CaptureService:
         self._clock = clock
         self._written = written
         self._hear = hear
+        self.project_of = project_of
         self._one_at_a_time = anyio.Lock()
         self._threads = anyio.CapacityLimiter(MOST_THREADS)
         self._unheard: dict[TranscriptPath, int] = {}
@@ -186,8 +189,9 @@ class CaptureService:
         new = read_new(self.paths, path, checkpoint)
         seen = self.checkpoints.read_digests(checkpoint) if new.restarted or checkpoint.restarts else frozenset[bytes]()
         return build_step(
-            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output
-        )
+            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output,
+            project_of=self.project_of,
+        )  # fmt: skip
 
     async def _tell(self, hear: Hear, path: TranscriptPath, step: CaptureStep) -> None:
         try:

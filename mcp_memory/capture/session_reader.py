@@ -1,6 +1,6 @@
 """Finds a transcript by its path or session and reads it whole, without writing anything."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from pathlib import Path
@@ -54,13 +54,18 @@ def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
     )
 
 
-def read_session(paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo) -> CapturedMessages:
-    """Returns the messages as a capture would pass them on. Raises as `read_new`."""
+def read_session(
+    paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo, project_of: Callable[[str], str | None]
+) -> CapturedMessages:
+    """Returns the messages as a capture would pass them on. `project_of`: the project of a folder. Raises as
+    `read_new`."""
     checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
     now = datetime.now(zone)
     while True:
         new = read_new(paths, path, checkpoint)
-        step = build_step(path, new, checkpoint, frozenset(), zone=zone, now=now, tool_output=False)
+        step = build_step(
+            path, new, checkpoint, frozenset(), zone=zone, now=now, tool_output=False, project_of=project_of
+        )
         if step.taken_back is not None:
             messages = [message for message in messages if message.offset < step.taken_back]
         messages += step.messages

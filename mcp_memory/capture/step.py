@@ -24,7 +24,6 @@ from mcp_memory.capture.transcript_store import (
     page_of,
     render_segment,
 )
-from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.secrets.finder import redact
 
 MOST_TEXT_CHARS = 100_000
@@ -70,8 +69,10 @@ def build_step(
     zone: tzinfo,
     now: datetime,
     tool_output: bool,
+    project_of: Callable[[str], str | None],
 ) -> CaptureStep:
-    """`seen` holds the digests of earlier messages, if the file has ever been replaced."""
+    """`seen` holds the digests of earlier messages, if the file has ever been replaced. `project_of`: the project of a
+    folder."""
     batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)

@@ -87,6 +87,7 @@ _GROUPS = {
         "tree": ("topics.reorganizing:tree", "Draw, rename, move, merge and split topics (also: topics)"),
         "organize": ("topics.topics:organize", "Write a page for each project, person and service"),
         "wiki": ("topics.wiki:wiki", "Show what holds of a subject, how sure, and what needs deciding"),
+        "projects": ("notes.projects:projects", "List projects and their repositories, merge and split them"),
         "gaps": ("topics.gaps:gaps", "List what memory could not answer, and answer it"),
         "compact": ("topics.topics:compact", "File fresh notes under topics now"),
         "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),

@@ -1,19 +1,23 @@
 """Options that commands share. `--vault` and `--config` may come before the command or after it."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from mcp_memory.cli.console import emit, print_status, say_all
 from mcp_memory.errors import InvalidInput
-from mcp_memory.runtime.paths import project_of
 from mcp_memory.settings.settings import Settings, load
+
+if TYPE_CHECKING:
+    from mcp_memory.projects.projects import Projects
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,6 +58,14 @@ class CommandContext:
         return answer | {"project": here} if here and self.as_json else answer
 
     @cached_property
+    def projects(self) -> Projects:
+        """The vault's projects, so that a command needn't ask the engine for the one that it runs in."""
+        from mcp_memory.projects.projects import Projects
+
+        vault = self.settings.vault_path
+        return Projects(vault, lambda: self.ask("stats")["by_project"] if vault.is_dir() else ())
+
+    @cached_property
     def project_here(self) -> str | None:
         """The project of the git repository that you are in, as the hooks take it; in the vault's own there is none.
         Says so on first use, unless `--json` was passed."""
@@ -63,7 +75,7 @@ class CommandContext:
             folder = os.getcwd()  # noqa: PTH109 -- it may be gone
         except OSError:
             return None
-        found = project_of(folder, str(self.settings.vault_path.resolve()))
+        found = self.projects.label_of(folder)
         if found and not self.as_json:
             print_status(
                 f"project: {found} (the git repository you are in; else pass {self.without_project} or -p NAME)"

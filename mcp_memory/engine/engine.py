@@ -67,6 +67,7 @@ class Engine:
     def __init__(self, parts: EngineParts) -> None:
         """`parts` are for this room, and for tests."""
         self.parts = parts
+        self.projects = parts.project_finder
         config = parts.config
         kinds = [f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in parts.vault.kinds]
         self.facts: Mapping[str, Any] = {
@@ -87,10 +88,6 @@ class Engine:
         request, answer = OPERATIONS[operation]
         with acting(Caller(PERSON)):  # unless the operation knows better
             return await answer(self, await with_iso_dates(self.parts, request_from(request, arguments, self.facts)))
-
-    def note_folder(self, project: str, folder: str) -> None:
-        """An agent works for the project in this folder."""
-        self.parts.grounder.note_folder(project, folder)
 
     @_takes(SearchRequest)
     async def search(self, request: SearchRequest) -> SearchResult:
@@ -194,7 +191,7 @@ class Engine:
             kind=kind,
             title=request.title.strip() if request.title else None,
             tags=tuple(tag.strip() for tag in request.tags or ()),
-            project=request.project.strip() if request.project and request.project != "*" else None,
+            project=parts.projects.label_named(request.project),
             session=request.session,
             source=request.source,
             expires_at=expiry(request.expires, zone) if request.due or not is_promise else None,

@@ -25,6 +25,7 @@ from mcp_memory.engine.admin import Admin
 from mcp_memory.engine.background_jobs import list_jobs
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.note_changes import append_note, forget_note
+from mcp_memory.engine.project_finder import ProjectFinder
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
@@ -44,6 +45,7 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.scheduler import Scheduler
 from mcp_memory.links.linter import Linter
 from mcp_memory.models import Filters, NotePath, NoteRecord
+from mcp_memory.projects.projects import Projects
 from mcp_memory.recall.answer import RecallAnswerer
 from mcp_memory.recall.briefing import Briefer
 from mcp_memory.recall.briefing_log import MOST_BYTES as BRIEFING_BYTES
@@ -148,7 +150,9 @@ class EngineParts:
         self.auto_compactor = AutoCompactor(self.compactor, self.model, self.health, config.topics)
         self.writer.listeners.append(self.scheduler.note_changes)
         on_captured = self.candidate_ingest.ingest if config.extraction.automatic else None
-        capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, on_captured)
+        capture = CaptureService(
+            config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, on_captured, self.projects.label_of
+        )
         self.capture_worker = CaptureWorker(config.capture, capture, self.idle_detector, self.health, self.scheduler)
         self.admin = Admin(self)
         self.transfer = Transfer(vault, index, self.writer, self.admin.reconcile)
@@ -198,8 +202,16 @@ class EngineParts:
         )  # fmt: skip
 
     @cached_property
+    def projects(self) -> Projects:
+        return Projects(self.vault.roots()[""], self.index.projects)
+
+    @cached_property
+    def project_finder(self) -> ProjectFinder:
+        return ProjectFinder(self.projects, self.grounder.note_folder)
+
+    @cached_property
     def grounder(self) -> Grounder:
-        return Grounder(self.index, self.config.state / "grounding.json", self.clock)
+        return Grounder(self.index, self.config.state / "grounding.json", self.projects.label_of, self.clock)
 
     @cached_property
     def archivist(self) -> Archivist:
@@ -214,7 +226,9 @@ class EngineParts:
 
     def filters(self, **wanted: Any) -> Filters:
         """Raises InvalidInput for a filter that cannot be used."""
-        return filters_from(**wanted, now=self.clock(), tz=self.vault.layout.tz)
+        found = filters_from(**wanted, now=self.clock(), tz=self.vault.layout.tz)
+        label, aliases = self.projects.names_of(found.project) if found.project else (None, frozenset[str]())
+        return replace(found, project=label, aliases=aliases)
 
     async def start(self, tasks: TaskGroup, *, watch: bool, progress: Progress | None) -> None:
         """Sweep, load the model, embed: each in a task of this group."""

@@ -50,12 +50,16 @@ def is_session(name: object) -> bool:
 
 def takes_project(arguments: Mapping[str, Any]) -> bool:
     """Whether a call of our tools that names no project means the one that the agent works in. Not if it names notes or
-    a folder, replaces a note, or stores what holds everywhere."""
+    a folder, or replaces a note; what it stores may still hold everywhere."""
     if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
         return False
-    if content := arguments.get("content"):
-        return arguments.get("path") != MEMORY and not is_personal(str(arguments.get("kind")), str(content))
-    return not arguments.get("path")
+    return arguments.get("path") != MEMORY if arguments.get("content") else not arguments.get("path")
+
+
+def holds_everywhere(arguments: Mapping[str, Any], project: str | None) -> bool:
+    """Whether a call stores a preference that isn't for the project in which the agent works."""
+    content = arguments.get("content")
+    return bool(content) and is_personal(str(arguments.get("kind")), str(content), project)
 
 
 def recall_plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:

@@ -192,6 +192,16 @@ class RefsRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectsRequest:
+    """Which projects there are. `verb`: instead, `merge` the project `name` into the `other`, or `split` the repository
+    in the folder `other` from it."""
+
+    verb: str | None = None
+    name: str | None = None
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StatsRequest:
     """Figures of all that is stored, or the use of one note or log entry (`target`: id or path)."""
 

@@ -250,8 +250,8 @@ class CandidateIngest:
         *,
         waits: bool,
     ) -> Draft:
-        is_everywhere = is_personal(candidate.kind, candidate.statement) and not is_channel(captured.project)
-        is_clock_right = candidate.at and candidate.at <= self._clock() + CLOCKS_DIFFER
+        own, at = captured.project, candidate.at
+        is_wide = is_personal(candidate.kind, candidate.statement, own) and not is_channel(own)
         more: dict[str, Value] = {
             "derived_from": [f"{captured.file}@{candidate.offset}"],
             "speaker": candidate.speaker,
@@ -266,10 +266,10 @@ class CandidateIngest:
             kind=self._vault.kinds.get(candidate.kind),
             title=(replaced and title_now(*replaced)) or candidate.title or None,
             tags=captured.tags,
-            project=None if is_everywhere else captured.project,
+            project=None if is_wide else own,
             session=captured.session[:MAX_WORD] or None,
             source=captured.client[:MAX_WORD],
-            created=candidate.at if is_clock_right else None,
+            created=at if at and at <= self._clock() + CLOCKS_DIFFER else None,
             due=candidate.due,
             once=True,
             folder=INBOX if waits else None,

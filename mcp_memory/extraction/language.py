@@ -10,6 +10,8 @@ from typing import Any
 
 from mcp_memory.extraction.candidate import StatementKind
 
+_REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}\b(?!/)")
+
 
 @dataclass(frozen=True, slots=True)
 class Language:
@@ -47,10 +49,23 @@ def introduces(line: str) -> bool:
     return any(language.introduces.search(line) for language in languages())
 
 
-def is_personal(kind: str, statement: str) -> bool:
-    """Whether it is a preference that holds everywhere, not for this place or team only, in any language."""
-    is_local = any(language.here.search(statement.lower()) for language in languages())
-    return kind == StatementKind.PREFERENCE and not is_local
+def is_personal(kind: str, statement: str, project: str | None = None) -> bool:
+    """Whether it is a preference that holds everywhere, not for this place or team only, in any language, nor for files
+    of a repository or the `project` in which it was said."""
+    if kind != StatementKind.PREFERENCE or any(language.here.search(statement.lower()) for language in languages()):
+        return False
+    return not repository_paths(statement) and not (project and names_project(statement, project))
+
+
+def repository_paths(text: str) -> list[str]:
+    """The files that a text names by a path below some repository, such as `src/config.py`."""
+    return _REPOSITORY_PATH.findall(text)
+
+
+def names_project(text: str, project: str) -> bool:
+    """Whether a text has the name of a project, with or without what tells it from another of that name."""
+    name = project.partition(" (")[0]
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE) is not None
 
 
 def _language(code: str, table: Mapping[str, Any]) -> Language:

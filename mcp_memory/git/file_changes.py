@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcp_memory.errors import Busy, McpMemoryError
-from mcp_memory.git.git_command import Git
 from mcp_memory.git.repository import Repository
+from mcp_memory.runtime.git_command import Git
 
 _RAW = ("--raw", "--no-abbrev", "--no-renames", "-z")
 

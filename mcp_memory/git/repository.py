@@ -10,7 +10,7 @@ from pathlib import Path
 from time import monotonic, time
 
 from mcp_memory.errors import Busy, GitUnavailable, NotFound
-from mcp_memory.git.git_command import Git
+from mcp_memory.runtime.git_command import Git
 
 IN_PROGRESS = {
     "rebase-merge": "a rebase",

@@ -21,7 +21,6 @@ from mcp_memory.grounding.symbol_reader import SymbolReader
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, is_channel
-from mcp_memory.runtime.paths import project_of
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown.logs import labels
@@ -65,10 +64,11 @@ def count_outcomes(notes: Iterable[GroundedNote]) -> dict[str, int]:
 
 @dataclass
 class Grounder:
-    """`file` is its state."""
+    """`file` is its state. `project_of`: the project of a folder."""
 
     index: Index
     file: Path
+    project_of: Callable[[str], str | None]
     clock: Callable[[], datetime]
     problems: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why a project's notes were not checked in the last run."""
@@ -194,7 +194,7 @@ class Grounder:
             "no folder of it is known: run mcp-memory refs there" if not folders else "its folder is gone"
         )
         for folder in folders:
-            if project_of(folder) == project:
+            if self.project_of(folder) == project:
                 try:
                     self._reader.until = monotonic() + REPOSITORY_S
                     code = open_code(folder, REPOSITORY_S, self._reader.list_symbols)

@@ -1,9 +1,8 @@
 """Defines what an index engine must do; `tests/support/index_contract.py` checks one against it.
 
-Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers,
-another may be built aside and then swapped in. TOKEN: grows with every change; a search after `apply` has returned
-sees the change. CHUNK ID: the chunks of a note have consecutive ids in their order, those of two notes never do, and
-no id is used twice.
+Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers, others
+may be built aside. TOKEN: grows with every change; a search after `apply` has returned sees the change. CHUNK ID: the
+chunks of a note have consecutive ids in their order, those of two notes never do, and no id is used twice.
 
 An engine is synchronous and thread-safe: any number of readers, one writer at a time. Reads see the last committed
 state and never wait for a writer. Every method raises `IndexUnavailable` if its store fails.
@@ -217,6 +216,10 @@ class Index(ABC):
         wanted = (NoteState.ACTIVE, kind, project)
         found = self.find_notes("content_hash", content_hash)
         return [note for note in found if (note.state, note.kind, note.project) == wanted]
+
+    @abstractmethod
+    def projects(self) -> list[str]:
+        """The projects that stand in notes, whatever their state, sorted."""
 
     @abstractmethod
     def passages(self, path: NotePath) -> list[Passage]:

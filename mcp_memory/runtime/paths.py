@@ -1,4 +1,4 @@
-"""Locates the vault, its state folder, the configuration file and an agent's project.
+"""Locates the vault, its state folder and the configuration file.
 
 Paths are strings: `pathlib` takes longer to import than the daemon takes to answer, and a prompt waits for both.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import stat
 
 from mcp_memory.errors import ConfigInvalid
 
@@ -22,10 +21,6 @@ DEFAULT_VAULT = "~/memory"
 # In the state folder.
 DAEMON, TOKENS, PORT = "daemon.json", "tokens.json", "port"
 HOOKS_LOG = "log/hooks.jsonl"
-
-MAX_PROJECT_CHARS = 100  # as in every tool
-MOST_LINE_BYTES = 4200
-"""Of a file of git's that holds a path; a path has 4,096 at most."""
 
 
 def vault_folder(path: str) -> str:
@@ -76,60 +71,6 @@ def absolute(path: str) -> str:
         raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out")
     # Only a relative path needs the current folder, which may be gone.
     return found if found.startswith("/") else os.path.join(os.getcwd(), found)
-
-
-def project_of(folder: str, vault: str = "") -> str | None:
-    """The name of the git repository that holds `folder`, the same in all of its worktrees; of a submodule, its own.
-    None outside of one, in the `vault`, or if its name is not plain. Doesn't start git, which would take as long as
-    everything else."""
-    if "\0" in folder or not folder.startswith("/"):
-        return None
-    folder = "/" + _plain(folder).lstrip("/")
-    if vault and f"{folder}/".startswith(f"{vault}/"):
-        return None
-    while not (found := _common_folder(folder)) and folder != "/":
-        folder = os.path.dirname(folder)
-    if not found:
-        return None
-    place, name = os.path.split(found)
-    name = os.path.basename(place) if name in {".git", ".bare"} else name.removesuffix(".git")
-    return name if name.strip() and name.isprintable() and len(name) <= MAX_PROJECT_CHARS else None
-
-
-def _common_folder(folder: str) -> str | None:
-    """The folder in which git keeps what all worktrees share, if `folder` is the root of one, or a bare repository.
-    If its `.git` is a file that leads nowhere, the folder that it named before the repository moved, else `.git`."""
-    inside = f"{folder}/.git"
-    try:
-        is_file = stat.S_ISREG(os.stat(inside).st_mode)
-    except OSError:
-        if os.path.lexists(inside):
-            return inside
-        is_bare = os.path.isfile(f"{folder}/HEAD") and os.path.isdir(f"{folder}/objects")
-        return folder if is_bare and os.path.isdir(f"{folder}/refs") else None
-    named = _line_of(inside).removeprefix("gitdir:").strip() if is_file else ""
-    if not named:
-        return inside
-    own = os.path.normpath(os.path.join(os.path.realpath(folder), named))
-    if shared := _line_of(f"{own}/commondir").strip():
-        return os.path.normpath(os.path.join(own, shared))
-    if os.path.isfile(f"{own}/HEAD"):
-        return own
-    above = os.path.dirname(own)
-    return os.path.dirname(above) if os.path.basename(above) == "worktrees" else inside
-
-
-def _line_of(file: str) -> str:
-    """Its first line; empty for what can't be read, has no end, or would wait."""
-    try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-        try:
-            is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
-            return os.fsdecode(os.read(descriptor, MOST_LINE_BYTES)).partition("\n")[0] if is_plain else ""
-        finally:
-            os.close(descriptor)
-    except (OSError, ValueError):
-        return ""
 
 
 def _plain(path: str) -> str:

@@ -86,7 +86,7 @@ def build_server(
     add_tools(server, engine)
     add_resources(server, engine)
     add_prompts(server)
-    endpoint = HookEndpoint(engine, hooks, hooks_log, address.vault)
+    endpoint = HookEndpoint(engine, hooks, hooks_log)
     add_routes(server, engine, endpoint, credentials, address, calls, auth=auth)
     describe(server)
     take_nothing_from_headers(server)

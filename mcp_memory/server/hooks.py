@@ -2,7 +2,7 @@
 
 import json
 import logging
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -18,8 +18,7 @@ from mcp_memory.hooks.hook_call import HookCall
 from mcp_memory.hooks.hook_command import FACTS, START, STARTS, SWITCHES, WITHIN_MS
 from mcp_memory.hooks.hook_input import MARKS, HookInput
 from mcp_memory.hooks.hook_log import HookLogLine, owes_start
-from mcp_memory.runtime.paths import project_of
-from mcp_memory.runtime.threads import LOOK_DEADLINE_S, ThreadPool, in_thread
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 from mcp_memory.settings.settings import HooksConfig
 
 _log = logging.getLogger(__name__)
@@ -32,8 +31,6 @@ class HookEndpoint:
     engine: Engine
     config: HooksConfig
     log: Path
-    vault: str = ""
-    threads: ThreadPool = field(default_factory=ThreadPool)
 
     async def answer(self, client: str, request: Request) -> Response:
         """Raises Unusable for an unknown event or unusable input, and what the engine raises."""
@@ -64,18 +61,10 @@ class HookEndpoint:
         if given.tool not in ACTING:  # these are answered by words alone
             engine.wake_model()  # a prompt that finds it unloaded gets less
         call = HookCall(
-            event, client, given, within_ms, environ, engine.perform, self.find_project, self._owes_start,
+            event, client, given, within_ms, environ, engine.perform, engine.projects.find, self._owes_start,
             self._config_of(request),
         )  # fmt: skip
         return await answer(call)
-
-    async def find_project(self, folder: str, deadline_s: float) -> str | None:
-        """The folder may be on a disk that hangs, which must not take threads from other work."""
-        find = partial(project_of, folder, self.vault)
-        project = await self.threads.run(find, deadline_s=deadline_s, what="finding the project")
-        if project:
-            self.engine.note_folder(project, folder)
-        return project
 
     async def _owes_start(self, client: str, session: str, project: str) -> set[str] | None:
         """None if the log can't be read."""

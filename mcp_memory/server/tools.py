@@ -19,9 +19,10 @@ from fastmcp.tools import ToolResult
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.request_parsing import is_session, takes_project
+from mcp_memory.engine.request_parsing import holds_everywhere, is_session, takes_project
 from mcp_memory.engine.serializers import Payload, forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.server.note_question import answered_note, which_note
 from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, IS_LISTED, SEARCH_SCHEMA
 from mcp_memory.server.tool_arguments import tool_fields
@@ -34,7 +35,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-PROJECT_HEADER = "mcp-memory-project"
+PROJECT_HEADER, FOLDER_HEADER = "mcp-memory-project", "mcp-memory-folder"
 ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 """Claude Code hides tools behind a search unless told otherwise; these two are wanted on most prompts."""
 
@@ -62,7 +63,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         Call this before you answer or ask anything that may have come up before. A low `confidence` means that probably
         nothing is stored. memory_recall(ids=[…]) reads a hit in full.
         """
-        payload = search_payload(await engine.search(**_with_project(arguments)))
+        payload = search_payload(await engine.search(**await _with_project(engine, arguments)))
         return ToolResult("\n".join(_search_lines(payload)), structured_content=payload)
 
     @server.tool(icons=[ICON], annotations=_reads("Recall from memory"), output_schema=None, meta=ALWAYS_LOAD)
@@ -73,7 +74,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         With `query`: passages that fit; for "what do we know about X", topic X's page first. With `ids` or `path`:
         those notes verbatim, with their links.
         """
-        return await engine.recall(**_with_project(arguments))
+        return await engine.recall(**await _with_project(engine, arguments))
 
     @server.tool(icons=[ICON], annotations=_writes("Store in memory"), output_schema=APPEND_SCHEMA)
     @_with_fields(engine)
@@ -83,7 +84,8 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         The same content is stored once. If the answer names notes under `contradicts` and yours replaces one, repeat
         the call with `supersedes`.
         """
-        payload = receipt_payload(await engine.append(**_with_project(_with_session(arguments)), source=_client()))
+        wanted = await _with_project(engine, _with_session(arguments))
+        payload = receipt_payload(await engine.append(**wanted, source=_client()))
         return ToolResult(_append_text(payload), structured_content=payload)
 
     @server.tool(icons=[ICON], annotations=_writes("Forget from memory"), output_schema=FORGET_SCHEMA)
@@ -167,11 +169,20 @@ def _client() -> str | None:
     return token.client_id if token else None
 
 
-def _with_project(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Takes a missing project from the client's headers (percent-encoded where a name is not ASCII)."""
+async def _with_project(engine: Engine, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Takes a missing project, or the folder whose project it is, from the client's headers (percent-encoded where a
+    name is not ASCII)."""
     if not takes_project(arguments):
         return arguments
-    return {**arguments, "project": unquote(get_http_headers().get(PROJECT_HEADER, "")) or None}
+    headers = get_http_headers()
+    project = unquote(headers.get(PROJECT_HEADER, "")) or None
+    if not project and (folder := unquote(headers.get(FOLDER_HEADER, ""), errors="surrogateescape")):
+        project = await engine.projects.find(folder, LOOK_DEADLINE_S)
+    if holds_everywhere(arguments, project):
+        project = None
+    elif not project and arguments.get("kind") == "preference":
+        project = await engine.projects.find_named(str(arguments["content"]))
+    return {**arguments, "project": project}
 
 
 def _with_session(arguments: dict[str, Any]) -> dict[str, Any]:

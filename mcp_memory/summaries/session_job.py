@@ -99,7 +99,7 @@ class SessionSummaries:
         place = self.capture.paths.locate(checkpoint.client, checkpoint.name)
         if place.file.stat().st_size > MOST_BYTES and not place.is_database:
             return None
-        captured = read_session(self.capture.paths, place, self.vault.layout.tz)
+        captured = read_session(self.capture.paths, place, self.vault.layout.tz, self.capture.project_of)
         times = [message.turn.at.replace(microsecond=0) for message in captured.messages if message.turn.at]
         if not times:
             return None

@@ -1,6 +1,7 @@
 """Detects which kind of source a file or folder is, and reads it as that kind."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
@@ -55,20 +56,20 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
     return ImportSource(found, _name(root, found), root, project)
 
 
-def read(source: ImportSource, *, vault: Path, most_bytes: int) -> SourceReading:
-    """Reads a source that is not ours. `most_bytes`: the largest note. Raises InvalidInput if there is nothing of its
-    kind, StorageFailed."""
+def read(
+    source: ImportSource, *, vault: Path, most_bytes: int, project_of: Callable[[str], str | None]
+) -> SourceReading:
+    """Reads a source that is not ours. `most_bytes`: the largest note; `project_of`: the project of a folder. Raises
+    InvalidInput if there is nothing of its kind, StorageFailed."""
     if source.kind in READERS:
         reading = read_memories(source)
     elif source.kind is SourceKind.SERVER_MEMORY:
         data, modified_s = _file(source.root, MOST_JSONL_BYTES)
         reading = server_memory.read(source, data, modified_s)
     else:
-        reader = _FOLDER_READERS.get(source.kind, markdown.read)
-        everything = reader is not markdown.read
-        reading = reader(
-            source, SourceFolder(source.root, apart=(vault,), everything=everything, most_bytes=most_bytes)
-        )
+        reader = _FOLDER_READERS.get(source.kind)
+        folder = SourceFolder(source.root, apart=(vault,), everything=reader is not None, most_bytes=most_bytes)
+        reading = reader(source, folder, project_of) if reader else markdown.read(source, folder)
     if not reading.items and not reading.left_out:
         raise InvalidInput(f"{source.root} has nothing of {source.kind}", hint="mcp-memory import --help")
     return reading

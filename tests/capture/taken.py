@@ -15,6 +15,7 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.capture.worker import CaptureWorker
 from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.jobs.scheduler import Scheduler
+from mcp_memory.projects.projects import Projects
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.vault.config import TRANSCRIPTS
@@ -49,7 +50,8 @@ class Desk:
     def taker(self) -> CaptureService:
         """A new one each time, as after a restart."""
         self.state.mkdir(exist_ok=True)
-        return CaptureService(self.state, self.config, UTC, lambda: NOON, lambda: None, self.hear or self._listen)
+        hear, project_of = self.hear or self._listen, Projects(self.state / "vault").label_of
+        return CaptureService(self.state, self.config, UTC, lambda: NOON, lambda: None, hear, project_of)
 
     def capturer(self, **more: float) -> CaptureWorker:
         scheduler = Scheduler(JobsConfig(), self.state, IdleDetector(), lambda: NOON)

@@ -11,6 +11,7 @@ import frontmatter
 from mcp_memory.client.connection import Address
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
+from tests.support.repositories import repository
 from tests.support.slow_modules import SLOW
 
 REPORT = """
@@ -26,27 +27,32 @@ print(json.dumps({"code": code, "new": sorted(new), "all": [*sys.modules]}))
 
 
 def test_headers_of_a_client(served: Place):
-    headers = served.run("headers", "--client", "codex").ok().json
-    assert headers == {"Authorization": f"Bearer {served.credentials.token('codex')}"}
-    project = served.run("headers", "--client", "codex", "--project", "mill").ok().json
+    headers = served.run("headers", "--client", "my-editor").ok().json
+    assert headers == {"Authorization": f"Bearer {served.credentials.token('my-editor')}"}
+    project = served.run("headers", "--client", "my-editor", "--project", "mill").ok().json
     assert project == {**headers, "Mcp-Memory-Project": "mill"}
-    assert served.run("--vault", str(served.vault), "headers", "--client", "codex").ok().json == headers
+    assert served.run("--vault", str(served.vault), "headers", "--client", "my-editor").ok().json == headers
     assert served.run("headers", "--vault", str(served.vault)).ok().json == served.run("headers").ok().json
 
 
 def test_clients_that_run_it_in_the_folder_of_their_session_get_its_project(served: Place):
-    folder = served.root / "mill" / "src"
-    (served.root / "mill" / ".git").mkdir(parents=True)
+    folder = repository(served.root / "mühle 100%") / "src"
     folder.mkdir()
+    repository(served.root / "other" / "mühle 100%")
     for client, more, project in (
-        ("codex", (), "mill"), ("codex", ("--project", "weir"), "weir"),
-        ("gemini", (), "mill"), ("opencode", (), "mill"),
-        ("claude-code", (), None),
+        ("codex", (), "mühle 100%"), ("codex", ("--project", "weir"), "weir"),
+        ("gemini", (), "mühle 100%"), ("opencode", (), "mühle 100%"),
+        ("claude-code", (), None), ("codex", ("other",), "mühle 100% (other)"),
     ):  # fmt: skip
-        asked = subprocess.run(
-            served.command("headers", "--client", client, *more), env=served.environ, cwd=folder, capture_output=True
-        )
-        assert json.loads(asked.stdout).get("Mcp-Memory-Project") == project
+        at = served.root / "other" / "mühle 100%" if more == ("other",) else folder
+        command = served.command("headers", "--client", client, *(more if at == folder else ()))
+        asked = subprocess.run(command, env=served.environ, cwd=at, capture_output=True)
+        headers = json.loads(asked.stdout)
+        assert all(map(str.isascii, headers.values()))
+        with Wire(Running(served, Address.read(served.state.daemon)), client=client) as wire:
+            said = {"content": f"Flour is ground by {client} at {at} {more}."}
+            receipt = wire.tool("memory_append", said, **headers)["structuredContent"]
+        assert frontmatter.load(str(served.vault / receipt["path"])).metadata.get("project") == project
 
 
 def test_without_a_daemon_an_empty_object_and_the_reason(place: Place):

@@ -136,8 +136,8 @@ def test_back_kind_project_and_the_nearest_notes(place: Place):
 def test_what_is_no_transcript_is_named(tmp_path: Path, data: bytes):
     (tmp_path / "bad.jsonl").write_bytes(data)
     with pytest.raises(InvalidInput, match="line 1 is not a message"):
-        read_transcript(str(tmp_path / "bad.jsonl"), Settings())
+        read_transcript(str(tmp_path / "bad.jsonl"), Settings(), lambda _: None)
     with pytest.raises(NotFound):
-        read_transcript(str(tmp_path / "none.jsonl"), Settings())
+        read_transcript(str(tmp_path / "none.jsonl"), Settings(), lambda _: None)
     with pytest.raises(NotFound):
-        read_transcript(str(tmp_path), Settings())
+        read_transcript(str(tmp_path), Settings(), lambda _: None)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.request_parsing import is_session, takes_project
+from mcp_memory.engine.request_parsing import holds_everywhere, is_session, takes_project
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NoteState
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from
@@ -48,12 +48,30 @@ async def test_no_query_breaks_a_search(toy_world: World) -> None:
 
 
 def test_which_calls_mean_the_project_that_the_agent_works_in() -> None:
-    wide = {"content": "Ada likes her bread dark.", "kind": "preference"}
-    theirs = [{"query": "tea"}, {}, {"content": "The mill burnt.", "kind": "fact"}, {**wide, "kind": "decision"}]
+    theirs = [{"query": "tea"}, {}, {"content": "The mill burnt.", "kind": "fact"}]
     named = [{"ids": ["XYZ123"]}, {"path": "notes"}, {"content": "New.", "supersedes": "XYZ123"}]
     assert all(map(takes_project, theirs))
-    assert not any(map(takes_project, [*named, wide, {"content": "Tea.", "path": "MEMORY.md"}, {"project": "*"}]))
+    assert not any(map(takes_project, [*named, {"content": "Tea.", "path": "MEMORY.md"}, {"project": "*"}]))
     assert is_session("b4948ebf") and not any(map(is_session, [None, "", 7, "a\nb", "x" * 5000]))
+
+
+@pytest.mark.parametrize(
+    ("preference", "is_everywhere"),
+    {
+        "Ada likes her bread dark.": True, "prefer small diffs in parcelhub/config.py": False,
+        "Keep `src/app/__init__.py:12` free of imports.": False, "In parcelhub, prefer small diffs.": False,
+        "I like ParcelHub's tests first.": False, "Prefers .github/workflows/ci.yml in one job.": False,
+        "prefer pyproject.toml over setup.cfg": True, "Answer in German and/or English.": True,
+        "Prefer https://docs.python.org/3/library/re.html to blogs.": True,
+        "Keeps ~/.config/git/ignore.txt short.": True,
+        "Logs belong into /var/log/app.log.": True, "likes TCP/IP, CI/CD and read/write locks": True,
+        "prefer parcelhub-style diffs": True, "Prefers v1.2/v1.3 of a.b/c.": True,
+    }.items(),
+)  # fmt: skip
+def test_a_preference_about_a_repository_is_not_for_all(preference: str, is_everywhere: bool) -> None:
+    arguments = {"content": preference, "kind": "preference"}
+    assert holds_everywhere(arguments, "parcelhub (work)") is is_everywhere
+    assert not holds_everywhere({**arguments, "kind": "decision"}, "parcelhub")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcp_memory.engine.engine import Engine
+from tests.support.repositories import repository
 from tests.support.shop_repository import Shop
 from tests.support.world import World
 
@@ -26,7 +27,7 @@ async def test_recall_start_and_prompt_say_what_became_of_the_code_and_the_note_
     world: World, shop: Shop
 ) -> None:
     async with world.engine() as engine:
-        engine.note_folder("shop", str(shop.root / "src"))
+        engine.projects.on_found("shop", str(shop.root / "src"))
         note = await engine.append(
             "Retries: `src/sync.py:Sync.retry` tries three times.", kind="decision", project="shop"
         )
@@ -60,7 +61,7 @@ async def test_an_old_note_is_grounded_in_what_its_day_saw(world: World, shop: S
     commit = shop.commit("2026-11-25T09:00:00+00:00")
     world.later(days=5)
     async with world.engine() as engine:
-        engine.note_folder("shop", str(shop.root))
+        engine.projects.on_found("shop", str(shop.root))
         old = await engine.append("`src/sync.py:Sync.retry` is asked", project="shop", created="2026-11-22")
         new = await engine.append("`src/sync.py:Sync.retry` asks", project="shop")
         answer = await engine.perform("refs", {"check": True})
@@ -71,7 +72,7 @@ async def test_an_old_note_is_grounded_in_what_its_day_saw(world: World, shop: S
 
 async def test_the_state_outlives_the_engine_and_an_erased_note_leaves_nothing_in_it(world: World, shop: Shop) -> None:
     async with world.engine() as engine:
-        engine.note_folder("shop", str(shop.root))
+        engine.projects.on_found("shop", str(shop.root))
         note = await engine.append("`src/sync.py:backoff` doubles", project="shop")
         await refs(engine)
     shop.change("src/sync.py", ("delay + 1", "delay"))
@@ -87,10 +88,10 @@ async def test_the_state_outlives_the_engine_and_an_erased_note_leaves_nothing_i
         assert await refs(engine) == {}
 
 
-@pytest.mark.parametrize("state", ["gone", "bare", "another", "linked worktree"])
+@pytest.mark.parametrize("state", ["gone", "bare", "another"])
 async def test_a_repository_that_cannot_be_read_changes_no_outcome(world: World, shop: Shop, state: str) -> None:
     async with world.engine() as engine:
-        engine.note_folder("shop", str(shop.root))
+        engine.projects.on_found("shop", str(shop.root))
         note = await engine.append("`src/sync.py:backoff` doubles", project="shop")
         await refs(engine)
         kept = shop.root.rename(shop.root.parent / "kept")
@@ -98,15 +99,23 @@ async def test_a_repository_that_cannot_be_read_changes_no_outcome(world: World,
             shutil.copytree(kept / ".git", shop.root)
             Shop(shop.root).git("config", "core.bare", "true")
         if state == "another":
-            shutil.copytree(kept, shop.root.parent / "another")
-            engine.note_folder("shop", str(shop.root.parent / "another"))
-        if state == "linked worktree":
-            Shop(kept).git("worktree", "add", "-q", str(shop.root))
+            repository(shop.root.parent / "another")
+            engine.projects.on_found("shop", str(shop.root.parent / "another"))
         answer = await engine.perform("refs", {"check": True})
         assert [one["outcome"] for one in answer["notes"][0]["refs"]] == ["ok"] and note.path == answer["notes"][0][
             "path"
         ]
         assert list(answer["problems"]) == ["shop"]
+
+
+async def test_a_repository_that_moved_is_found_in_its_worktree(world: World, shop: Shop) -> None:
+    async with world.engine() as engine:
+        assert await engine.projects.find(str(shop.root), 10) == "shop"
+        await engine.append("`src/sync.py:backoff` doubles", project="shop")
+        kept = shop.root.rename(shop.root.parent / "kept")
+        Shop(kept).git("worktree", "add", "-q", str(shop.root))
+        answer = await engine.perform("refs", {"check": True})
+        assert answer["problems"] == {} and answer["counts"]["ok"] == 1
 
 
 @pytest.mark.parametrize("target", ["secret.py", "link.py", "big.py", ".git/config", "loop.py"])
@@ -117,7 +126,7 @@ async def test_nothing_outside_of_the_repository_is_read(world: World, shop: Sho
     shop.write("big.py", "def canary(): pass\n" + "#" * 2_000_000)
     shop.commit()
     async with world.engine() as engine:
-        engine.note_folder("shop", str(shop.root))
+        engine.projects.on_found("shop", str(shop.root))
         await engine.append(f"`{target}:canary` and {target}:1", project="shop")
         answer = await engine.perform("refs", {"check": True})
         assert all(one["symbol"] == "" for note in answer["notes"] for one in note["refs"])

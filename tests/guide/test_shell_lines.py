@@ -24,8 +24,8 @@ ELSEWHERE = re.compile(
 SESSION = "85b5b496-51f8-47cb-a1d1-4c31e918f6d2"
 PLACEHOLDER = re.compile(r"NOTE|ID\|PATH|01M7Z3HPR77M1K414E2NKABTV4")
 NOTE = "Rye bread of sourdough bakes an hour at 200 degrees."
-MAY_BE = {"doctor": {0, 1}, "setup": {0, 5}, "undo": {0, 5}}
-"""What a command ends with that has something to report, or no terminal to ask on."""
+MAY_BE = {"doctor": {0, 1}, "projects": {0, 4}, "setup": {0, 5}, "undo": {0, 5}}
+"""What a command ends with that has something to report, nothing of that name, or no terminal to ask on."""
 
 
 def shell_lines(page: str) -> list[str]:

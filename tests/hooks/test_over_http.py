@@ -7,20 +7,18 @@ import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 from urllib.parse import quote
 
 import anyio
 import pytest
 
 from mcp_memory.client.connection import Address
-from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.project_finder import ProjectFinder
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks.hook_command import FACTS, WITHIN_MS
 from mcp_memory.hooks.transcript_answers import COMPACTION
+from mcp_memory.projects.projects import Projects
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.server.hooks import HookEndpoint
-from mcp_memory.settings.settings import HooksConfig
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Answer, Wire
 from tests.hooks.client import Session, logged
@@ -102,16 +100,20 @@ def test_hooks_that_are_switched_off_say_nothing(place: Place) -> None:
     assert lines == []
 
 
-def test_a_disk_that_hangs_keeps_no_threads_from_other_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disk_that_hangs_keeps_no_threads_from_other_work() -> None:
     """A dead network mount that an agent works in: each of its prompts looks there for the project."""
     back = threading.Event()
-    monkeypatch.setattr("mcp_memory.server.hooks.project_of", lambda *_: back.wait(30))
+
+    class Hanging(Projects):
+        def label_of(self, folder: str) -> str | None:
+            back.wait(30)
+            return folder
 
     async def work() -> None:
-        hooks = HookEndpoint(cast("Engine", None), HooksConfig(), tmp_path / "log")
+        finder = ProjectFinder(Hanging(Path("/mnt")), lambda *_: None)
         for _ in range(50):
             with pytest.raises(DeadlineExceeded):
-                await hooks.find_project("/mnt/dead", 0.02)
+                await finder.find("/mnt/dead", 0.02)
         assert await in_thread(lambda: "done", deadline_s=5, what="other work") == "done"
         back.set()
 

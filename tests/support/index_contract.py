@@ -416,6 +416,11 @@ class IndexContract:
             (Filters(private=PrivateMarks()), {*notes} - {"head.md", "muted.md", *group}),
             (Filters(private=PrivateMarks(), project="api"), {*notes} - {"head.md", *muted, *group}),
             (Filters(project="api"), {*notes} - {*group}),
+            (Filters(project="web", aliases=frozenset({"api"})), {*notes} - {*group}),
+            (
+                Filters(private=PrivateMarks(), project="web", aliases=frozenset({"api"})),
+                {*notes} - {"head.md", *muted, *group},
+            ),
             (Filters(project="channel:chat:group:1"), {*group}),
             (Filters(project="channel:chat:group:1", private=marks), {*group}),
             (Filters(project="channel:chat:group:2"), set()),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mcp_memory.projects.projects import Projects
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.item import ImportItem, SourceKind, SourceReading
 
@@ -121,7 +122,8 @@ def bio(at: int, text: str) -> dict[str, Any]:
 
 def reading(place: Path, kind: SourceKind | None = None) -> SourceReading:
     elsewhere = place.parent / "no-vault"
-    return read(detect_source(place, kind, vault=elsewhere), vault=elsewhere, most_bytes=1_000_000)
+    source, project_of = detect_source(place, kind, vault=elsewhere), Projects(elsewhere).label_of
+    return read(source, vault=elsewhere, most_bytes=1_000_000, project_of=project_of)
 
 
 def by_key(found: SourceReading) -> dict[str, ImportItem]:

@@ -152,7 +152,7 @@ def test_what_cannot_be_read_is_a_fact(tmp_path: Path) -> None:
     os.mkfifo(root / "pipe.md")
     (root / os.fsdecode(b"n\xff.md")).write_text("x")
     source = detect_source(root, SourceKind.OBSIDIAN, vault=root / "vault")
-    found = read(source, vault=root / "vault", most_bytes=1_000_000)
+    found = read(source, vault=root / "vault", most_bytes=1_000_000, project_of=lambda _: None)
     assert list(by_key(found)) == ["good.md"]
     assert {path: why.partition(":")[0] for path, why in left(found).items()} == {
         "utf16.md": "the file is UTF-16; save it as UTF-8",

@@ -23,7 +23,7 @@ from mcp_memory.capture.readers.spoken_text import (
     strip_memory,
 )
 from mcp_memory.models import CHANNEL
-from mcp_memory.runtime.paths import MAX_PROJECT_CHARS
+from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS
 from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.parsed_values import table_at, text_at, value_at
 
@@ -103,7 +103,7 @@ def find_conversation(file: Path, session: str) -> str | None:
         row = database.execute(query, [session]).fetchone() or ("", "")
         for _ in range(MOST_SPAWNERS):
             if found := _CONVERSATION.fullmatch(row[0]):
-                return f"{CHANNEL}{found[1]}"[:MAX_PROJECT_CHARS]
+                return f"{CHANNEL}{found[1]}"[:MAX_LABEL_CHARS]
             query = query.replace("session_id =", "session_key =")
             row = database.execute(query, [row[1]]).fetchone() or (row[1] or "", "")
     return None

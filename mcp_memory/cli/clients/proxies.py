@@ -21,7 +21,7 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import Address, DaemonConnection, is_newer
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotRunning
-from mcp_memory.runtime.paths import DEFAULT_VAULT, project_of, vault_folder
+from mcp_memory.runtime.paths import DEFAULT_VAULT, vault_folder
 from mcp_memory.settings.raw_settings import read_raw_settings
 from mcp_memory.settings.state import StateFolder, was_served
 
@@ -33,7 +33,7 @@ IN_PROJECT = frozenset({"codex", "gemini", "opencode"})
 CLI 0.61.0 and opencode 1.18.33 `stdio`. An editor with several windows may have been started anywhere."""
 
 HEADERS_USAGE = """Print one client's HTTP headers as a JSON object: the bearer token, and with --project the project.
-For Codex, Gemini CLI and opencode that is, unless you name one, the git repository that they run in.
+For Codex, Gemini CLI and opencode, unless you name one, the folder that they run in, whose project the daemon finds.
 
 The running daemon must first prove that it is ours, so that no other program on its port gets the token. If none runs,
 one is started, provided that one has served this vault before; an older version is replaced. Otherwise this prints {}
@@ -125,12 +125,13 @@ class ProxyOptions:
         """What this client sends with each request. Raises InvalidInput for a name that a header can't hold, Refused
         for a client that was revoked."""
         found = {"Authorization": f"Bearer {self.credentials.token(self._options.client)}"}
-        project = self._options.project
-        if not project and self._options.client in IN_PROJECT:
-            with suppress(OSError):  # the folder may be gone
-                project = project_of(str(Path.cwd()), str(self._vault))
-        if project:
+        if project := self._options.project:
+            if not project.isprintable():
+                raise InvalidInput("the project's name holds a control character", hint="use one line of plain text")
             found["Mcp-Memory-Project"] = _header(project)
+        elif self._options.client in IN_PROJECT:
+            with suppress(OSError):  # the folder may be gone
+                found["Mcp-Memory-Folder"] = _header(str(Path.cwd()))
         return found
 
     def _is_served(self) -> bool:
@@ -157,14 +158,12 @@ def _parse(program: str, usage: str, arguments: Sequence[str]) -> argparse.Names
     return parser.parse_args(arguments)
 
 
-def _header(project: str) -> str:
+def _header(text: str) -> str:
     """A header holds ASCII only; the server decodes percent signs."""
-    if not project.isprintable():
-        raise InvalidInput("the project's name holds a control character", hint="use one line of plain text")
     import string
     from urllib.parse import quote
 
-    return quote(project, safe=string.punctuation.replace("%", "") + " ")
+    return quote(os.fsencode(text), safe=string.punctuation.replace("%", "") + " ")
 
 
 def _write(lock: threading.Lock, line: bytes) -> None:

@@ -15,7 +15,6 @@ from mcp_memory.errors import NotFound, Refused
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
 from mcp_memory.integrations.marked_block import InstructionBlock
-from mcp_memory.runtime.paths import project_of
 
 _FILES = {name: name for name in ("AGENTS.md", "CLAUDE.md", "TOOLS.md")}
 _FILES["skill"] = ".claude/skills/project-lessons/SKILL.md"
@@ -65,7 +64,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     if undo and chosen["id"] not in taught:
         raise NotFound(f"{chosen['id']} is not in {file}", hint="look for it between mcp-memory's marks")
     if not undo:
-        _check(chosen, project_of(str(root), str(cli.settings.vault_path.resolve())))
+        _check(chosen, cli.projects.label_of(str(root)))
     ids = [one for one in taught if one != chosen["id"]] if undo else list(dict.fromkeys([*taught, chosen["id"]]))
     items = {one: _item(cli, one) for one in ids}
     gone = [one for one, item in items.items() if not item]

@@ -1,7 +1,7 @@
 """Commands that compare a transcript with memory: extract stores what is worth remembering, audit lists it."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -54,7 +54,7 @@ def extract(
     mcp-memory extract talk.jsonl --dry-run
     echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory extract talk.jsonl
     """
-    captured = read_transcript(transcript, cli.settings)
+    captured = read_transcript(transcript, cli.settings, cli.projects.label_of)
     if dry_run:
         found = extract_candidates(captured.messages)
         lines = [_line(candidate, "store" if candidate.outright else f"{candidate.score:.2f}") for candidate in found]
@@ -98,7 +98,7 @@ def audit(cli: CommandContext, transcript: str) -> None:
     mcp-memory audit talk.jsonl
     mcp-memory audit talk.jsonl --json | jq .share_lost
     """
-    messages = read_transcript(transcript, cli.settings).messages
+    messages = read_transcript(transcript, cli.settings, lambda _: None).messages
     found = extract_candidates(messages)
     audited = list(zip(found, _holders(cli, [one.statement for one in found]), strict=True))
     said = [one.said or one.text for one in found]
@@ -149,14 +149,14 @@ def _holders(cli: CommandContext, texts: Sequence[str]) -> list[Holder | None]:
     return found
 
 
-def read_transcript(target: str, settings: Settings) -> CapturedMessages:
-    """A client's transcript by its file or its session, or a file in the plain form. Raises NotFound, InvalidInput,
-    Refused, StorageFailed."""
+def read_transcript(target: str, settings: Settings, project_of: Callable[[str], str | None]) -> CapturedMessages:
+    """A client's transcript by its file or its session, or a file in the plain form. `project_of`: the project of a
+    folder. Raises NotFound, InvalidInput, Refused, StorageFailed."""
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     places = TranscriptPaths(settings.capture.folders)
     try:
-        return read_session(places, find_transcript(places, target), zone)
+        return read_session(places, find_transcript(places, target), zone, project_of)
     except Refused:
         file = Path(target).expanduser().resolve()
     try:

@@ -16,6 +16,7 @@ from mcp_memory.cli.console import Remark, print_status, progress_bar
 from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
+from mcp_memory.projects.projects import Projects
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted
@@ -77,7 +78,10 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
 def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
     """Import another program's notes. Returns `counts` and each of the `notes`, with what became of it."""
     settings = cli.settings
-    reading = read(source, vault=settings.vault_path, most_bytes=settings.vault.max_note_bytes)
+    projects = Projects(settings.vault_path, writes=False) if dry_run else cli.projects
+    reading = read(
+        source, vault=settings.vault_path, most_bytes=settings.vault.max_note_bytes, project_of=projects.label_of
+    )
     places = target_paths.place_items(reading.items)
     links = target_paths.find_item_links(reading.items)
     reading = replace(reading, items=target_paths.add_aliases(reading.items, places, links))

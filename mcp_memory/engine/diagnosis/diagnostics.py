@@ -8,6 +8,8 @@ from itertools import chain, groupby
 from typing import Literal
 
 from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
+from mcp_memory.projects.matching import NearMatch
+from mcp_memory.projects.project_book import FILE
 from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.set_aside import Oddity, likely_originals_of, original_of
@@ -71,11 +73,18 @@ class VaultFacts:
     uncaptured: Sequence[Problem] = ()
     set_aside: Mapping[str, Oddity] = field(default_factory=dict[str, Oddity])
     """Files that aren't searched unasked, and why."""
+    projects: str | None = None
+    """Why the file of the projects can't be used."""
+    near_projects: Sequence[NearMatch] = ()
+    """A project without notes, and one that has some and may be the same."""
 
 
 def findings_of(facts: VaultFacts) -> list[Finding]:
     """The most severe first."""
-    groups = (_vault(facts), _lost(facts.lost), _files(facts), _copies(facts), _set_aside(facts), _service(facts))
+    groups = (
+        _vault(facts), _projects(facts), _lost(facts.lost), _files(facts), _copies(facts), _set_aside(facts),
+        _service(facts),
+    )  # fmt: skip
     return by_severity(chain(*groups))
 
 
@@ -110,6 +119,16 @@ def _vault(facts: VaultFacts) -> Iterator[Finding]:
     if facts.damaged_ledger_lines:
         what = f"{facts.damaged_ledger_lines} lines of the ledger are unreadable"
         yield Finding("warning", what, "if agents can no longer change their notes: mcp-memory adopt PATH")
+
+
+def _projects(facts: VaultFacts) -> Iterator[Finding]:
+    if facts.projects:
+        what = f"{facts.projects}; sessions are told as it was before, and new repositories nothing"
+        yield Finding("error", what, f"correct it: {shlex.quote(f'{facts.root}/{FILE}')}")
+    for near in facts.near_projects:
+        what = f"the project {near.label} {near.why} {near.other}, and sessions in one see no notes of the other"
+        merge = f"mcp-memory projects merge {shlex.quote(near.label)} {shlex.quote(near.other)}"
+        yield Finding("info", what, f"if they are one project: {merge}")
 
 
 _ABSENT: dict[Why, tuple[Severity, str]] = {

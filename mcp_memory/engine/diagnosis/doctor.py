@@ -8,9 +8,11 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from mcp_memory.engine.diagnosis.diagnostics import Finding, VaultFacts, findings_of
+from mcp_memory.engine.handlers.project_handlers import list_projects
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Problem
+from mcp_memory.projects.matching import NearMatch
 from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
@@ -57,6 +59,7 @@ def _facts(parts: EngineParts) -> VaultFacts:
     def is_standing(note_id: NoteId) -> bool:
         return any(note.state is not NoteState.DELETED for note in parts.index.note_by_id(note_id))
 
+    problem, near = _projects(parts)
     model, wants_vectors = parts.model, parts.config.embedder.provider != "none"
     return VaultFacts(
         root=str(vault.roots().get("", "")),
@@ -85,6 +88,8 @@ def _facts(parts: EngineParts) -> VaultFacts:
         over_budget=memory_over_budget(parts.vault, parts.config.recall.memory_lines),
         inbox=_long_inbox(parts),
         conflicts=parts.conflicts.open_conflicts,
+        projects=problem,
+        near_projects=near,
         circles=[note.path for note in notes if any(map(is_standing, note.superseded_by))],
         set_aside={} if fault else {note.path: Oddity(note.meta[SET_ASIDE]) for note in _odd(parts)},
         hidden_circles=[] if fault else hidden_circles(notes, parts.index.notes(_RETIRED, MOST_NOTES)),
@@ -93,6 +98,19 @@ def _facts(parts: EngineParts) -> VaultFacts:
 
 def _odd(parts: EngineParts) -> list[NoteRecord]:
     return sorted(parts.index.notes(_ASIDE, MOST_NOTES), key=lambda note: note.path)
+
+
+def _projects(parts: EngineParts) -> tuple[str | None, list[NearMatch]]:
+    """Why their file can't be used; and of projects that may be one, those of which one has no notes."""
+    try:
+        listed = list_projects(parts)
+    except IndexUnavailable:
+        return None, []  # which is a finding of its own
+    except McpMemoryError as error:
+        return error.message, []
+    has_notes = {one["label"]: one["notes"] > 0 for one in listed["projects"]}
+    near = [NearMatch(**one) for one in listed["near"]]
+    return parts.projects.problem, [one for one in near if has_notes[one.label] != has_notes[one.other]]
 
 
 def _open_objects(parts: EngineParts) -> str | None:

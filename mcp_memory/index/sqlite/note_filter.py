@@ -44,7 +44,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         add(f"number IN (SELECT number FROM {tables.tags} WHERE tag = ?)", bindable(tag))
     if filters.project is not None:
         others = "" if is_channel(filters.project) else " OR project IS NULL"
-        add(f"(project = ?{others})", bindable(filters.project))
+        add(f"(project IN ({_marks(filters.names)}){others})", *_projects(filters))
     elif filters.private is not None:
         add("(project IS NULL OR substr(project, 1, ?) <> ?)", len(CHANNEL), CHANNEL)
     if filters.session is not None:
@@ -65,10 +65,14 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
         )  # fmt: skip
     if filters.private is not None:
         _leave_out(tables, filters.private, add)
-        muted = "SELECT 1 FROM json_each(record, '$.meta.muted') WHERE value IN (?, ?)"
-        project = bindable(filters.project or EVERYWHERE)
-        add(f"(instr(record, ?) = 0 OR NOT EXISTS ({muted}))", '"muted":', EVERYWHERE, project)
+        projects = [EVERYWHERE, *_projects(filters)]
+        muted = f"SELECT 1 FROM json_each(record, '$.meta.muted') WHERE value IN ({_marks(projects)})"
+        add(f"(instr(record, ?) = 0 OR NOT EXISTS ({muted}))", '"muted":', *projects)
     return " AND ".join(clauses), values
+
+
+def _projects(filters: Filters) -> list[str]:
+    return sorted(bindable(name) for name in filters.names if name is not None)
 
 
 def _leave_out(tables: Tables, private: PrivateMarks, add: Callable[..., None]) -> None:

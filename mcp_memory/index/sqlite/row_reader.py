@@ -51,6 +51,11 @@ def ids_ending(connection: sqlite3.Connection, tables: Tables, ending: str) -> l
     return sorted({NoteId(note_id) for note_id in found})
 
 
+def projects(connection: sqlite3.Connection, tables: Tables) -> list[str]:
+    rows = connection.execute(f"SELECT DISTINCT project FROM {tables.notes} WHERE project IS NOT NULL ORDER BY project")
+    return [project for (project,) in rows]
+
+
 def passages_by_id(connection: sqlite3.Connection, tables: Tables, chunk_ids: Iterable[int]) -> Iterator[Passage]:
     """In no particular order; unknown ids are absent."""
     rows = _chosen(connection, f"SELECT id, text, rest FROM {tables.chunks} WHERE id", chunk_ids)

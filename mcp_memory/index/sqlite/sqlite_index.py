@@ -1,7 +1,6 @@
 """Implements the index with one SQLite file for rows, words and vectors, and caches beside it.
 
-A write changes rows, words and vectors in one transaction. A read answers from a snapshot of the active generation.
-What is cached between calls (notes that pass a filter, words, vectors) belongs to the token at which it was read.
+A write is one transaction, a read one snapshot. What is cached between calls belongs to the token that it was read at.
 """
 
 from __future__ import annotations
@@ -143,8 +142,7 @@ class SqliteIndex(LinkTable):
             generations.forget_unused(connection)
             self.database.next_token(connection)
         self.database.vacuum()
-        self._vectors.forget()
-        self._words.forget()
+        self._drop_caches()
         return self.database.cut_log(busy_s=BUSY_S)
 
     def check(self) -> None:
@@ -222,6 +220,10 @@ class SqliteIndex(LinkTable):
         with self._snapshot() as now:
             return row_reader.ids_ending(now.connection, now.tables, ending) if now else []
 
+    def projects(self) -> list[str]:
+        with self._snapshot() as now:
+            return row_reader.projects(now.connection, now.tables) if now else []
+
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
         with self._snapshot() as now:
             if now is None or not now.generation.dimension:
@@ -273,10 +275,9 @@ class SqliteIndex(LinkTable):
             ).fetchone()
             if row is None:
                 yield None
-                return
-            number, fingerprint, embedding, dimension, chunks, token = row
-            generation = Generation(number, fingerprint, embedding, dimension, active=True)
-            yield _Snapshot(connection, generation, Tables(number), chunks, token)
+            else:
+                *facts, chunks, token = row
+                yield _Snapshot(connection, Generation(*facts, active=True), Tables(facts[0]), chunks, token)
 
     @contextmanager
     def _corpus(self) -> Generator[tuple[_Snapshot | None, TermCorpus]]:

@@ -5,14 +5,13 @@ Windsurf remember by themselves is in no file of a published form.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
-from mcp_memory.runtime.paths import project_of
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder, SourceTree
 from mcp_memory.transfer.formats.markdown import first_of, item_of
@@ -39,6 +38,8 @@ LAYOUTS: Mapping[SourceKind, tuple[Sequence[str], Mapping[str, str]]] = {
 }
 """Where a source may be in the folder that holds the program's; the kinds of notes by patterns of paths in there."""
 
+ProjectOf = Callable[[str], str | None]
+
 _ROLLOUT = re.compile(r"^(updated_at|cwd): (.+)$", re.MULTILINE)
 _ADDED = re.compile(r"^## Gemini Added Memories[ \t]*\n(.*?)(?=^#{1,2} |\Z)", re.MULTILINE | re.DOTALL)
 _BULLET = re.compile(r"^[-*] (.+(?:\n(?![-*] |#).*\S.*)*)", re.MULTILINE)
@@ -46,14 +47,15 @@ _RULE_HEAD = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?\n", re.MULTILINE | 
 _FIELD = re.compile(r"^(\w+):[ \t]*[\"']?(.*?)[\"']?[ \t]*\r?$", re.MULTILINE)
 
 
-def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
-    """Raises StorageFailed if the folder can't be opened."""
+def read(source: ImportSource, folder: SourceFolder, project_of: ProjectOf) -> SourceReading:
+    """`project_of`: the project of a folder. Raises StorageFailed if the folder can't be opened."""
     roots, kinds = LAYOUTS[source.kind]
     above, tree = list_files(folder, roots, kinds)
     items: list[ImportItem] = []
     for file in folder.files(tree):
         kind = next(kind for pattern, kind in kinds.items() if fnmatchcase(above + file.path, pattern))
-        items += _items(source, file, kind, _project(source, folder.root, above, file.path))
+        project = _project(source, folder.root, above, file.path, project_of)
+        items += _items(source, file, kind, project, project_of)
     return SourceReading(source, items, tree.left_out)
 
 
@@ -76,7 +78,9 @@ def list_files(folder: SourceFolder, roots: Iterable[str], wanted: Collection[st
     return above, tree
 
 
-def _items(source: ImportSource, file: SourceFile, kind: str, project: str | None) -> Iterator[ImportItem]:
+def _items(
+    source: ImportSource, file: SourceFile, kind: str, project: str | None, project_of: ProjectOf
+) -> Iterator[ImportItem]:
     """Yields the notes of one file: with Gemini's memories apart, and without a rule's head, which often isn't YAML."""
     title, extra = None, dict[str, str | datetime]()
     if source.kind is SourceKind.GEMINI:
@@ -90,7 +94,7 @@ def _items(source: ImportSource, file: SourceFile, kind: str, project: str | Non
             return
     elif source.kind is SourceKind.CODEX and kind == "log":
         fields = dict(_ROLLOUT.findall(file.text[:2000]))
-        project = _repository(fields.get("cwd", ""))
+        project = _repository(fields.get("cwd", ""), project_of)
         extra = {"created": when} if (when := moment(fields.get("updated_at"))) else {}
     elif source.kind in {SourceKind.CURSOR, SourceKind.WINDSURF} and (head := _RULE_HEAD.match(file.text)):
         fields = dict(_FIELD.findall(head[1]))
@@ -103,15 +107,16 @@ def _items(source: ImportSource, file: SourceFile, kind: str, project: str | Non
     yield replace(item, path=path, properties={**item.properties, **extra})
 
 
-def _project(source: ImportSource, root: Path, above: str, path: str) -> str | None:
+def _project(source: ImportSource, root: Path, above: str, path: str, project_of: ProjectOf) -> str | None:
     """Returns the repository that has the rules; for Gemini's memory of a project, the folder that it names."""
     if source.kind is SourceKind.GEMINI and path.startswith("tmp/"):
         with suppress(OSError, UnicodeError):
-            return _repository((root / path).parents[1].joinpath(".project_root").read_text("utf-8").strip())
+            named = (root / path).parents[1].joinpath(".project_root").read_text("utf-8").strip()
+            return _repository(named, project_of)
     holder = root.parents[above.count("/") - 1] if above else root
     is_personal = source.kind is SourceKind.CODEX or above.startswith(".codeium") or root.name == ".gemini"
-    return None if is_personal or holder == Path.home() else _repository(str(holder))
+    return None if is_personal or holder == Path.home() else _repository(str(holder), project_of)
 
 
-def _repository(folder: str) -> str | None:
+def _repository(folder: str, project_of: ProjectOf) -> str | None:
     return project_of(folder) or PurePosixPath(folder).name or None

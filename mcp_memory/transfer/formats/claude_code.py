@@ -6,14 +6,13 @@ The format of memory folders is not documented; version 2.1 writes a frontmatter
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mcp_memory.runtime.paths import project_of
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
 from mcp_memory.transfer.formats.agent_files import list_files
@@ -30,11 +29,11 @@ _TRANSCRIPT_BYTES = 256 * 1024
 _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 
 
-def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
+def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str], str | None]) -> SourceReading:
     """Reads `~/.claude`, its `projects`, one of them, one's memory, or the instructions in a repository. Raises
     StorageFailed if the folder can't be opened."""
     above, tree = list_files(folder, [_above(folder.root)], _WANTED)
-    about = cache(_project_of)
+    about = cache(partial(_project_of, project_of))
     items: list[ImportItem] = []
     for file in folder.files(tree):
         parts = (above + file.path).split("/")
@@ -49,7 +48,7 @@ def is_memory(folder: Path) -> bool:
     return folder.name == "memory" and folder.parent.parent.name == "projects"
 
 
-def _project_of(folder: Path) -> str | None:
+def _project_of(project_of: Callable[[str], str | None], folder: Path) -> str | None:
     """Returns the name of the project of `~/.claude/projects/<folder>`: its transcripts name the working folder, which
     can't be derived from the folder's own name."""
     for transcript in sorted(folder.glob("*.jsonl"))[:20]:

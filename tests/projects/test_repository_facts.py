@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from mcp_memory.runtime.paths import project_of
+from mcp_memory.projects.repository_facts import find_repository_facts
+from tests.support.repositories import git, repository
 
 
-def git(*arguments: str, cwd: Path) -> None:
-    identity = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "protocol.file.allow=always")
-    subprocess.run(["git", *identity, *arguments], cwd=cwd, check=True, capture_output=True)
+def project_of(folder: str) -> str | None:
+    found = find_repository_facts(folder)
+    return found and found.name
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_what_would_wait_or_has_no_end_is_not_read(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["a\nb", "x" * 101, "\udcff"])
+@pytest.mark.parametrize("name", ["a\nb", "x" * 101, "\udcff", "*", "channel:ops"])
 def test_a_name_that_is_not_plain_is_none(tmp_path: Path, name: str) -> None:
     (tmp_path / name / ".git").mkdir(parents=True)
     assert project_of(str(tmp_path / name)) is None
@@ -109,3 +109,48 @@ def test_a_name_that_is_not_plain_is_none(tmp_path: Path, name: str) -> None:
 
 def test_relative_folders_and_nul_have_none() -> None:
     assert project_of("mill") is project_of("/tmp/\0") is project_of("") is None
+
+
+def test_a_home_folder_that_is_a_repository_is_no_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = repository(tmp_path / "users" / "ada", "git@github.com:ada/dotfiles")
+    git("worktree", "add", "-q", str(tmp_path / "dots"), cwd=home)
+    repository(home / "code" / "mill")
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.setenv("HOME", str(tmp_path / "link"))
+    for folder in (home, home / "Documents", tmp_path / "link" / "Documents", tmp_path / "dots"):
+        assert project_of(str(folder)) is None, folder
+    assert project_of(str(home / "code" / "mill" / "src")) == "mill"
+    git("init", "-q", cwd=tmp_path / "users")
+    assert project_of(str(tmp_path / "users" / "ben")) is None, "it holds the home folder"
+
+
+@pytest.mark.parametrize(
+    ("written", "origin"),
+    [
+        ('[remote "origin"]\n\turl = git@github.com:ada/mill.git\n', "github.com/ada/mill"),
+        ('[remote "origin"] url = "https://github.com/ada/mill" ; a comment\n', "github.com/ada/mill"),
+        ('[REMOTE "origin"]\nURL=https://github.com/ada/mi\\\nll\n', "github.com/ada/mill"),
+        ('[remote "github"]\nurl = https://github.com/ada/mill\n', "github.com/ada/mill"),
+        ('[remote "a"]\nurl = h:a\n[remote "b"]\nurl = h:b\n', ""),
+        ('[remote "origin"]\nurl = gh:ada/mill\n[url "https://github.com/"]\ninsteadOf = gh:\n', "github.com/ada/mill"),
+        ('[remote "origin"]\nurl = git@work:ada/mill\n', "github.com/ada/mill"),
+        ('[remote "origin"]\nurl = mine:ada/mill\n', "github.com/ada/mill"),
+        ('[remote "origin"]\nurl = \\\n', ""),
+        ("[remote", ""),
+        ("\0\xff" * 100, ""),
+    ],
+)
+def test_the_origin_is_read_without_git(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, origin: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PATH", "")
+    (tmp_path / "home" / ".ssh").mkdir(parents=True)
+    (tmp_path / "home" / ".ssh" / "config").write_text(
+        "Host other\n  HostName x.org\nHost work w\n\tHostName github.com\n"
+    )
+    (tmp_path / "home" / ".gitconfig").write_text('[url "https://github.com/"]\n\tinsteadOf = mine:\n')
+    (tmp_path / "mill" / ".git").mkdir(parents=True)
+    (tmp_path / "mill" / ".git" / "config").write_text(written)
+    found = find_repository_facts(str(tmp_path / "mill"))
+    assert found and found.origin == origin

@@ -1,0 +1,62 @@
+"""The projects command: which projects there are, and which repositories are one."""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mcp_memory.cli.console import Heading, wrap
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.text.pluralize import counted
+
+_KNOWN_BY = {"origins": "from", "folders": "in", "aliases": "also called", "first_commits": "begins with"}
+
+
+@click.command()
+@click.argument("verb", required=False, type=click.Choice(["merge", "split"]))
+@click.argument("name", required=False)
+@click.argument("other", metavar="[INTO|FOLDER]", required=False)
+@command_options
+def projects(cli: CommandContext, verb: str | None, name: str | None, other: str | None) -> None:
+    """List the projects, what their repositories are known by, and which may be one.
+
+    A project is what has one origin, whatever its folder is called: clones, worktrees and what you moved. Without a
+    remote it is known by its first commit. `merge` makes the project NAME part of INTO, and its name an alias; `split`
+    makes the repository in FOLDER a project of its own. No note is rewritten, and .mcp-memory/projects.toml in the
+    vault, which you may edit, keeps it.
+
+    \b
+    mcp-memory projects
+    mcp-memory projects merge "shop (mine)" shop
+    mcp-memory projects split shop ~/work/shop-review
+    """
+    if verb == "split" and other:
+        other = str(Path(other).expanduser().absolute())
+    answer = cli.ask("projects", verb=verb, name=name, other=other)
+    if verb:
+        cli.show(answer, _lines(answer["project"]))
+        return
+    cli.show(answer, _report(answer))
+
+
+def _report(answer: Mapping[str, Any]) -> Iterator[Any]:
+    for project in answer["projects"]:
+        yield from _lines(project)
+    for near in answer["near"]:
+        yield from wrap(f"{near['label']} {near['why']} {near['other']}: are they one project? If so:", "")
+        yield f"  mcp-memory projects merge {shlex.quote(near['label'])} {shlex.quote(near['other'])}"
+    if not answer["projects"]:
+        yield "no project is known: each git repository that an agent works in becomes one"
+
+
+def _lines(project: Mapping[str, Any]) -> Iterator[Any]:
+    notes = f"  {counted(project['notes'], 'note')}" if "notes" in project else ""
+    yield Heading(f"{project['label']}{notes}")
+    for name, words in _KNOWN_BY.items():
+        values = [one[:12] if name == "first_commits" else one for one in project[name]]
+        if values:
+            yield from wrap(f"{words} {', '.join(values)}", "  ")
+    if not (project["origins"] or project["folders"]):
+        yield "  no repository is known"

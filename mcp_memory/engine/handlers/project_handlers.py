@@ -1,0 +1,48 @@
+"""Answers what concerns the vault's projects: which there are, and which are one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from mcp_memory.engine import requests
+from mcp_memory.engine.serializers import Payload
+from mcp_memory.errors import InvalidInput
+from mcp_memory.models import Filters, is_channel
+from mcp_memory.projects.project_book import Project
+from mcp_memory.recall.note_list import MOST_NOTES
+from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
+
+if TYPE_CHECKING:
+    from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
+
+
+async def projects(engine: Engine, request: requests.ProjectsRequest) -> Payload:
+    known, name, other = engine.parts.projects, request.name, request.other
+
+    def work() -> Payload:
+        if request.verb is None:
+            return list_projects(engine.parts)
+        if not (name and other):
+            raise InvalidInput(f"{request.verb} what?", hint=f"mcp-memory projects {request.verb} --help")
+        if request.verb == "merge":
+            return {"project": asdict(known.merge(name, other))}
+        if request.verb == "split":
+            return {"project": asdict(known.split(name, other))}
+        raise InvalidInput(f"unknown verb {request.verb[:100]!r}", hint="merge or split")
+
+    return await in_thread(work, deadline_s=LOOK_DEADLINE_S, what="looking at projects")
+
+
+def list_projects(parts: EngineParts) -> Payload:
+    """Each project with its active notes, and which may be one. Reads the index, and the repositories."""
+    counts = Counter(note.project for note in parts.index.notes(Filters(), MOST_NOTES) if note.project)
+    known = parts.projects.book()
+    loose = [Project(name) for name in sorted(counts) if name not in known.names and not is_channel(name)]
+    listed: list[dict[str, Any]] = [
+        {**asdict(one), "notes": sum(counts[name] for name in one.names)} for one in (*known.projects, *loose)
+    ]
+    near = [asdict(one) for one in parts.projects.near_matches([one.label for one in loose])]
+    return {"projects": listed, "near": near}

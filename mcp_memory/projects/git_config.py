@@ -1,0 +1,93 @@
+"""Reads the remotes of a repository from its configuration file, which is faster than asking git."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+MOST_BYTES = 1_000_000
+
+_SECTION = re.compile(r'\[\s*([\w.\-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]\s*')
+_ENTRY = re.compile(r"([A-Za-z][\w\-]*)\s*(?:=\s*(.*))?", re.DOTALL)
+_ESCAPED = {"n": "\n", "t": "\t", "b": "\b"}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigValue:
+    """A value, with its section and name in lower case; `part` is the name in quotes beside the section."""
+
+    section: str
+    part: str
+    name: str
+    value: str
+
+
+def read_bytes(file: str) -> bytes:
+    """The content of a regular file; empty for what can't be read, would wait, or is larger than any configuration."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    except (OSError, ValueError):
+        return b""
+    try:
+        is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+        data = os.read(descriptor, MOST_BYTES + 1) if is_plain else b""
+        return data if len(data) <= MOST_BYTES else b""
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
+
+
+def read_values(file: str) -> Sequence[ConfigValue]:
+    return list(_values(os.fsdecode(read_bytes(file))))
+
+
+def remotes(values: Sequence[ConfigValue]) -> dict[str, str]:
+    """Each remote's first URL, as `url.….insteadOf` rewrites it, `origin` first."""
+    found = dict[str, str]()
+    for one in values:
+        if (one.section, one.name) == ("remote", "url") and one.part and one.value:
+            found.setdefault(one.part, one.value)
+    rewritten = {one.value: one.part for one in values if (one.section, one.name) == ("url", "insteadof")}
+    return {name: _rewritten(found[name], rewritten) for name in sorted(found, key=lambda name: name != "origin")}
+
+
+def _rewritten(url: str, rewritten: Mapping[str, str]) -> str:
+    begin = max((one for one in rewritten if one and url.startswith(one)), key=len, default="")
+    return rewritten[begin] + url.removeprefix(begin) if begin else url
+
+
+def _values(text: str) -> Iterator[ConfigValue]:
+    section, part = "", ""
+    text = re.sub(r"\\\r?\n", "", text)  # a line goes on
+    for line in text.splitlines():
+        rest = line.strip().removeprefix("\ufeff")
+        if found := _SECTION.match(rest):
+            section, _, below = found[1].lower().partition(".")
+            part = re.sub(r"\\(.)", r"\1", found[2]) if found[2] is not None else below
+            rest = rest[found.end() :]
+        if rest and rest[0] not in "#;" and (entry := _ENTRY.match(rest)):
+            yield ConfigValue(section, part, entry[1].lower(), _value(entry[2] or ""))
+
+
+def _value(text: str) -> str:
+    """Without comments and quotes."""
+    found, is_quoted, kept = list[str](), False, 0
+    letters = iter(text)
+    for letter in letters:
+        if letter == "\\":
+            escaped = next(letters, "")
+            found.append(_ESCAPED.get(escaped, escaped))
+        elif letter == '"':
+            is_quoted = not is_quoted
+        elif letter in "#;" and not is_quoted:
+            break
+        else:
+            found.append(letter)
+            if letter.isspace() and not is_quoted:
+                continue
+        kept = len(found)
+    return "".join(found[:kept])

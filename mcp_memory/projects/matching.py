@@ -1,0 +1,132 @@
+"""Decides which known project a repository belongs to, and what a new one is called. Pure, but for git's first commits.
+
+In doubt a repository is a project of its own: its notes are then missing elsewhere until a person merges the two, while
+one that is taken for another would give away what is confidential.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from mcp_memory.projects.project_book import Project, ProjectBook
+from mcp_memory.projects.remote_url import is_local, owner_of
+from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFacts, is_label
+
+LEAST_NAME_CHARS = 3
+"""A shorter name of a repository is part of any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearMatch:
+    """Two projects that may be one, and why."""
+
+    label: str
+    other: str
+    why: str
+
+
+def find_project(facts: RepositoryFacts, projects: Sequence[Project], is_gone: Callable[[str], bool]) -> Project | None:
+    """The project of a repository. `is_gone`: whether no repository is in a folder."""
+    at_home = [one for one in projects if facts.folder in one.folders]
+    for project in at_home:
+        if facts.origin and facts.origin in project.origins:
+            return project
+    for project in at_home:
+        if not (project.origins or project.first_commits) or _begins_alike(facts, project):
+            return project
+    for project in projects:
+        if facts.origin and facts.origin in project.origins:
+            return project
+    for project in projects:
+        if _is_clone_of(facts, project) or _is_moved(facts, project, is_gone):
+            return project
+    return None
+
+
+def learn(facts: RepositoryFacts, project: Project, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
+    """The project with what this repository is known by. An origin belongs to one project only. The notes that stand
+    under the name of a clone are the project's, too."""
+    others = [one for one in book.projects if one.label != project.label]
+    is_ours = bool(facts.origin) and not any(facts.origin in one.origins for one in others)
+    repository = os.path.basename(facts.origin)
+    is_like_it = len(repository) >= LEAST_NAME_CHARS and repository in facts.name.casefold()
+    has_notes = is_like_it and facts.name in labels_in_use and facts.name not in book.names
+    learned = Project(
+        project.label, (facts.origin,) if is_ours else (), facts.first_commits, (facts.folder,),
+        (facts.name,) if has_notes else (),
+    )  # fmt: skip
+    return project.joined(learned)
+
+
+def new_project(facts: RepositoryFacts, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
+    """A project for a repository that belongs to no known one. It gets the notes that stand under its name, unless
+    another project has them."""
+    label = next(one for one in _labels(facts, labels_in_use) if one not in book.names and is_label(one))
+    return learn(facts, Project(label), book, ())
+
+
+def near_matches(projects: Sequence[Project], seen: Sequence[tuple[str, RepositoryFacts]]) -> Iterator[NearMatch]:
+    """Pairs that may be one project. `seen`: repositories that are there now, each with its project's label."""
+    told = set[frozenset[str]]()
+    for label, facts in seen:
+        for other in projects:
+            pair = frozenset((label, other.label))
+            if other.label == label or pair in told:
+                continue
+            if facts.origin and facts.origin in other.origins:
+                why = "has the origin of"
+            elif facts.upstream and facts.upstream in other.origins:
+                why = "is a fork of"
+            elif not set(facts.first_commits).isdisjoint(other.first_commits):
+                why = "begins with the same commit as"
+            else:
+                continue
+            told.add(pair)
+            yield NearMatch(label, other.label, why)
+
+
+def namesakes(projects: Sequence[Project], loose: Collection[str]) -> Iterator[NearMatch]:
+    """Projects that only notes name, and those whose repositories are called so."""
+    for label in loose:
+        for project in projects:
+            named = (os.path.basename(known).casefold() for known in (*project.origins, *project.folders))
+            if label.casefold() in named:
+                yield NearMatch(label, project.label, "is called like the repository of")
+
+
+def _begins_alike(facts: RepositoryFacts, project: Project) -> bool:
+    return not set(facts.first_commits).isdisjoint(project.first_commits)
+
+
+def _is_clone_of(facts: RepositoryFacts, project: Project) -> bool:
+    """Whether one was cloned from the other's folder."""
+    is_cloned = is_local(facts.origin) and any(_end_off(folder) == facts.origin for folder in project.folders)
+    is_source = _end_off(facts.folder) in project.origins
+    return (is_cloned or is_source) and _begins_alike(facts, project)
+
+
+def _is_moved(facts: RepositoryFacts, project: Project, is_gone: Callable[[str], bool]) -> bool:
+    """Whether the project's only repository is now this one. Repositories made from one template begin alike, too."""
+    is_other = facts.origin and project.origins and not is_local(facts.origin)
+    return not is_other and all(map(is_gone, project.folders)) and _begins_alike(facts, project)
+
+
+def _end_off(folder: str) -> str:
+    return folder.removesuffix(".git").rstrip("/")
+
+
+def _labels(facts: RepositoryFacts, labels_in_use: Collection[str]) -> Iterator[str]:
+    """What it may be called, best first."""
+    repository = os.path.basename(facts.origin).casefold()
+    if facts.name not in labels_in_use:  # a clone with a name of its own
+        yield from (one for one in sorted(labels_in_use) if one.casefold() == repository)
+    yield facts.name
+    name = facts.name[: MAX_LABEL_CHARS - 20]
+    above = os.path.dirname(facts.folder)
+    for place in (os.path.basename(above), owner_of(facts.origin), "/".join(above.split("/")[-2:])):
+        if place:
+            yield f"{name} ({place})"
+    yield from (f"{name} ({number})" for number in count(2))

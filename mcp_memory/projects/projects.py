@@ -1,0 +1,189 @@
+"""The projects of a vault: names that of a folder, and lists, merges and splits them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+
+from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
+from mcp_memory.integrations import config_files
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, decode
+from mcp_memory.projects.matching import NearMatch, find_project, learn, namesakes, near_matches, new_project
+from mcp_memory.projects.project_book import FILE, Project, ProjectBook
+from mcp_memory.projects.repository_facts import RepositoryFacts, find_repository_facts, is_label
+from mcp_memory.vault.marker import MARKER
+
+MOST_TRIES = 5
+"""For a change of the file that other programs change at the same moment."""
+
+MOST_SEEN = 1000
+
+
+class Projects:
+    """`labels_in_use`: the projects that stand in notes. If it `writes` nothing, it keeps what it learns to itself.
+    Thread-safe."""
+
+    def __init__(
+        self, vault: Path, labels_in_use: Callable[[], Collection[str]] = tuple, *, writes: bool = True
+    ) -> None:
+        self._vault = vault.resolve()
+        self._file = self._vault / FILE
+        self._labels_in_use = labels_in_use
+        self._writes = writes
+        self._lock = Lock()
+        self._book = ProjectBook()
+        self.problem: str | None = None
+        self._signature: tuple[int, ...] | None = None
+        self._seen: dict[tuple[RepositoryFacts, tuple[int, int]], RepositoryFacts] = {}
+
+    def label_of(self, folder: str) -> str | None:
+        """The label of the project that a folder belongs to, which is remembered if it is new; None outside of all
+        repositories. Raises ConfigInvalid if the file can't be used."""
+        facts = self._facts_of(folder)
+        if facts is None:
+            return None
+        book = self.book()
+        found = find_project(facts, book.projects, _is_gone)
+        if not found or facts.folder not in found.folders:
+            return self._remember(facts).label
+        is_known = facts.origin in book.origins if facts.origin else found.first_commits or not facts.first_commits
+        return found.label if is_known else self._remember(facts).label
+
+    def names_of(self, name: str) -> tuple[str, frozenset[str]]:
+        """The label of the project that is called so, and its aliases; the name itself if none is."""
+        found = self.book().named(name)
+        return (found.label, found.names - {found.label}) if found else (name, frozenset())
+
+    def label_named(self, name: str | None) -> str | None:
+        """As `names_of`; None for no project, and for all of them."""
+        name = (name or "").strip()
+        return self.names_of(name)[0] if name and name != "*" else None
+
+    def book(self) -> ProjectBook:
+        """As the file is now; if it can't be used, as it was before, and `problem` says why. Raises ConfigInvalid if it
+        never could, Refused, StorageFailed."""
+        try:
+            found = self._file.stat()
+        except OSError:
+            if self._signature is not None and self._is_vault_there:  # you deleted it
+                self._book, self._signature = ProjectBook(), None
+            return self._book
+        signature = (found.st_mtime_ns, found.st_size, found.st_ino)
+        if signature != self._signature:
+            try:
+                self._book = ProjectBook.parse(config_files.read_text(self._file))
+            except ConfigInvalid as error:
+                self.problem = error.message
+                if self._signature is None:
+                    raise
+            else:
+                self._signature, self.problem = signature, None
+        return self._book
+
+    def near_matches(self, loose: Collection[str] = ()) -> list[NearMatch]:
+        """Projects that may be one. Reads their repositories. `loose`: those that only notes name."""
+        projects = self.book().projects
+        seen = [(one.label, facts) for one in projects for folder in one.folders if (facts := self._facts_of(folder))]
+        return [*near_matches(projects, seen), *namesakes(projects, loose)]
+
+    def merge(self, name: str, into: str) -> Project:
+        """Makes two projects one. No note is rewritten: the first one's name becomes an alias. Raises NotFound."""
+
+        def change(book: ProjectBook) -> tuple[ProjectBook, Project]:
+            one, other = book.named(name) or Project(name), book.named(into) or Project(into)
+            used = {*book.names, *self._labels_in_use()}
+            if unknown := [label for label in (name, into) if label not in used]:
+                raise NotFound(f"no project is called {unknown[0]!r}", hint="mcp-memory projects lists them")
+            if one.label == other.label:
+                raise InvalidInput(f"{name!r} and {into!r} are one project already")
+            merged = other.joined(one).joined(Project(other.label, aliases=(one.label,)))
+            return book.with_project(merged, without=[one.label]), merged
+
+        return self._change(change)
+
+    def split(self, name: str, folder: str, label: str | None = None) -> Project:
+        """Makes a repository of a project one of its own. Its notes stay where they are: nobody knows which are its.
+        Raises NotFound, InvalidInput."""
+        facts = self._facts_of(folder)
+        if facts is None:
+            raise NotFound(f"{folder} is in no repository that can be a project", hint="name a repository's folder")
+
+        def change(book: ProjectBook) -> tuple[ProjectBook, Project]:
+            old = book.named(name)
+            if old is None:
+                raise NotFound(f"no project is called {name!r}", hint="mcp-memory projects lists them")
+            if label is not None and (label in book.names or not is_label(label)):
+                raise InvalidInput(f"{label!r} can't be its name", hint="choose another one")
+            if len(old.folders) < 2 and old.folders == (facts.folder,):
+                raise InvalidInput(f"{folder} is the only repository of {old.label!r}", hint="nothing is to be split")
+            rest = Project(
+                old.label, old.origins, old.first_commits,
+                tuple(one for one in old.folders if one != facts.folder), old.aliases,
+            )  # fmt: skip
+            without = book.with_project(rest)
+            own = new_project(facts, without, ())
+            own = learn(facts, Project(label), without, ()) if label else own
+            return without.with_project(own), own
+
+        return self._change(change)
+
+    def _remember(self, facts: RepositoryFacts) -> Project:
+        in_use = frozenset(self._labels_in_use())
+        facts.first_commits  # noqa: B018 -- asks git before the lock is taken
+
+        def change(book: ProjectBook) -> tuple[ProjectBook, Project]:
+            found = find_project(facts, book.projects, _is_gone)
+            project = learn(facts, found, book, in_use) if found else new_project(facts, book, in_use)
+            return book if project == found else book.with_project(project), project
+
+        try:
+            return self._change(change)
+        except (StorageFailed, Refused):  # it lasts as long as we run
+            with self._lock:
+                self._book, project = change(self.book())
+            return project
+
+    def _change(self, change: Callable[[ProjectBook], tuple[ProjectBook, Project]]) -> Project:
+        with self._lock:
+            for tries_left in reversed(range(MOST_TRIES)):
+                old = config_files.read(self._file)
+                before = self._book if old is None else ProjectBook.parse(decode(old))
+                book, project = change(before)
+                try:
+                    if book != before or old is None:
+                        self._write(old, book)
+                except PreconditionFailed:
+                    if not tries_left:
+                        raise
+                else:
+                    self._book, self._signature = book, ()
+                    return project
+        raise AssertionError("the loop returns or raises")
+
+    def _write(self, old: bytes | None, book: ProjectBook) -> None:
+        """Raises PreconditionFailed, StorageFailed."""
+        if not (self._writes and self._is_vault_there):
+            raise StorageFailed("the vault is not there", hint="mount the disk or finish the sync")
+        change = ConfigChange(ConfigTarget(self._file, ()), old, book.text.encode())
+        config_files.apply(change, datetime.now().astimezone())
+
+    @property
+    def _is_vault_there(self) -> bool:
+        return (self._vault / MARKER).is_file()
+
+    def _facts_of(self, folder: str) -> RepositoryFacts | None:
+        """With what git said of the same repository before."""
+        facts = find_repository_facts(folder, str(self._vault))
+        if facts is None:
+            return None
+        if len(self._seen) > MOST_SEEN:
+            self._seen.clear()
+        return self._seen.setdefault((facts, facts.age), facts)
+
+
+def _is_gone(folder: str) -> bool:
+    """Whether no repository is there any more; a work tree of one that moved may be."""
+    found = find_repository_facts(folder)
+    return found is None or found.folder != folder

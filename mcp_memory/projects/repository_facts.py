@@ -1,0 +1,158 @@
+"""Finds the repository that holds a folder, and what tells it from another: its remotes and its first commits."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from time import monotonic
+
+from mcp_memory.errors import GitUnavailable
+from mcp_memory.models import is_channel
+from mcp_memory.projects.git_config import ConfigValue, read_bytes, read_values, remotes
+from mcp_memory.projects.remote_url import normalized
+from mcp_memory.runtime.git_command import Git
+
+MAX_LABEL_CHARS = 100
+"""As in every tool."""
+
+GIT_S = 3.0
+"""How long git may look for the first commits; of 1,000,000 commits it takes 2 s without a commit graph."""
+
+_GIT_FOLDERS = frozenset({".git", ".bare"})
+_HOST = re.compile(r"\s*(Host|HostName)[\s=]+(.+?)\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class RepositoryFacts:
+    """`folder` is the repository's own, the same for all of its work trees; `shared` is the one in which git keeps
+    what they share. `origin` is empty without a remote; `upstream` without a second one of that name."""
+
+    folder: str
+    shared: str
+    origin: str = ""
+    upstream: str = ""
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.folder).removesuffix(".git")
+
+    @cached_property
+    def first_commits(self) -> tuple[str, ...]:
+        """Where the history of each branch begins, followed by its first parents; empty for a shallow clone, without a
+        commit, and if git can't say."""
+        if os.path.exists(f"{self.shared}/shallow"):
+            return ()
+        git = Git(Path(self.shared), monotonic() + GIT_S)
+        command = ("rev-list", "--max-parents=0", "--first-parent", "--branches")
+        try:
+            return tuple(sorted(git.run(f"--git-dir={self.shared}", *command).decode().split()))
+        except GitUnavailable:
+            return ()
+
+    @cached_property
+    def age(self) -> tuple[int, int]:
+        """Differs from that of another repository that was at this place before."""
+        try:
+            found = os.stat(self.shared)
+        except OSError:
+            return (0, 0)
+        return found.st_dev, found.st_ino
+
+
+def find_repository_facts(folder: str, vault: str = "") -> RepositoryFacts | None:
+    """Of the repository around a folder, a submodule's own. None outside of one, in the `vault`, in a repository that
+    holds your home folder, and if its name can't be a label. Doesn't start git, which would take as long as everything
+    else."""
+    if "\0" in folder or not folder.startswith("/"):
+        return None
+    folder = os.path.normpath("/" + folder.lstrip("/"))
+    if vault and f"{folder}/".startswith(f"{vault}/"):
+        return None
+    while not (shared := _shared_folder(folder)) and folder != "/":
+        folder = os.path.dirname(folder)
+    if not shared:
+        return None
+    place, name = os.path.split(shared)
+    own = os.path.realpath(place if name in _GIT_FOLDERS else shared)
+    if _holds_home(os.path.realpath(folder)) or _holds_home(own) or not is_label(_plain_name(own)):
+        return None
+    values = [*_own_configuration(), *read_values(f"{shared}/config")]
+    found = remotes(values)
+    origin = found.get("origin") or (next(iter(found.values())) if len(found) == 1 else "")
+    return RepositoryFacts(own, shared, _address(origin, own), _address(found.get("upstream", ""), own))
+
+
+def is_label(name: str) -> bool:
+    """Whether it can name a project: `*` means all of them, and a conversation's begins like no folder's."""
+    is_plain = bool(name.strip()) and name.isprintable() and len(name) <= MAX_LABEL_CHARS
+    return is_plain and name != "*" and not is_channel(name)
+
+
+def _plain_name(folder: str) -> str:
+    return os.path.basename(folder).removesuffix(".git")
+
+
+def _holds_home(folder: str) -> bool:
+    home = os.path.realpath(os.path.expanduser("~"))
+    return f"{home}/".startswith(f"{folder.rstrip('/')}/")
+
+
+def _address(url: str, folder: str) -> str:
+    if url.startswith(("./", "../")):
+        url = os.path.normpath(os.path.join(folder, url))
+    elif url.startswith("~/"):
+        url = os.path.expanduser(url)
+    return normalized(url, _host_of) if url else ""
+
+
+def _own_configuration() -> list[ConfigValue]:
+    """What you configured for all repositories."""
+    above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    files = (f"{above}/git/config", os.path.expanduser("~/.gitconfig"))
+    return [one for file in files for one in read_values(file) if one.section == "url"]
+
+
+def _host_of(name: str) -> str:
+    """The host for which ssh takes a name."""
+    is_ours = False
+    for line in os.fsdecode(read_bytes(os.path.expanduser("~/.ssh/config"))).splitlines():
+        if (found := _HOST.fullmatch(line)) is None:
+            continue
+        words = found[2].strip('"').split()
+        if found[1].lower() == "host":
+            is_ours = name in words
+        elif is_ours and len(words) == 1 and "%" not in words[0]:
+            return words[0]
+    return name
+
+
+def _shared_folder(folder: str) -> str | None:
+    """The folder in which git keeps what all work trees share, if `folder` is the root of one, or a bare repository.
+    If its `.git` is a file that leads nowhere, the folder that it named before the repository moved, else `.git`."""
+    inside = f"{folder}/.git"
+    try:
+        is_file = stat.S_ISREG(os.stat(inside).st_mode)
+    except OSError:
+        if os.path.lexists(inside):
+            return inside
+        is_bare = os.path.isfile(f"{folder}/HEAD") and os.path.isdir(f"{folder}/objects")
+        return folder if is_bare and os.path.isdir(f"{folder}/refs") else None
+    named = _line_of(inside).removeprefix("gitdir:").strip() if is_file else ""
+    if not named:
+        return inside
+    own = os.path.normpath(os.path.join(os.path.realpath(folder), named))
+    if shared := _line_of(f"{own}/commondir").strip():
+        return os.path.normpath(os.path.join(own, shared))
+    if os.path.isfile(f"{own}/HEAD"):
+        return own
+    above = os.path.dirname(own)
+    return os.path.dirname(above) if os.path.basename(above) == "worktrees" else inside
+
+
+def _line_of(file: str) -> str:
+    """A file's first line."""
+    return os.fsdecode(read_bytes(file)).partition("\n")[0]
