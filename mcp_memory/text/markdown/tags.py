@@ -30,7 +30,7 @@ def tags_of(value: object) -> Iterator[str]:
     """The tags that a property lists; those of one text have commas, semicolons or else spaces between them."""
     if isinstance(value, (list, Mapping)):
         for item in cast("Iterable[object]", value):
-            yield from tags_of(item) if isinstance(item, (list, Mapping)) or "#" in str(item) else _named(item)
+            yield from _named(item) if isinstance(item, str) and "#" not in item else tags_of(item)
     elif isinstance(value, str):
         separator = r"[,;，、]" if re.search(r"[,;，、]", value) else r"\s+"
         for item in re.split(separator, value):
