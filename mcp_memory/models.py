@@ -140,6 +140,12 @@ class NoteRecord:
         """Those of its head, or of a log's entries, and those in its text."""
         return tuple(dict.fromkeys((*self.tags, *self.meta.get("text_tags", ()))))
 
+    @property
+    def properties(self) -> str:
+        """What its head says besides our fields; empty for a page or candidate, whose head the program made."""
+        made = self.state in {NoteState.SUMMARY, NoteState.TRANSCRIPT, NoteState.INBOX}
+        return "" if made else str(self.meta.get("properties", ""))
+
     def is_muted_in(self, project: str | None) -> bool:
         """Whether a person keeps it from being given unasked, everywhere or in this project."""
         muted = self.meta.get("muted", ())

@@ -14,6 +14,7 @@ from mcp_memory.text.chunking import chunker
 from mcp_memory.text.chunking.chunker import ChunkedNote, ChunkingConfig
 from mcp_memory.text.language.terms import words
 from mcp_memory.text.markdown import logs
+from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.note_links import note_links, without_spans
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
@@ -132,7 +133,7 @@ def to_upsert(
     record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: ChunkedNote | None = None
 ) -> Upsert:
     """The rows of a note: its chunks with their embedded text, and the text above its sections. `cut`: its chunks, if
-    they are known already.
+    they are known already. What its properties say is found with its first chunk; without a text they are one.
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, not
     even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record's
@@ -143,14 +144,18 @@ def to_upsert(
     cut = cut or chunker.cut(text, body_start, config, log=record.is_log)
     forgotten = frozenset(record.meta.get("forgotten", ()))
     chunks = [chunk for chunk in cut.chunks if chunk.entry is None or chunk.entry not in forgotten]
+    said = "" if chunks else record.properties
+    chunks = [_head_chunk(text)] if said else chunks
     above = _above(record)
     headings = {chunk.section: chunk.headings for chunk in chunks}
     places = {section: "\n".join([*_missing(above, path), *path]) for section, path in headings.items()}
+    if chunks and not said and record.properties:
+        places[chunks[0].section] += f"\n{record.properties}"
     links = note_links(text, body_start, record.path) if record.state is not NoteState.TRANSCRIPT else []
     hidden = [(chunk.start, chunk.end) for chunk in cut.chunks if chunk.entry in forgotten] if links else []
     return Upsert(
         _with_problem(record, text, cut),
-        [_indexed(record, above, chunk, cut) for chunk in chunks],
+        [_indexed(record, above, chunk, cut, is_first=not at) for at, chunk in enumerate(chunks)],
         places,
         without_spans(links, hidden),
     )
@@ -166,13 +171,24 @@ def _with_problem(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord
     return replace(record, problem=f"{record.problem}; {problem}" if record.problem else problem)
 
 
-def _indexed(record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: ChunkedNote) -> IndexedChunk:
+def _head_chunk(text: str) -> Chunk:
+    """The properties of a note that has nothing else."""
+    head = split_head(text)
+    lines = text[head.start : head.end].rstrip()
+    first = text.count("\n", 0, head.start) + 1
+    return Chunk(lines, head.start, head.start + len(lines), first, first + lines.count("\n"))
+
+
+def _indexed(
+    record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: ChunkedNote, *, is_first: bool
+) -> IndexedChunk:
     """File name > title > headings in front gain 2 points of evidence on documentation. On logs a date in front costs
     5 points, on conversations a title and a date 2.5, so entries and turns are embedded alone."""
     embedded = logs.without_author(chunk.text) if chunk.entry else chunk.text
     if not record.is_log and not cut.turns:
         place = [PurePosixPath(record.path).stem, *_missing(above, chunk.headings), *chunk.headings]
-        embedded = " > ".join(place) + "\n" + chunk.text
+        said = f"{record.properties}\n" if is_first and record.properties else ""
+        embedded = " > ".join(place) + f"\n{said}{chunk.text}"
     return IndexedChunk(
         chunk, embedded, TextHash(hashlib.sha256(embedded.encode("utf-8", "surrogatepass")).hexdigest())
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
-from mcp_memory.models import Etag, NoteId, NotePath, NoteState, SearchResult
+from mcp_memory.models import Etag, NoteId, NotePath, NoteState, SearchResult, tag_name, tag_names
 from mcp_memory.storage import open_storage
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.transfer.formats import jsonl
@@ -77,7 +77,7 @@ class WholeNotes(ABC):
             and not logs.is_log_path(file.path)
             and file.path != MEMORY
             and (kinds is None or facts["kind"] in kinds)
-            and set(tags) <= set(facts["tags"])
+            and frozenset(map(tag_name, tags)) <= tag_names(facts["tags"])
             and project in (None, facts["project"])
             and f"{file.path}/".startswith(f"{path.rstrip('/')}/" if path else "")
         ]

@@ -57,6 +57,11 @@ class Linter:
             "found": [_payload(one, left.get(one.at.source, "")) for one in findings],
             "orphans": [{"id": one.id, "path": one.path, "title": one.title} for one in alone] if orphans else None,
             "orphan_count": len(alone),
+            "properties": [
+                {"path": path, "property": written, "nearly": ours}
+                for path, note in sorted(notes.items())
+                for written, ours in note.meta.get("slips", {}).items()
+            ],
         }
         if fix and steps:
             report = await self.compactor.relocate(steps, "links repaired")

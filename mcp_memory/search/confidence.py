@@ -159,8 +159,9 @@ def weights_for(signs: ConfidenceFeatures) -> str:
 
 
 def place_of(passage: Passage) -> str:
-    """The title of its note and the headings above it."""
-    return " ".join([passage.note.title, *passage.chunk.headings])
+    """The title of its note and the headings above it; before a note's first passage also what its properties say."""
+    said = [passage.note.properties] if passage.ordinal == 0 and passage.note.properties else []
+    return " ".join([passage.note.title, *passage.chunk.headings, *said])
 
 
 def inverse_frequency(count: int, chunks: int) -> float:

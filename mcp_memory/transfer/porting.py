@@ -93,6 +93,6 @@ def note_facts(record: NoteRecord) -> dict[str, Any]:
         **{name: getattr(record, name) for name in names},
         **{name: value.isoformat() if value else None for name, value in dates.items()},
         "shelf": record.state.value,
-        "tags": list(record.tags),
+        "tags": list(record.all_tags),
         "forgotten": list(record.meta.get("forgotten", ())),
     }

@@ -16,12 +16,15 @@ MAX_TEXT_TAGS = 200
 
 
 def marks_of(path: NotePath, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
-    """What the index keeps of the tags in the text, of what is private, and of slips in the head, as JSON values."""
+    """What the index keeps of the tags in the text, of what is private, and of what a head says besides our fields, as
+    JSON values."""
     if path.startswith(f"@{TRANSCRIPTS}/"):
         return {}
     found = privacy.marks(path, text, document, is_curated=is_curated)
     if tags := text_tags(text, document.body_start):
         found["text_tags"] = tags[:MAX_TEXT_TAGS]
+    if not logs.is_log_path(path) and (said := properties.words(document.meta)):
+        found["properties"] = said
     if slips := dict(properties.nearly_ours(document.meta)):
         found["slips"] = slips
     return found

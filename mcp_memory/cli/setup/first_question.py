@@ -53,6 +53,5 @@ def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
     return [
         note
         for note in newest(kinds=_TELLING)["notes"] or newest()["notes"]
-        if "private" not in {*note["tags"], *note["path"].split("/")}
-        and not (are_orders(note["path"]) or note["path"].endswith(_LISTS))
+        if not (note["private"] or are_orders(note["path"]) or note["path"].endswith(_LISTS))
     ]

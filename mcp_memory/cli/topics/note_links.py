@@ -78,8 +78,8 @@ def _named(note: dict[str, Any]) -> str:
 @click.option("--yes", is_flag=True, help="With --personal: don't ask.")
 @command_options
 def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: bool) -> None:
-    """List links that lead nowhere, to several notes, or to what no longer counts, and notes about code that has
-    changed since; and count notes without links.
+    """List links that lead nowhere, to several notes, or to what no longer counts, notes about code that has changed
+    since, and properties whose name is a slip; and count notes without links.
 
     A link that broke because a file was renamed or moved is repaired where one note alone can be meant: by its id, its
     content, or at last its name. Only the link's target is changed, and compact --undo RUN takes it back.
@@ -113,6 +113,8 @@ def _report(answer: dict[str, Any]) -> Iterator[Any]:
     if code := answer["code"]:
         yield Heading(f"{counted(len(code), 'note')} about code that changed, moved or is gone: mcp-memory refs")
         yield from (fit(f"  {note['path']}", note["remark"]) for note in code[:MOST_SHOWN])
+    for one in answer["properties"]:
+        yield fit(f"  {one['path']}", f"the property {one['property']!r} is not read; nearly {one['nearly']!r}")
     yield from (fit("  no links", one["title"], one["path"]) for one in answer["orphans"] or ())
     yield f"{counted(answer['notes'], 'note')}, {answer['orphan_count']:,} without any link"
     if "run" in answer:

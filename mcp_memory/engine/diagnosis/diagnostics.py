@@ -42,6 +42,8 @@ class VaultFacts:
     ids: Mapping[NotePath, NoteId]
     unheeded: Sequence[NotePath] = ()
     """Notes whose head says `always_load` without your consent."""
+    slips: Mapping[NotePath, Mapping[str, str]] = field(default_factory=dict[NotePath, Mapping[str, str]])
+    """Properties that are nearly ours, with those, by note."""
     problems: Sequence[Problem] = ()
     faults: Sequence[Problem] = ()
     overcome: Sequence[Problem] = ()
@@ -164,6 +166,10 @@ def _files(facts: VaultFacts) -> Iterator[Finding]:
     for path in facts.unheeded:
         what = f"{path} says always_load, but this installation didn't write it: no session starts with it"
         yield Finding("info", what, f"if you want that: mcp-memory adopt {shlex.quote(path)}, or edit it")
+    for path, slips in facts.slips.items():
+        for written, ours in slips.items():
+            what = f"{path} has the property {written!r}, which is not read; {ours!r} is nearly the same"
+            yield Finding("info", what, "correct its name, if that is what you meant")
     for left in facts.leftovers:
         file = shlex.quote(f"{facts.root}/{left.path}")
         yield Finding("warning", f"{left.path}: {left.reason}", f"look at it (less {file}), keep what you need, rm it")

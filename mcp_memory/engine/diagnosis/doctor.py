@@ -66,6 +66,7 @@ def _facts(parts: EngineParts) -> VaultFacts:
         paths=sorted(vault.list().files),
         ids={note.path: note.id for note in notes},
         unheeded=[note.path for note in notes if note.always_load and not vault.provenance.is_standing_order(note)],
+        slips={note.path: slips for note in notes if (slips := note.meta.get("slips"))},
         problems=list(parts.writer.problems.values()),
         faults=[*health.faults.values(), *fault],
         overcome=admin.index_problems,

@@ -69,6 +69,11 @@ def is_word_in(word: str, known: Collection[str]) -> bool:
     return any(form in known for form in (fold(word), fold(joined(word)), *abbreviations(word)))
 
 
+def tickets(text: str) -> frozenset[str]:
+    """The names of a text that are numbered as tickets are (`INC-2231`), in lower case."""
+    return frozenset(_TICKET.findall(text.lower()))
+
+
 def names_known(question: str, text: str) -> int:
     """How many words of a question belong to names in code that the text has: with an underscore or humps, a digit
     behind a letter, in capitals alone, or numbered as tickets are (`INC-2231`).
@@ -86,12 +91,12 @@ def names_known(question: str, text: str) -> int:
             jointed.append(word.lower())
         elif len(word) >= _MIN_CAPITALS and _CAPITALS.fullmatch(word):
             capitals += [] if _CAPITALS.fullmatch(before) or _CAPITALS.fullmatch(after) else [word]
-    tickets = _TICKET.findall(question.lower())
-    if not (jointed or capitals or tickets):
+    numbered = tickets(question)
+    if not (jointed or capitals or numbered):
         return 0
-    known, written = words_and_parts(text), frozenset([*_NAME.findall(text), *_TICKET.findall(text.lower())])
+    known, written = words_and_parts(text), frozenset(_NAME.findall(text)) | tickets(text)
     count = sum(is_word_in(word, known) for word in jointed) + sum(word in written for word in capitals)
-    return count + sum(1 + ticket.count("-") for ticket in tickets if ticket in written)
+    return count + sum(1 + ticket.count("-") for ticket in numbered if ticket in written)
 
 
 def _words(name: str) -> list[str]:

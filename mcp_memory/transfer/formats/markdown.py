@@ -7,14 +7,14 @@ basic-memory projects: notes with a `permalink`, observations `- [category] text
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, datetime, time
-from typing import Any, cast
+from typing import Any
 
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import as_datetime
-from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import Value, parse
+from mcp_memory.text.markdown.tags import head_tags, text_tags
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, SourceReading, digest_of
 
@@ -23,8 +23,6 @@ UPDATED = ("updated", "updated_at", "modified", "date modified", "date_modified"
 """Names of these dates in other programs, the most reliable first."""
 
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
-_TAG = re.compile(r"(?<!\S)#([\w/-]+)")
-_CODE = re.compile(r"`[^`\n]*`")
 
 _OPENCLAW_KINDS = {
     "MEMORY.md": "fact",
@@ -79,8 +77,7 @@ def item_of(
     properties: dict[str, Value] = dict(_dates(document.meta, file.path, file.modified_s))
     properties |= {"kind": kind} if kind else {}
     properties |= {"title": title} if title else {}
-    tags = _tags(document.meta.get("tags", document.meta.get("tag")))
-    tags += _inline_tags(document.body) if tags_in_text else []
+    tags = [*head_tags(document.meta), *(text_tags(document.body) if tags_in_text else ())]
     added = {"tags": list(dict.fromkeys(tags))} if tags else {}
     names = [name for key in ("title", "permalink") if (name := first_of(document.meta, key))]
     path = file.path if is_note(file.path) else f"{file.path.rpartition('.')[0]}.md"
@@ -110,26 +107,6 @@ def day_in(path: str) -> date | None:
         except ValueError:
             continue
     return None
-
-
-def _tags(value: object) -> list[str]:
-    """Reads a list, or a text with commas or spaces between the tags; a leading `#` is dropped."""
-    tags: Iterable[object] = cast("list[object]", value) if isinstance(value, list) else re.split(r"[,\s]+", str(value))
-    words = (" ".join(str(tag).split()).lstrip("#") for tag in tags if not isinstance(tag, (dict, list)))
-    return [] if value is None else [word for word in words if word]
-
-
-def _inline_tags(body: str) -> list[str]:
-    """Finds Obsidian's `#tag` and `#tag/below` in the text, outside code; a number alone is none."""
-    found: list[str] = []
-    for block in scan(body):
-        if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
-            continue
-        at = block.start
-        for start, end in (*block.fences, (block.end, block.end)):
-            found += _TAG.findall(_CODE.sub(" ", body[at:start]))
-            at = end
-    return [tag for tag in found if any(character.isalpha() for character in tag)]
 
 
 def first_of(meta: Mapping[str, Any], *names: str) -> str | None:
