@@ -199,6 +199,18 @@ class PrivateMarks:
         return bool(self.tags) and not frozenset(map(tag_name, self.tags)).isdisjoint(tag_names(tags))
 
 
+def unicode_forms(path: str) -> tuple[str, ...]:
+    """A path as it is, and as keyboards (NFC) and macOS (NFD) spell its accents."""
+    if path.isascii():
+        return (path,)
+    return tuple(dict.fromkeys([path, *(unicodedata.normalize(form, path) for form in ("NFC", "NFD"))]))
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Whether a path is this one, or in this folder."""
+    return path == folder or path.startswith(f"{folder.removesuffix('/')}/")
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """Applied inside each retriever, so that k rows come back whenever k match."""
@@ -224,7 +236,7 @@ class Filters:
         date, prefix = note.updated or note.created, self.path_prefix
         return (
             note.state in self.states
-            and (not prefix or note.path == prefix or note.path.startswith(f"{prefix.removesuffix('/')}/"))
+            and (not prefix or any(is_below(note.path, spelling) for spelling in unicode_forms(prefix)))
             and (self.kinds is None or note.kind in self.kinds)
             and (not self.tags or frozenset(map(tag_name, self.tags)) <= tag_names(note.all_tags))
             and self.admits_project(note.project)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from mcp_memory.compaction.auto_compactor import TOPICS_JOB
 from mcp_memory.errors import IndexUnavailable, McpMemoryError, NotFound
 from mcp_memory.index.base import Watermark
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, Problem, is_below, unicode_forms
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.shared.lost_entries import SERIOUS, LostEntry
@@ -118,7 +118,8 @@ class Admin:
         """The notes of the managed folder: one, those of a folder, or all."""
         files = (await in_thread(self._vault.list, deadline_s=60, what="listing the vault")).files
         inside = [file for file in files if self._vault.layout.below_home(file) is not None]
-        return [file for file in inside if path is None or file == path or file.startswith(path.rstrip("/") + "/")]
+        wanted = unicode_forms(path) if path else ()
+        return [file for file in inside if path is None or any(is_below(file, form) for form in wanted)]
 
     def _not_managed(self, path: str) -> NotFound:
         folder = self._parts.marker.home or "the whole vault"

@@ -4,8 +4,9 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
+from unicodedata import normalize
 
-from mcp_memory.errors import Ambiguous, InvalidInput, NotFound
+from mcp_memory.errors import Ambiguous, IndexUnavailable, InvalidInput, NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.runtime.threads import in_thread
@@ -35,10 +36,14 @@ class NoteLookup:
         self._ledger = ledger
 
     async def full_id(self, target: str) -> str:
-        """The id of which the target is the end, in any case of letters; any other target as it is. Raises Ambiguous if
-        there are several."""
+        """The id of which the target is the end, in any case of letters; a path in the Unicode form that the disk has;
+        any other target as it is. Raises Ambiguous if there are several."""
         named = named_by(target)
-        if isinstance(named, tuple) or not _ENDING.fullmatch(named):
+        if isinstance(named, tuple):
+            path, entry = named
+            spelled = await in_thread(lambda: self._spelled(path), deadline_s=LOOK_S, what="looking for the note")
+            return target if spelled == path else f"{spelled}#{entry}" if entry else spelled
+        if not _ENDING.fullmatch(named):
             return target
 
         def look() -> list[NoteId]:
@@ -72,6 +77,17 @@ class NoteLookup:
             return (record.state is NoteState.DELETED) is not deleted, -at
 
         return min(records, key=rank).path, None
+
+    def _spelled(self, path: NotePath) -> NotePath:
+        """macOS writes `é` as two characters, and a keyboard as one."""
+        if path.isascii():
+            return path
+        try:
+            is_known = self._index.note(path) is not None
+            found = [] if is_known else self._index.named(f"/{normalize('NFC', path)}")
+        except IndexUnavailable:
+            return path
+        return found[0] if len(found) == 1 else path
 
     async def reach(
         self, targets: Sequence[str], work: Callable[[Sequence[Place]], Awaitable[T]], *, deleted: bool = False

@@ -20,7 +20,7 @@ from mcp_memory.runtime.threads import ThreadPool
 from mcp_memory.search.index_warmup import IndexWarmup
 from mcp_memory.text.conversation.speaker_prefix import possible_names, without
 from mcp_memory.text.language.identifiers import parts_of
-from mcp_memory.text.language.terms import content_words
+from mcp_memory.text.language.terms import content_words, is_aside
 
 if TYPE_CHECKING:
     from mcp_memory.models import Vectors
@@ -235,7 +235,8 @@ class Retrievers:
             of_class = Filters(WRITTEN | pages, foreign=filters.foreign)
             counted = self._index.frequencies(words[: self._config.counted_terms], of_class)
             chunks = self._index.count_chunks(of_class)
-            frequencies = rarest(counted, self._config.rare_terms)
+            known = {word: count for word, count in counted.items() if count or not is_aside(word, counted)}
+            frequencies = rarest(known, self._config.rare_terms)
             meant, instead = self._respelled(frequencies, parts)
             chosen = [*frequencies, *instead]
             lexical = self._index.lexical(chosen, self._config.candidates, filters)

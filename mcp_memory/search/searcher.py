@@ -154,7 +154,8 @@ class Searcher:
             self._freshness.request_sweep()
         first, cosine = first_of_class([row.passage for row in best], dense)
         best, named = best[:limit], bool(keywords.frequencies) and is_named(asked, first)
-        cosine = None if named else cosine
+        is_only_emoji = bool(keywords.frequencies) and not any(map(str.isalnum, asked))  # which a model can't read
+        cosine = None if named or is_only_emoji else cosine
         signs = features(
             first, keywords.frequencies, keywords.chunks, cosine=cosine, has_words=bool(words), meant=keywords.meant
         )

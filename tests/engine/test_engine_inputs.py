@@ -6,6 +6,7 @@ import string
 import tempfile
 from datetime import UTC
 from pathlib import Path
+from unicodedata import normalize
 
 import anyio
 import pytest
@@ -228,3 +229,26 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
         assert all(finding.remedy for finding in said.values())
         severities = [finding.severity for finding in examine(engine)]
         assert severities == sorted(severities, key=["error", "warning", "info"].index)
+
+
+@pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
+async def test_a_path_names_a_file_in_either_unicode_form(world: World, on_disk: str) -> None:
+    world.with_home("")
+    path = normalize(on_disk, "Caf\u00e9 M\u00fcller/\u00c5ngstr\u00f6m.md")
+    world.write(path, "# Kiln\n\nIt is hot.\n")
+    asked = [normalize(form, path) for form in ("NFC", "NFD")]
+    async with world.engine() as engine:
+        for name in asked:
+            assert (await engine.perform("show", {"target": name}))["path"] == path
+            assert "It is hot" in await engine.recall(path=name)
+            assert await found(engine, "kiln", path=name) == [path]
+            assert await found(engine, "kiln", path=name.partition("/")[0]) == [path]
+            assert (await engine.perform("stats", {"target": name}))["path"] == path
+            assert (await engine.perform("adopt", {"path": name, "dry_run": True}))["adopted"] == [path]
+            assert (await engine.perform("list", {"path": name}))["notes"][0]["path"] == path
+        await engine.perform("adopt", {})
+        await engine.perform("mute", {"target": asked[0], "project": "*"})
+        for name in asked:
+            assert (await engine.perform("forget", {"target": name}))["path"] == path
+            await engine.perform("restore", {"target": name})
+            assert await found(engine, "kiln") == [path]

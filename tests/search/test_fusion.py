@@ -25,7 +25,7 @@ from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, fuse
 from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.language.question_dates import DateRange
-from mcp_memory.text.language.terms import fold, terms, words
+from mcp_memory.text.language.terms import fold, is_symbol, terms, words
 from tests.support.passages import passage
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -249,7 +249,15 @@ class TestTerms:
         assert terms("WHO RUNS THE LAB") == ["runs", "lab"]
 
     def test_nothing_to_look_for(self) -> None:
-        assert terms("?! ... 🙂 _ __") == []
+        assert terms("?! ... _ __ # .. + ++") == []
+
+    def test_signs_belong_to_names_and_emoji_to_short_questions(self) -> None:
+        assert terms("C++ or C#, and .NET?") == ["c++", "c#", ".net"]
+        assert terms("🙂") == ["🙂"]
+        assert terms("🙂 lake") == ["lake", "🙂"]
+        assert terms("which lake is near the town 🙂") == ["lake", "near", "town"]
+        assert terms("Node.js?") == ["node.js"]
+        assert terms("node.js proxy") == ["node", "js", "proxy", "node.js"]
 
     def test_unspaced_scripts_become_pairs(self) -> None:
         assert words("東京都へ行く") == ["東京", "京都", "都へ", "へ行", "行く"]
@@ -280,4 +288,4 @@ class TestTerms:
     @given(st.text(max_size=200))
     def test_any_text(self, text: str) -> None:
         assert len(set(terms(text))) == len(terms(text))
-        assert all(any(character.isalnum() for character in term) for term in terms(text))
+        assert all(any(character.isalnum() for character in term) or is_symbol(term) for term in terms(text))

@@ -3,7 +3,7 @@
 A key is a 64-bit hash of a word's stem, so that postings need no dictionary; among a million words two share a key
 with a probability of 3e-8. Besides its words, a text has a key for each pair of words joined without white space, which
 finds `read_file`, `v1.2` and `a-b` as a whole; for each hump of `retryBookingSync`; for the abbreviations of a long
-hash; and for the name that it begins with (`- Ada: …`).
+hash; for each emoji, and each name with signs (`C++`, `.NET`); and for the name that it begins with (`- Ada: …`).
 
 A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has no white space between words, so it
 becomes its overlapping pairs, and each single character for questions of one character.
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from Stemmer import Stemmer  # pyright: ignore[reportUnknownVariableType] -- has no types
 
 from mcp_memory.text.language.identifiers import abbreviations, humps
-from mcp_memory.text.language.terms import one_letter_away, plain
+from mcp_memory.text.language.terms import is_symbol, one_letter_away, plain, symbol_name, symbol_names
 
 _UNSPACED = (
     "々〆〇ぁ-ゖゝ-ゟァ-ヺー-ヿㇰ-ㇿ㐀-䶿一-鿿가-힯豈-﫿\U00020000-\U0003ffff"  # Chinese, Japanese, Korean
@@ -58,6 +58,7 @@ def count(text: str) -> tuple[Counter[int], int]:
         if len(pieces) > 1:
             keys.update(_compounds(pieces))
     keys.update(map(_key, humps(text)))
+    keys.update(map(_hashed, symbol_names(text)))
     return keys, length
 
 
@@ -86,6 +87,9 @@ def bindable(text: str) -> str:
 
 
 def _wanted(term: str) -> Iterator[int]:
+    if is_symbol(term):
+        yield _hashed(symbol_name(term))
+        return
     for together in plain(term).split():
         pieces = _pieces(together)
         words = [piece for piece in pieces if not _is_run(piece)]

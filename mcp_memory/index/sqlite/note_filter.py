@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,17 @@ from numpy.typing import NDArray
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.row_codec import microseconds
 from mcp_memory.index.sqlite.schema import MARKS, ORDINAL_BITS, Tables
-from mcp_memory.models import CHANNEL, EVERYWHERE, IMPORTED, IMPORTED_ID, Filters, PrivateMarks, is_channel, tag_name
+from mcp_memory.models import (
+    CHANNEL,
+    EVERYWHERE,
+    IMPORTED,
+    IMPORTED_ID,
+    Filters,
+    PrivateMarks,
+    is_channel,
+    tag_name,
+    unicode_forms,
+)
 from mcp_memory.runtime.lru_cache import LruCache
 
 _KEPT = 16
@@ -34,10 +45,7 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
 
     add(f"state IN ({_marks(filters.states)})", *sorted(filters.states))
     if filters.path_prefix:
-        prefix = bindable(filters.path_prefix)
-        folder = prefix.removesuffix("/")
-        # Without a slash it may be a file or a folder; 0 is the character after the slash.
-        add("(path = ? OR (path >= ? AND path < ?))", prefix, f"{folder}/", f"{folder}0")
+        add(*_below(filters.path_prefix))
     if filters.kinds is not None:
         add(f"kind IN ({_marks(filters.kinds)})", *sorted(map(bindable, filters.kinds)))
     for tag in sorted(map(tag_name, filters.tags or ())):
@@ -73,6 +81,15 @@ def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
 
 def _projects(filters: Filters) -> list[str]:
     return sorted(bindable(name) for name in filters.names if name is not None)
+
+
+def _below(prefix: str) -> tuple[str, ...]:
+    """The clause for a file or folder, and its values; 0 is the character after the slash."""
+    forms = [bindable(form) for form in unicode_forms(prefix)]
+    folders = [form.removesuffix("/") for form in forms]
+    bounds = [(form, f"{folder}/", f"{folder}0") for form, folder in zip(forms, folders, strict=True)]
+    clauses = ["path = ? OR (path >= ? AND path < ?)"] * len(forms)
+    return f"({' OR '.join(clauses)})", *chain.from_iterable(bounds)
 
 
 def _leave_out(tables: Tables, private: PrivateMarks, add: Callable[..., None]) -> None:

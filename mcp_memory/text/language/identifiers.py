@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from mcp_memory.text.language.terms import STOP_WORDS, fold, folded
+from mcp_memory.text.language.terms import STOP_WORDS, dotted_names, fold, folded, symbol_names
 
 _NAME = re.compile(r"\w+")
 _INNER = re.compile(r"[a-z][A-Z]|[A-Z]{2}[a-z]")
@@ -42,10 +42,11 @@ def abbreviations(word: str) -> list[str]:
 def parts_of(text: str) -> dict[str, list[str]]:
     """The words of each identifier in a text, in lower case and without stop words; by the identifier as `terms` has
     it."""
+    signed = {name: parts for name in (*symbol_names(text), *dotted_names(text)) if (parts := _PARTS.findall(name))}
     if not _JOINT.search(text):
-        return {}
+        return signed
     names = [name for name in _NAME.findall(text) if name.isascii() and _JOINT.search(name)]
-    return {name.lower(): [part for part in _words(name) if part not in STOP_WORDS] for name in names}
+    return signed | {name.lower(): [part for part in _words(name) if part not in STOP_WORDS] for name in names}
 
 
 def joined(word: str) -> str:
@@ -61,11 +62,14 @@ def words_and_parts(text: str) -> frozenset[str]:
     parts = {fold(part) for name in names for part in (joined(name), *name.split("_")) if part}
     parts.update(map(fold, humps(text)))
     parts.update(short for word in whole if len(word) >= _HASH_DIGITS for short in abbreviations(word))
+    parts.update(symbol_names(text))
     return whole | parts if parts else whole
 
 
 def is_word_in(word: str, known: Collection[str]) -> bool:
     """Whether a question's word is among a text's `words_and_parts`, however an identifier or a hash is written."""
+    if word[0] != "." and "." in word:  # `node.js`
+        return all(fold(part) in known for part in word.split("."))
     return any(form in known for form in (fold(word), fold(joined(word)), *abbreviations(word)))
 
 

@@ -1,7 +1,7 @@
 """Splits text into words, leaves out those without meaning, and folds the forms of a word into one."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from string import ascii_lowercase
 from unicodedata import normalize
@@ -15,6 +15,29 @@ _WORD = re.compile(rf"[\w{_SOUTH_EAST_ASIAN}{_ACCENTS}]+")
 _EAST_ASIAN = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _UNSPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]+")
 """Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, which put no space between words."""
+
+_EMOJI_CHARS = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
+_MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
+"""Of an emoji: its presentation and the tone of its skin."""
+_JOINER = "\u200d"
+_EMOJI = f"[\U0001f1e6-\U0001f1ff]{{2}}|[{_EMOJI_CHARS}][{_MODIFIERS}]*(?:{_JOINER}[{_EMOJI_CHARS}][{_MODIFIERS}]*)*"
+_MODIFIER = re.compile(f"[{_MODIFIERS}]")
+_EMOJI_RUN = re.compile(_EMOJI)
+_PLUSES = re.compile(r"(?<![a-z0-9-])[a-z][a-z0-9]{0,11}(?:-[a-z0-9]{1,11})?\+\+(?!\+)", re.IGNORECASE)  # C++
+_SHARP = re.compile(r"(?<![\w&])[a-z]\#(?![a-z\#])", re.IGNORECASE)  # C#
+_LEADING_DOT = re.compile(r"(?<![\w./\\-])\.[a-z][a-z0-9]{1,14}(?![\w/\\]|\.\w)", re.IGNORECASE)  # .NET
+_SIGNED = "|".join(pattern.pattern for pattern in (_PLUSES, _SHARP, _LEADING_DOT))
+_SYMBOL = re.compile(f"{_SIGNED}|{_EMOJI}", re.IGNORECASE)
+_TOKEN = re.compile(f"(?P<symbol>{_SIGNED})|(?P<emoji>{_EMOJI})|{_WORD.pattern}", re.IGNORECASE)
+_MAY_BE_SHARP, _MAY_LEAD, _MAY_BE_EMOJI = (
+    re.compile(r"\#"),
+    re.compile(r"\.[A-Za-z]"),
+    re.compile("[\u231a-\U0001faff]"),
+)
+"""Looked for first, since that takes a twentieth of the time."""
+_DOTTED = re.compile(r"(?<![\w.])[a-z]\w*(?:\.[a-z]\w*)+(?!\w)", re.IGNORECASE)
+_MOST_WORDS_ASIDE, _MOST_WORDS_BESIDE_EMOJI = 4, 2
+"""In a longer question an emoji is an ornament, and the words of `node.js` say enough."""
 
 _GRAMMAR = """
 a about all also am an and any are as at be been being both but by can could d did didn do does doesn doing don
@@ -53,14 +76,24 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
     """The distinct words that a keyword search should look for, in order of appearance.
 
     Leaves out stop words unless there is nothing else. A stop word in capitals is an acronym (IT, US, WHO) and stays,
-    unless the whole question is in capitals. Empty for a question without a letter or digit.
+    unless the whole question is in capitals. `C++`, `.NET` and, of a short question, emoji and `node.js` are terms; a
+    question that is nothing but `node.js` means that alone. Empty for a question without any of these.
     """
     head = question[:limit_chars]
+    if _DOTTED.fullmatch(alone := head.strip(" \n?!.,")):
+        return [alone.lower()]
     shouting = head.upper() == head
     everything: dict[str, None] = {}
     meaningful: dict[str, None] = {}
-    for match in _WORD.finditer(head):
+    emoji: dict[str, None] = {}
+    for match in _TOKEN.finditer(head):
         word = match[0]
+        if match["emoji"]:
+            emoji[symbol_name(word)] = None
+            continue
+        if match["symbol"]:
+            everything[symbol_name(word)] = meaningful[symbol_name(word)] = None
+            continue
         acronym = len(word) > 1 and word.isupper() and not shouting
         for piece in _pieces(word):
             if not any(character.isalnum() for character in piece):
@@ -68,7 +101,47 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
             everything[piece] = None
             if acronym or piece not in STOP_WORDS:
                 meaningful[piece] = None
-    return list(meaningful or everything)
+    found = meaningful or everything
+    beside = emoji if len(found) <= _MOST_WORDS_BESIDE_EMOJI else {}
+    dotted = _DOTTED.findall(head) if len(found) <= _MOST_WORDS_ASIDE else []
+    return list(found | beside | dict.fromkeys(name.lower() for name in dotted))
+
+
+def symbol_names(text: str) -> list[str]:
+    """The emoji of a text, and its names that signs are part of: `c++`, `c#`, `.net`."""
+    found = _PLUSES.findall(text) if "++" in text else []
+    sharps = (_SHARP.match(text, max(sign.start() - 1, 0)) for sign in _MAY_BE_SHARP.finditer(text))
+    dots = (_LEADING_DOT.match(text, sign.start()) for sign in _MAY_LEAD.finditer(text))
+    found += [name[0] for name in (*sharps, *dots) if name]
+    if _MAY_BE_EMOJI.search(text):
+        found += _EMOJI_RUN.findall(text)
+    if not found:
+        return found
+    names = list(map(symbol_name, found))
+    return names + [part for name in names if _JOINER in name for part in name.split(_JOINER)]
+
+
+def symbol_name(written: str) -> str:
+    """A name with signs, or an emoji, as the index has it: in lower case, without the tone of a skin."""
+    return _MODIFIER.sub("", written.lower())
+
+
+def is_symbol(term: str) -> bool:
+    """Whether a term is an emoji or a name that signs are part of."""
+    return _SYMBOL.fullmatch(term) is not None
+
+
+def is_aside(term: str, others: Collection[str]) -> bool:
+    """Whether a term only adds to the others, so that a text without it lacks nothing: an emoji beside words, and
+    `node.js` beside its parts."""
+    if _DOTTED.fullmatch(term):
+        return all(part in others for part in term.split("."))
+    return not any(map(str.isalnum, term)) and any(any(map(str.isalnum, other)) for other in others)
+
+
+def dotted_names(question: str) -> list[str]:
+    """`node.js`, in lower case."""
+    return _DOTTED.findall(question.lower())
 
 
 def folded(text: str) -> frozenset[str]:
