@@ -8,6 +8,7 @@ from mcp_memory.engine.argument_types import fields_of, read_arguments
 from mcp_memory.engine.requests import RecallRequest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.extraction.language import is_personal
+from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.search.filters import checked_query
 from mcp_memory.vault.draft import MAX_WORD
@@ -54,6 +55,12 @@ def takes_project(arguments: Mapping[str, Any]) -> bool:
     if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
         return False
     return arguments.get("path") != MEMORY if arguments.get("content") else not arguments.get("path")
+
+
+def own_project(name: str | None, here: str | None) -> str | None:
+    """The project that an agent means which works in the project `here`: it knows its folder's name, which may be that
+    of another project."""
+    return here if here and name == name_in(here) else name
 
 
 def holds_everywhere(arguments: Mapping[str, Any], project: str | None) -> bool:

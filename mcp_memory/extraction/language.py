@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from mcp_memory.extraction.candidate import StatementKind
+from mcp_memory.projects.repository_facts import name_in
 
 _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}\b(?!/)")
 
@@ -64,8 +65,7 @@ def repository_paths(text: str) -> list[str]:
 
 def names_project(text: str, project: str) -> bool:
     """Whether a text has the name of a project, with or without what tells it from another of that name."""
-    name = project.partition(" (")[0]
-    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE) is not None
+    return re.search(rf"(?<![\w-]){re.escape(name_in(project))}(?![\w-])", text, re.IGNORECASE) is not None
 
 
 def _language(code: str, table: Mapping[str, Any]) -> Language:

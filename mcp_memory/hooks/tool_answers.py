@@ -4,7 +4,7 @@ an agent what bears on its action, and a sub-agent what bears on its task."""
 import re
 from typing import Any
 
-from mcp_memory.engine.request_parsing import holds_everywhere, is_session, takes_project
+from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.hooks.action_answers import ACTING, answer_before_action
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
@@ -27,8 +27,11 @@ async def _allow(call: HookCall, tool: str) -> bytes:
     given, fields = call.given, dict[str, Any](permissionDecision="allow")
     if not given.is_shortened:  # else what was cut would be stored so
         added: dict[str, Any] = {}
-        project = await call.project() if tool != "forget" and takes_project(given.tool_input) else None
-        if project and not holds_everywhere(given.tool_input, project):
+        named = given.tool_input.get("project")
+        project = await call.project() if tool != "forget" and (named or takes_project(given.tool_input)) else None
+        if (named and own_project(named, project) != named) or (
+            project and not named and not holds_everywhere(given.tool_input, project)
+        ):
             added["project"] = project
         if tool in {"append", "forget"} and is_session(given.session) and not given.tool_input.get("session"):
             added["session"] = given.session

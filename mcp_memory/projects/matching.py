@@ -15,6 +15,8 @@ from mcp_memory.projects.project_book import Project, ProjectBook
 from mcp_memory.projects.remote_url import is_local, owner_of
 from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFacts, is_label
 
+SAME_ORIGIN = "has the origin of"
+"""Of two projects that a person has split: else they would be one."""
 LEAST_NAME_CHARS = 3
 """A shorter name of a repository is part of any other."""
 
@@ -77,7 +79,7 @@ def near_matches(projects: Sequence[Project], seen: Sequence[tuple[str, Reposito
             if other.label == label or pair in told:
                 continue
             if facts.origin and facts.origin in other.origins:
-                why = "has the origin of"
+                why = SAME_ORIGIN
             elif facts.upstream and facts.upstream in other.origins:
                 why = "is a fork of"
             elif not set(facts.first_commits).isdisjoint(other.first_commits):

@@ -92,6 +92,11 @@ def is_label(name: str) -> bool:
     return is_plain and name != "*" and not is_channel(name)
 
 
+def name_in(label: str) -> str:
+    """The name of a project's folder in a label that tells it from another of that name: `my-app (personal)`."""
+    return label.partition(" (")[0]
+
+
 def _plain_name(folder: str) -> str:
     return os.path.basename(folder).removesuffix(".git")
 

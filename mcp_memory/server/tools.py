@@ -19,7 +19,7 @@ from fastmcp.tools import ToolResult
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.request_parsing import holds_everywhere, is_session, takes_project
+from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.engine.serializers import Payload, forgotten_payload, receipt_payload, search_payload
 from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
@@ -172,12 +172,15 @@ def _client() -> str | None:
 async def _with_project(engine: Engine, arguments: dict[str, Any]) -> dict[str, Any]:
     """Takes a missing project, or the folder whose project it is, from the client's headers (percent-encoded where a
     name is not ASCII)."""
-    if not takes_project(arguments):
+    headers, named = get_http_headers(), arguments.get("project")
+    if not (named or takes_project(arguments)):
         return arguments
-    headers = get_http_headers()
     project = unquote(headers.get(PROJECT_HEADER, "")) or None
-    if not project and (folder := unquote(headers.get(FOLDER_HEADER, ""), errors="surrogateescape")):
-        project = await engine.projects.find(folder, LOOK_DEADLINE_S)
+    if folder := unquote(headers.get(FOLDER_HEADER, ""), errors="surrogateescape"):
+        here = await engine.projects.find(folder, LOOK_DEADLINE_S)
+        project = own_project(project, here) if project else here
+    if named:
+        return {**arguments, "project": own_project(named, project)}
     if holds_everywhere(arguments, project):
         project = None
     elif not project and arguments.get("kind") == "preference":

@@ -14,6 +14,7 @@ from mcp_memory.extraction.extractor import extract_candidates
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
 from mcp_memory.models import NoteId
+from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments.tool_action import read_action
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
@@ -129,7 +130,9 @@ def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterat
     """One point with the files that tools changed."""
     edits = [each for each in messages if each.role is Role.TOOL and not each.failed and _has("edits", each.tool)]
     names = {
-        name.rpartition(f"/{project}/")[2] for each in edits for name in read_action(each.arguments, "", None).files
+        name.rpartition(f"/{name_in(project or '')}/")[2]
+        for each in edits
+        for name in read_action(each.arguments, "", None).files
     }
     if names:
         more = f" and {len(names) - MOST_FILES} more" if len(names) > MOST_FILES else ""

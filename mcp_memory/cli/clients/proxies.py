@@ -129,7 +129,7 @@ class ProxyOptions:
             if not project.isprintable():
                 raise InvalidInput("the project's name holds a control character", hint="use one line of plain text")
             found["Mcp-Memory-Project"] = _header(project)
-        elif self._options.client in IN_PROJECT:
+        if project or self._options.client in IN_PROJECT:
             with suppress(OSError):  # the folder may be gone
                 found["Mcp-Memory-Folder"] = _header(str(Path.cwd()))
         return found

@@ -12,7 +12,7 @@ from mcp_memory.engine.handlers.project_handlers import list_projects
 from mcp_memory.errors import IndexUnavailable, McpMemoryError
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, Problem
-from mcp_memory.projects.matching import NearMatch
+from mcp_memory.projects.matching import SAME_ORIGIN, NearMatch
 from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.runtime.threads import in_thread
@@ -102,7 +102,8 @@ def _odd(parts: EngineParts) -> list[NoteRecord]:
 
 
 def _projects(parts: EngineParts) -> tuple[str | None, list[NearMatch]]:
-    """Why their file can't be used; and of projects that may be one, those of which one has no notes."""
+    """Why their file can't be used; and of projects that may be one, those of which one has no notes, unless you split
+    them."""
     try:
         listed = list_projects(parts)
     except IndexUnavailable:
@@ -110,7 +111,7 @@ def _projects(parts: EngineParts) -> tuple[str | None, list[NearMatch]]:
     except McpMemoryError as error:
         return error.message, []
     has_notes = {one["label"]: one["notes"] > 0 for one in listed["projects"]}
-    near = [NearMatch(**one) for one in listed["near"]]
+    near = [NearMatch(**one) for one in listed["near"] if one["why"] != SAME_ORIGIN]
     return parts.projects.problem, [one for one in near if has_notes[one.label] != has_notes[one.other]]
 
 

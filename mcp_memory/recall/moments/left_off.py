@@ -23,7 +23,7 @@ def where_left_off(vault: Vault, index: Index, wanted: Filters, own: str) -> str
     folder, since = vault.layout.in_home(SESSIONS), vault.clock() - RECENT
     among = replace(wanted, states=frozenset({NoteState.SUMMARY}), path_prefix=folder, since=since)
     for note in index.notes(among, limit=10) if wanted.project else ():
-        if note.project != wanted.project or not note.updated or (note.session and own.endswith(note.session)):
+        if note.project not in wanted.names or not note.updated or (note.session and own.endswith(note.session)):
             continue
         with suppress(McpMemoryError):
             file = vault.read(note.path)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from posixpath import basename, expanduser, join, normpath
 from typing import Any, NamedTuple
 
+from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments import WORD_SETS
 from mcp_memory.recall.moments.shell_line import simple_commands
 
@@ -49,8 +50,8 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
         files += (join(inside, expanduser(file)) for file in _files_of(words))
         only_reads &= not words or _only_reads(words)
     parts = folder.rstrip("/").split("/")
-    if project in parts:
-        parts = parts[: len(parts) - parts[::-1].index(project)]
+    if project and (name := name_in(project)) in parts:
+        parts = parts[: len(parts) - parts[::-1].index(name)]
     root = "/".join(parts) + "/"
     places = (normpath(join(folder or "/", expanduser(file.strip()))).removeprefix(root) for file in files)
     return ToolAction(list(dict.fromkeys(places))[:20], commands[:20], only_reads)
