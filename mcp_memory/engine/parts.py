@@ -211,7 +211,7 @@ class EngineParts:
 
     @cached_property
     def grounder(self) -> Grounder:
-        return Grounder(self.index, self.config.state / "grounding.json", self.projects.label_of, self.clock)
+        return Grounder(self.index, self.config.state / "grounding.json", self.projects, self.clock)
 
     @cached_property
     def archivist(self) -> Archivist:

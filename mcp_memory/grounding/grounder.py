@@ -21,6 +21,7 @@ from mcp_memory.grounding.symbol_reader import SymbolReader
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, is_channel
+from mcp_memory.projects.projects import Projects
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown.logs import labels
@@ -64,11 +65,11 @@ def count_outcomes(notes: Iterable[GroundedNote]) -> dict[str, int]:
 
 @dataclass
 class Grounder:
-    """`file` is its state. `project_of`: the project of a folder."""
+    """`file` is its state."""
 
     index: Index
     file: Path
-    project_of: Callable[[str], str | None]
+    projects: Projects
     clock: Callable[[], datetime]
     problems: Mapping[str, str] = field(default_factory=dict[str, str])
     """Why a project's notes were not checked in the last run."""
@@ -119,7 +120,8 @@ class Grounder:
         """Each note with what it names: its text, where that is now, and the outcome. Raises NotFound."""
         if place and self.index.note(place[0]) is None:
             raise NotFound(f"{place[0]} is not one of the vault's notes", hint="memory_search finds notes")
-        found = [note for note in self.notes(place) if project in {None, note.project}]
+        label_of = self.projects.label_named
+        found = [note for note in self.notes(place) if project is None or label_of(project) == label_of(note.project)]
         notes = [
             {
                 "id": note.id, "path": note.path, "project": note.project, "remark": note.remark,
@@ -161,7 +163,8 @@ class Grounder:
             for one in self.index.passages(record.path):
                 project = labels(one.chunk.headings).project if record.is_log else record.project
                 if project and not is_channel(project):
-                    texts.setdefault((one.shown_id, project), []).append(one.chunk.text)
+                    label = self.projects.names_of(project)[0]
+                    texts.setdefault((one.shown_id, label), []).append(one.chunk.text)
         for (entry, project), parts in texts.items():
             yield (record, entry), project, "\n".join(parts)
 
@@ -194,7 +197,7 @@ class Grounder:
             "no folder of it is known: run mcp-memory refs there" if not folders else "its folder is gone"
         )
         for folder in folders:
-            if self.project_of(folder) == project:
+            if self.projects.label_of(folder) == project:
                 try:
                     self._reader.until = monotonic() + REPOSITORY_S
                     code = open_code(folder, REPOSITORY_S, self._reader.list_symbols)

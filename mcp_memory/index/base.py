@@ -3,9 +3,8 @@
 Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers, others
 may be built aside. TOKEN: grows with every change; a search after `apply` has returned sees the change. CHUNK ID: the
 chunks of a note have consecutive ids in their order, those of two notes never do, and no id is used twice.
-
-An engine is synchronous and thread-safe: any number of readers, one writer at a time. Reads see the last committed
-state and never wait for a writer. Every method raises `IndexUnavailable` if its store fails.
+An engine is synchronous and thread-safe. Reads see the last committed state and never wait for the one writer. Every
+method raises `IndexUnavailable` if its store fails.
 """
 
 from __future__ import annotations
@@ -227,8 +226,7 @@ class Index(ABC):
 
     @abstractmethod
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        """(n, dimension): for each note the mean of its passages' vectors, normalized to length 1; 0 for an unknown
-        note or one without vectors."""
+        """(n, dimension): for each note the mean of its passages' vectors, of length 1; 0 for one without vectors."""
 
     @abstractmethod
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
@@ -247,8 +245,7 @@ class Index(ABC):
         """How many chunks pass."""
 
     def correct_spelling(self, term: str) -> str | None:  # noqa: ARG002 - for engines that can
-        """The word one letter away from `term` that occurs in the most chunks. None if there is none, if `term` is
-        short or has other than English letters, or if the engine corrects no spelling."""
+        """The word one letter away that occurs in the most chunks; None for a short term or one of other letters."""
         return None
 
     def known_speakers(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - for engines that can
@@ -260,8 +257,8 @@ class Index(ABC):
         """(n,): a number that the chunks of one section share; −1 for an unknown id."""
 
     # -- links of the active generation ------------------------------------------------------------------------
-    # A link leads to the notes of which a name (`names_of`) is the link's key: of those that have the name in the best
-    # way, and of these, those that aren't forgotten before those that are.
+    # A link leads to the notes of which a name (`names_of`) is its key: to those that have it in the best way, and of
+    # these, to the forgotten ones last.
     @abstractmethod
     def named(self, key: str) -> list[NotePath]:
         """The notes that a link with this key leads to, by path."""
@@ -285,8 +282,8 @@ class Index(ABC):
 
     @abstractmethod
     def put_conflicts(self, compared: Mapping[NotePath, Etag | None], found: Sequence[Conflict]) -> None:
-        """Replace all conflicts of these notes, on either side, by those found; None for a note that is gone, an empty
-        etag for one that keeps its own until it is compared again."""
+        """Replace all conflicts of these notes by those found; None for a note that is gone, an empty etag for one that
+        keeps its own until it is compared again."""
 
     @abstractmethod
     def watermark(self) -> Watermark: ...

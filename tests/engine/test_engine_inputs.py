@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.request_parsing import holds_everywhere, is_session, takes_project
+from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NoteState
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from
@@ -54,6 +54,20 @@ def test_which_calls_mean_the_project_that_the_agent_works_in() -> None:
     assert all(map(takes_project, theirs))
     assert not any(map(takes_project, [*named, {"content": "Tea.", "path": "MEMORY.md"}, {"project": "*"}]))
     assert is_session("b4948ebf") and not any(map(is_session, [None, "", 7, "a\nb", "x" * 5000]))
+
+
+@pytest.mark.parametrize(
+    ("named", "here", "meant"),
+    [
+        ("my-app", "my-app (personal)", "my-app (personal)"), ("my-app", "my-app", "my-app"),
+        ("my-app", None, "my-app"),
+        ("my-app (work)", "my-app (personal)", "my-app (work)"), ("*", "my-app (personal)", "*"),
+        (None, "my-app", None),
+        ("shop", "my-app (personal)", "shop"),
+    ],
+)  # fmt: skip
+def test_an_agent_that_names_its_folder_means_its_own_project(named: str | None, here: str | None, meant: str) -> None:
+    assert own_project(named, here) == meant
 
 
 @pytest.mark.parametrize(

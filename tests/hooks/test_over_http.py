@@ -22,6 +22,7 @@ from mcp_memory.runtime.threads import in_thread
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Answer, Wire
 from tests.hooks.client import Session, logged
+from tests.support.repositories import repository
 
 FACT = "The staging database listens on port 5433."
 QUESTION = "on which port does the staging database listen"
@@ -90,6 +91,21 @@ def test_where_no_token_is_needed_one_still_tells_who_asks(place: Place) -> None
         assert session.run("pre-compact", json.dumps(session.said("pre-compact")).encode()) == COMPACTION
         assert ask(anybody, "stop", "s", token=None).status == 200
         assert anybody.api("doctor", token=None).status == 200, "without one it is the person"
+
+
+def test_a_call_gets_the_project_of_its_folder(served: Place, wire: Wire) -> None:
+    work, own = repository(served.root / "work" / "my-app"), repository(served.root / "personal" / "my-app")
+
+    def added(folder: Path, **given: str) -> str | None:
+        said = {"session_id": "s", "cwd": str(folder), "tool_name": "mcp__memory__memory_append", "tool_input": given}
+        told = wire.send("POST", "/hook/before-tool", json.dumps(said).encode())
+        return json.loads(told.body)["hookSpecificOutput"]["updatedInput"].get("project")
+
+    assert [added(folder, content="Tea.") for folder in (work, own)] == ["my-app", "my-app (personal)"]
+    assert added(own, content="Tea.", project="my-app") == "my-app (personal)"
+    assert added(own, content="Tea.", project="shop") == "shop"
+    assert added(own, content="prefer small diffs", kind="preference") is None
+    assert added(own, content="prefer small diffs in src/a.py", kind="preference") == "my-app (personal)"
 
 
 def test_hooks_that_are_switched_off_say_nothing(place: Place) -> None:

@@ -287,8 +287,7 @@ class SqliteIndex(LinkTable):
                 if now is None:
                     yield None, TermCorpus()
                     return
-                corpus = self._words.corpus(now.connection, now.generation, now.token)
-                if corpus is not None:
+                if (corpus := self._words.corpus(now.connection, now.generation, now.token)) is not None:
                     yield now, corpus
                     return
 
