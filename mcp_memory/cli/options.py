@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import click
 
 from mcp_memory.cli.console import emit, print_status, say_all
-from mcp_memory.errors import InvalidInput
-from mcp_memory.settings.settings import Settings, load
+from mcp_memory.errors import ConfigInvalid, InvalidInput
+from mcp_memory.settings.settings import Settings, load, load_without_mistakes
 
 if TYPE_CHECKING:
     from mcp_memory.projects.projects import Projects
@@ -36,6 +36,25 @@ class CommandContext:
     @cached_property
     def settings(self) -> Settings:
         return self.load()
+
+    @cached_property
+    def configuration_error(self) -> ConfigInvalid | None:
+        """The mistake in the configuration, if there is one."""
+        try:
+            _ = self.settings
+        except ConfigInvalid as error:
+            return error
+        return None
+
+    @cached_property
+    def settings_without_mistakes(self) -> Settings:
+        """The settings, or where they hold a mistake, which is printed, the defaults for the vault that they name:
+        enough to find its daemon and to end it. Raises ConfigInvalid if they don't name it."""
+        if self.configuration_error is None:
+            return self.settings
+        found = load_without_mistakes(os.environ, self.config, {"vault.path": self.vault})
+        print_status(f"{self.configuration_error}; until that is corrected, only the vault's path counts")
+        return found
 
     def load(self, **flags: object) -> Settings:
         """The settings with these flags, such as `daemon__port` for `daemon.port`."""

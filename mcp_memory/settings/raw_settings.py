@@ -6,6 +6,7 @@ Imports little, because agents wait for `headers` and `hook`, which use it to fi
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
 from mcp_memory.errors import ConfigInvalid
@@ -56,14 +57,20 @@ class RawSettings:
 
 
 def read_raw_settings(
-    environ: Mapping[str, str], sections: Collection[str], *, file: str | Path | None, flags: Mapping[str, object]
+    environ: Mapping[str, str],
+    sections: Collection[str],
+    *,
+    file: str | Path | None,
+    flags: Mapping[str, object],
+    only: str | None = None,
 ) -> RawSettings:
     """`flags` maps dotted keys (`"daemon.port"`) to values, None = not set; the environment can set keys of `sections`.
-    Raises ConfigInvalid for an unreadable file and for a value where a table must be."""
+    `only`: the one table to read of a file that may hold mistakes. Raises ConfigInvalid for an unreadable file and for
+    a value where a table must be."""
     path = str(file or config_file(environ))
     named = file is not None or bool(environ.get(PREFIX + "CONFIG"))
     found = named or os.path.exists(path)
-    tree: dict[str, Any] = _read_toml(path) if found else {}
+    tree: dict[str, Any] = _read_toml(path, only=only) if found else {}
     origins: dict[str, str] = {}
     for name, key, value in _from_environment(environ, sections):
         _set(tree, key, value, path)
@@ -89,18 +96,41 @@ def invalid_value(key: str, value: object, wanted: str, origin: Origin, *, hint:
     return ConfigInvalid(f"{key} in {origin(key)} must be {wanted}, not {kind} {value!r}", hint=hint)
 
 
-def _read_toml(path: str) -> dict[str, Any]:
+def _read_toml(path: str, *, only: str | None) -> dict[str, Any]:
     import tomllib
 
     try:
         with open(path, encoding="utf-8", opener=_regular) as file:
-            return tomllib.loads(file.read())
+            text = file.read()
+        return tomllib.loads(text) if only is None else _read_table(text, only)
     except FileNotFoundError as error:
         raise ConfigInvalid(f"no configuration file at {path}", hint="mcp-memory config path") from error
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigInvalid(f"cannot read {path}: {error}") from error
     except tomllib.TOMLDecodeError as error:
         raise ConfigInvalid(f"{path} is not valid TOML: {error}") from error
+
+
+def _read_table(text: str, name: str) -> dict[str, Any]:
+    """One table, of its lines that are valid by themselves: mistakes elsewhere don't matter."""
+    import tomllib
+
+    table = ""
+    found: dict[str, Any] = {}
+    for line in text.splitlines():
+        is_header = re.match(r"\s*\[\s*[\w.-]+\s*\]?\s*(?:#|\Z)", line)
+        try:
+            parsed = tomllib.loads(line)
+        except tomllib.TOMLDecodeError:
+            table = "unreadable" if is_header else table
+            continue
+        if is_header:
+            table = ".".join(parsed)
+        elif table == name:
+            found |= parsed
+        elif not table and isinstance(parsed.get(name), dict):
+            found |= parsed[name]
+    return {name: found} if found else {}
 
 
 def _regular(path: str, flags: int) -> int:

@@ -1,6 +1,7 @@
 """Reads and checks all settings, section by section."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -129,6 +130,18 @@ def load(
     for job in ("", *settings.jobs.times):
         settings.jobs.time_of_day(job)  # raises ConfigInvalid
     return settings
+
+
+def load_without_mistakes(environ: Mapping[str, str], file: Path | None, flags: Mapping[str, object]) -> Settings:
+    """Where the configuration holds a mistake: the defaults, for the vault that it names. Raises ConfigInvalid if that
+    can't be read."""
+    raw = read_raw_settings(environ, {"vault"}, file=file, flags=flags, only="vault")
+    folder = raw.text("vault", "path", "")
+    if not folder and raw.file and re.search(r"\bpath\s*=", Path(raw.file).read_text(encoding="utf-8")):
+        raise ConfigInvalid(f"{raw.file} does not say which vault", hint="correct it, or pass --vault DIR")
+    settings = replace(Settings(), vault=VaultConfig(path=folder) if folder else VaultConfig())
+    vault_folder(settings.vault.path)  # raises ConfigInvalid
+    return replace(settings, file=Path(raw.file) if raw.file else None, environ=dict(environ))
 
 
 def shipped(name: str) -> str:

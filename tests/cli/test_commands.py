@@ -314,8 +314,37 @@ def test_a_bad_configuration_names_key_file_and_remedy(place: Place):
         ran = place.run("--config", "x.toml", "search", "x")
         assert ran.code == 2, ran
         assert [word for word in words if word not in ran.err] == []
-    for command in (["status"], ["start"], ["serve"], ["headers"]):
+    for command in (["restart"], ["start"], ["serve"], ["headers"], ["doctor"]):
         assert place.run("--config", "x.toml", *command).code == 2
+
+
+@pytest.mark.parametrize("mistake", [
+    "[daemon]\nprot = 1", "[damon]\nx = 1", "[daemon\nport = 1", "[daemon]\nport = \n", "[hooks]\nenabled = maybe",
+    '[[kinds]]\nname = "x', "[daemon]\nport = 99999", "[capture]\nkeep_days = 'x'", "nonsense",
+    "[jobs.times]\ndream = 25",
+])  # fmt: skip
+def test_a_mistake_in_the_configuration_does_not_keep_the_daemon_from_being_ended(place: Place, mistake: str):
+    file = place.root / "x.toml"
+    of_the_file = {"MCP_MEMORY_VAULT": "", "MCP_MEMORY_CONFIG": str(file)}
+    place.vault.mkdir()
+    for text in (f'vault.path = "{place.vault}"\n{mistake}\n', f'{mistake}\n[vault]\npath = "{place.vault}"  # mine\n'):
+        file.write_text(text)
+        stopped = place.run("stop", **of_the_file).ok()
+        assert "was not running" in stopped.out and "only the vault's path counts" in stopped.err
+        looked = place.run("status", **of_the_file)
+        assert looked.code == 3 and f"no daemon runs for {place.vault}" in looked.err
+        gone = place.run("uninstall", **of_the_file).ok().out
+        assert str(place.vault) in gone and f"rm {file}" in gone and "pip uninstall mcp-memory-vault" in gone
+
+
+def test_the_daemon_of_a_configuration_with_a_mistake_is_ended(place: Place):
+    with place.started() as running:
+        (place.root / "x.toml").write_text("[daemon]\nprot = 1\n")
+        assert place.run("--config", "x.toml", "status", "--json").ok().json["pid"] == running.address.pid
+        assert place.run("--config", "x.toml", "stop", "--json").ok().json["pid"] == running.address.pid
+    (place.root / "x.toml").write_text('[vault]\npath = "unfinished\n')
+    ran = place.run("--config", "x.toml", "stop", MCP_MEMORY_VAULT="")
+    assert ran.code == 2 and "does not say which vault" in ran.err, "in doubt, not another vault's"
 
 
 def test_a_configuration_is_in_force_in_the_daemon(place: Place):

@@ -8,13 +8,19 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from mcp_memory.cli.clients.outgoing_proxy import find_proxy
 from mcp_memory.client.connection import Address, DaemonConnection
+from mcp_memory.integrations.clients import ClientPaths
+from mcp_memory.settings.settings import load
 from tests.daemon.place import Place, Ran
 from tests.integrations.machine import tree
 
@@ -106,6 +112,84 @@ def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_
     assert json.loads(said.stdout)["Authorization"].startswith("Bearer ")
     assert said.stdout.split("Bearer ")[1].split('"')[0] not in text
     served.run("uninstall", "claude-code", "--yes").ok()
+
+
+def test_a_proxy_in_the_way_is_seen_and_what_works_is_offered(served: Place, home: Path) -> None:
+    (home / ".claude").mkdir()
+    file = home / ".claude" / "settings.json"
+    file.write_text('{"env": {"NO_PROXY": "intranet"}}')
+    environ = {"HTTPS_PROXY": "http://proxy:1", "NO_PROXY": "127.0.0.1", "PATH": "/usr/bin:/bin"}
+    installed = served.run("install", "claude-code", "--yes", **environ).ok().out
+    looked = served.run("doctor", "--clients", "--json", **environ).json["clients"][0]
+    (way,), (todo,) = looked["wired"], [line for line in looked["todo"] if "proxy" in line]
+    assert way["reachable"].startswith("HTTPS_PROXY in your environment sends Claude Code's calls to a proxy")
+    assert todo in installed and f'add "NO_PROXY": "intranet,127.0.0.1" to "env" in {file}' in todo
+    assert f"claude mcp add -s user {SERVER} -- " in todo and "stdio --client claude-code" in todo
+    file.write_text(file.read_text().replace("intranet", "intranet,127.0.0.1"))
+    assert served.run("doctor", "--clients", "--json", **environ).json["clients"][0]["wired"][0]["reachable"] is None
+    served.run("uninstall", "claude-code", "--yes").ok()
+    shutil.rmtree(home / ".claude")
+
+
+PROXY = "http://proxy:1"
+
+
+@pytest.mark.parametrize(("client", "why", "environ", "settings"), [
+    ("claude-code", "http_proxy in your environment", {"http_proxy": PROXY, "NO_PROXY": "localhost,127.0.0.10"}, {}),
+    ("claude-code", "ALL_PROXY in FILE", {}, {"ALL_PROXY": "socks5://proxy:1"}),
+    ("claude-code", "HTTP_PROXY in FILE", {"HTTP_PROXY": ""}, {"HTTP_PROXY": PROXY}),
+    ("claude-code", None, {"HTTP_PROXY": PROXY, "no_proxy": "x, 127.0.0.1", "NO_PROXY": "y"}, {}),
+    ("claude-code", None, {"HTTP_PROXY": PROXY, "NO_PROXY": "*", "no_proxy": ""}, {}),
+    ("claude-code", None, {"HTTP_PROXY": PROXY}, {"NO_PROXY": "localhost,127.0.0.1:8423"}),
+    ("claude-code", None, {"HTTP_PROXY": PROXY}, {"HTTP_PROXY": ""}),
+    ("claude-code", None, {"http_proxies": PROXY}, {}),
+    ("codex", "HTTP_PROXY in your environment", {"HTTP_PROXY": PROXY}, {"NO_PROXY": "*"}),
+    ("codex", None, {"HTTPS_PROXY": PROXY}, {}),
+    ("codex", None, {"ALL_PROXY": PROXY, "NO_PROXY": "10.0.0.0/8 127.0.0.0/8"}, {}),
+    ("openclaw", None, {"HTTP_PROXY": PROXY}, {}),
+    ("cursor", None, {"HTTP_PROXY": PROXY}, {}),
+])  # fmt: skip
+def test_proxies_are_taken_as_each_client_does(
+    tmp_path: Path, client: str, why: str | None, environ: dict[str, str], settings: dict[str, str]
+) -> None:
+    file = tmp_path / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"env": settings}))
+    found = find_proxy(client, "memory", "http://127.0.0.1:8423/mcp", load({}), ClientPaths(tmp_path, environ))
+    assert (found and found.why.partition(" sends ")[0]) == (why and why.replace("FILE", str(file)))
+
+
+def test_another_program_that_answers_at_the_daemons_port_is_not_the_daemon(served: Place, home: Path) -> None:
+    """As another user's, which asks for a token of its own."""
+    served.run("install", "claude-code", "--yes").ok()
+    with refusing_with_401() as port:
+        address = Address.read(served.state.daemon)
+        url, config = address.url, home / ".claude.json"
+        try:
+            Address("127.0.0.1", port, "", address.pid, address.version, address.vault).write(served.state.daemon)
+            config.write_text(config.read_text().replace(url, f"http://127.0.0.1:{port}/mcp"))
+            looked = served.run("doctor", "--clients", "--json", PATH="/usr/bin:/bin").json["clients"]
+            (way,) = looked[0]["wired"]
+        finally:
+            address.write(served.state.daemon)
+    assert way["reachable"], "what answers has not proved to be the daemon"
+    served.run("uninstall", "claude-code", "--yes")
+
+
+@contextmanager
+def refusing_with_401() -> Iterator[int]:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_POST = do_GET
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_address[1]
+        server.shutdown()
 
 
 def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:

@@ -161,7 +161,7 @@ class _Examination:
             elif client in OVER_STDIO:
                 self._connect_by_stdio(scope, "install", target.file, command_of(entry), client, remedy)
             else:
-                self._connect(scope, "install", target.file, entry, _server(target), remedy)
+                self._connect(scope, "install", target.file, name, entry, _server(target), remedy)
             self._check_permission(name, remedy)
         names: set[str] = set()
         for command, stdio in ask_entry(target, content, ServerEntry, ServerEntry.stdio_entries) or ():
@@ -193,7 +193,9 @@ class _Examination:
         ours = next(_server(t) for t in targets if any(isinstance(entry, ServerEntry) for entry in t.entries))
         if commands.read(helper_of(plugin.entry)) != commands.read(helper_of(ours)):
             return
-        self._connect("user", "plugin", plugin.file, plugin.entry, ours, _plugin_remedy(plugin, self._settings))
+        self._connect(
+            "user", "plugin", plugin.file, plugin.server, plugin.entry, ours, _plugin_remedy(plugin, self._settings)
+        )
         states = hooks_of_plugin(self._client, plugin.key, self._paths)
         remedy = f"add {rule_for(plugin.server)!r} to permissions.allow in its settings.json"
         self._check_permission(plugin.server, remedy, hook=states.get("PreToolUse"))
@@ -201,9 +203,16 @@ class _Examination:
         self._check_hooks(states, "to add it: mcp-memory plugin")
 
     def _connect(
-        self, scope: Scope, how: str, file: Path, entry: Mapping[str, Any], ours: Mapping[str, Any], remedy: str
+        self,
+        scope: Scope,
+        how: str,
+        file: Path,
+        name: str,
+        entry: Mapping[str, Any],
+        ours: Mapping[str, Any],
+        remedy: str,
     ) -> None:
-        obstacle = unreachable(entry, file, ours, self._settings, self._paths)
+        obstacle = unreachable(self._client, name, entry, file, ours, self._settings, self._paths)
         self._status.add_todo(obstacle and f"{obstacle.why}: {obstacle.remedy or remedy}")
         self._status.wired.append(ConnectedBy(scope, how, str(file), obstacle and obstacle.why))
 

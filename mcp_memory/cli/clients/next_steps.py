@@ -9,6 +9,7 @@ from textwrap import indent
 from urllib.parse import urlsplit
 
 from mcp_memory.cli.clients import snippets
+from mcp_memory.cli.clients.outgoing_proxy import find_proxy
 from mcp_memory.cli.clients.unused_config import unused_file, unused_server, why_hooks_are_off
 from mcp_memory.integrations.clients import OVER_STDIO, PROGRAMS, TITLES, ClientPaths, Scope, ask_entry
 from mcp_memory.integrations.config_entries import HookEntries, PermissionRule
@@ -52,6 +53,9 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
         off = unused_server(client, names[0], entry, paths) if entry and names else None
         if why := unused_file(client, change.target, change.new) or (off and f"{title} won't use the server: {off}"):
             yield why
+    server = _server_name(changes)
+    if server and (proxy := find_proxy(client, server, url, settings, paths)):
+        yield f"{proxy.why}: {proxy.remedy}"
     if HookEntries in entries and (why := why_hooks_are_off(client, paths)):
         yield f"{why} switches our hooks off, too"
     if client in PROGRAMS and shutil.which(PROGRAMS[client]) is None:
@@ -88,6 +92,12 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
         yield f"{title} uses these files after it has asked you whether to trust this folder"
     if scope == "project" and client != "generic" and snippets.command_path(shared=True) != "mcp-memory":
         yield "mcp-memory is not on your PATH, so these files name its path on this machine"
+
+
+def _server_name(changes: Sequence[ConfigChange]) -> str | None:
+    """What the client will call our server, if its files name it."""
+    found = (ask_entry(change.target, change.new or change.old, ServerEntry, ServerEntry.names) for change in changes)
+    return next((names[0] for names in found if names), None)
 
 
 UNDER_SOURCES = "under [vault.sources]"

@@ -16,6 +16,7 @@ from mcp_memory import __version__
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.daemon_address import address_of
 from mcp_memory.cli.clients.installing import targets_of
+from mcp_memory.cli.clients.outgoing_proxy import find_proxy
 from mcp_memory.client.connection import MCP, Address
 from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.daemon import launch
@@ -54,12 +55,21 @@ class Obstacle(NamedTuple):
 
 
 def unreachable(
-    entry: Mapping[str, Any], file: Path, ours: Mapping[str, Any], settings: Settings, paths: ClientPaths
+    client: str,
+    name: str,
+    entry: Mapping[str, Any],
+    file: Path,
+    ours: Mapping[str, Any],
+    settings: Settings,
+    paths: ClientPaths,
 ) -> Obstacle | None:
-    """Why the daemon would not answer this client over HTTP; None if it would. `ours`: the entry that `install`
-    writes."""
-    if entry.get("url") != (address := address_of(settings)):
+    """Why the daemon would not answer this client over HTTP; None if it would. `name`: its name of the server; `ours`:
+    the entry that `install` writes."""
+    address = address_of(settings)
+    if address is None or entry.get("url") != address:
         return Obstacle(f"{file} names {entry.get('url')}, but the daemon is at {address}")
+    if proxy := find_proxy(client, name, address, settings, paths):
+        return Obstacle(proxy.why, proxy.remedy)
     helper = helper_of(ours)
     if why_not := _foreign_helper(helper_of(entry), helper, file, paths):
         return Obstacle(why_not)

@@ -58,7 +58,7 @@ def stop(cli: CommandContext) -> None:
     \b
     mcp-memory stop
     """
-    pid = launch.stop(cli.settings, tell=print_status)
+    pid = launch.stop(cli.settings_without_mistakes, tell=print_status)
     cli.show({"stopped": pid is not None, "pid": pid}, [f"stopped (pid {pid})" if pid else "was not running"])
 
 
@@ -96,7 +96,7 @@ def status(cli: CommandContext) -> None:
     \b
     mcp-memory status --json
     """
-    settings = cli.settings
+    settings = cli.settings_without_mistakes
     try:
         connection = launch.connect(settings)
     except DeadlineExceeded:
@@ -104,7 +104,7 @@ def status(cli: CommandContext) -> None:
     if connection is None:
         raise launch.explain_absence(settings, start_command=typed_command(settings))
     address, facts = connection.address, connection.call("status", {}, deadline_s=30)
-    changes = find_changes(settings)
+    changes = [] if cli.configuration_error else find_changes(settings)
     lines = [*_describe(address, facts)]
     if changes:
         lines.append(Remark(f"changed since it started, so not in effect yet: {describe_changes(changes)}"))

@@ -29,6 +29,9 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 
+DISTRIBUTION = "mcp-memory-vault"
+"""What pip calls us; `mcp-memory` is a stranger's package."""
+
 
 @dataclass(frozen=True, slots=True)
 class UninstallPlan:
@@ -73,18 +76,18 @@ def uninstall(
             hint = f"mcp-memory uninstall {client or '--all'}"
             raise InvalidInput("name a client, or pass --all or --purge alone", hint=hint)
         if client:
-            plan = plan_disconnection(cli.settings, client, scope)
+            plan = plan_disconnection(cli.settings_without_mistakes, client, scope)
             apply_plan(cli, plan, dry_run=dry_run, yes=yes, done="disconnected")
-            stop_outdated(cli.settings, () if dry_run else plan.changes)
+            stop_outdated(cli.settings_without_mistakes, () if dry_run else plan.changes)
         else:
             _disconnect_all(cli, dry_run=dry_run, yes=yes)
         return
     if models and not purge:
         raise InvalidInput("--models goes with --purge", hint="mcp-memory uninstall --purge --models")
-    plan = plan_uninstall(cli.settings, models=models)
+    plan = plan_uninstall(cli.settings_without_mistakes, models=models)
     done = purge and not dry_run
     if done:
-        _remove_all(cli.settings, plan)
+        _remove_all(cli.settings_without_mistakes, plan)
     lines = [f"{'removed' if done else 'would go'}  {place}" for place in plan.gone]
     lines += [] if plan.gone else ["nothing of this vault is kept outside it"]
     lines += ["stays:", *(f"  {line}" for line in plan.stays)]
@@ -101,7 +104,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
         try:
             if plugin := find_installed_plugin(client, paths):
                 print_status(f"{TITLES[client]} has our plugin: {PROGRAMS[client]} plugin remove {plugin.key}")
-            plan = plan_disconnection(cli.settings, client, "user")
+            plan = plan_disconnection(cli.settings_without_mistakes, client, "user")
             for change in plan.changes:
                 config_files.check(change)
             if not plan.changes:
@@ -113,7 +116,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
             row, lines = make_changes(plan, dry_run=dry_run, done="disconnected")
             rows.append(row)
             say_all([] if cli.as_json else lines)
-            stop_outdated(cli.settings, () if dry_run else plan.changes)
+            stop_outdated(cli.settings_without_mistakes, () if dry_run else plan.changes)
         except McpMemoryError as error:
             print_status(f"{TITLES[client]}: not disconnected: {error}")
             rows.append({"client": client, "done": False, "error": error.message, "hint": error.hint})
@@ -147,7 +150,7 @@ def plan_uninstall(settings: Settings, *, models: bool) -> UninstallPlan:
     stays += _connected_clients(settings)
     if (unit := unit_file(settings)).exists():
         stays.append(f"the systemd unit {unit}: mcp-memory service uninstall")
-    stays.append("the program itself: remove the virtual environment it is installed in, or: pip uninstall mcp-memory")
+    stays.append(f"the program: remove the virtual environment it is installed in, or: pip uninstall {DISTRIBUTION}")
     return UninstallPlan(gone, stays)
 
 
