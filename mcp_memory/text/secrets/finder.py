@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mcp_memory.text.language.terms import STOP_WORDS
 from mcp_memory.text.secrets.names import CALLED, KIND, MARK, find_named, like_a_password
 from mcp_memory.text.secrets.shapes import TOKENS, SecretShape, mixed, shape
 
@@ -85,6 +86,13 @@ _KEY_START = re.compile(
     rf"(?:{_AROUND_LINES}|[A-Za-z\-]{{4,20}}: [^\n]{{1,80}}\n){{1,60}}([A-Za-z0-9+/=]{{40,76}})"
 )
 _KEY_END = re.compile(r"-----END (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----")
+_OF_SENTENCES = STOP_WORDS | frozenset(
+    "stored kept written never always known shared changed needed required long four five six words same rotated used "  # noqa: SIM905 -- a list of words
+    "ask see set use via now new old must should can one from".split()
+)
+"""What a passphrase drawn by chance lacks, and what is told about one has."""
+_MOST_LONG_WORDS = 12
+_FEWEST_DIGITS = 3
 _LEAST_IN_A_KEY = 6
 """Different characters in its first line."""
 
@@ -109,6 +117,21 @@ def _is_jwt(value: str) -> bool:
     return isinstance(decoded, dict) and "alg" in decoded
 
 
+def _are_chance_words(value: str) -> bool:
+    """Words drawn by chance, without those that make a sentence; no sentence has as many long words in a row."""
+    words = re.findall("[a-z]+", value)
+    return len(words) >= _MOST_LONG_WORDS or _OF_SENTENCES.isdisjoint(words)
+
+
+def _is_card_number(value: str) -> bool:
+    """Whether its check digit is right, and it is none of those that manuals use."""
+    digits = [int(digit) for digit in value if digit.isdigit()][::-1]
+    doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
+    is_of_manuals = len(set(digits)) <= _FEWEST_DIGITS or digits.count(0) > len(digits) // 3
+    return (sum(digits[::2]) + sum(doubled)) % 10 == 0 and not is_of_manuals
+
+
+_SAYS = r"(?:[ \t]{1,3}(?:is|ist|est|es|lautet))?[ \t]{0,3}:?[ \t]{1,3}"
 _FORMS = (
     shape(
         "AWS secret access key",
@@ -116,6 +139,35 @@ _FORMS = (
         r"(?i)\baws_?secret_?(?:access_?)?key\\{0,7}[\"']?\s{0,3}[=:]\s{0,3}\\{0,7}[\"']?(?P<secret>[A-Za-z0-9/+]{40})"
         r"(?![A-Za-z0-9/+=])",
         mixed,
+    ),
+    shape(
+        "AWS secret access key",
+        "AKIA ASIA",
+        r"(?<![A-Za-z0-9])A[KS]IA[A-Z0-9]{16}(?![A-Za-z0-9])[^\n]{1,40}?(?<![A-Za-z0-9/+=])(?P<secret>[A-Za-z0-9/+]{40})"
+        r"(?![A-Za-z0-9/+=])",
+        mixed,
+    ),
+    shape("Mailgun key", "-", r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w\-])", mixed),
+    shape(
+        "words of a passphrase",
+        "hrase assw ennwo asse traseña",
+        rf"(?i:passphrase|passwor[dt]|kennwort|mot de passe|contraseña){_SAYS}[\"'`]?"
+        r"(?P<secret>[a-z]{3,12}(?:-[a-z]{3,12}){3,11}(?:-?[0-9]{1,4})?)(?![\w\-])",
+        _are_chance_words,
+    ),
+    shape(
+        "words of a passphrase",
+        "hrase nemonic",
+        rf"(?i:passphrase|(?:seed|recovery|backup)[ \-]phrase|mnemonic){_SAYS}[\"'`]?"
+        r"(?P<secret>[a-z]{3,12}(?: [a-z]{3,12}){3,23}(?: [0-9]{1,4})?)(?![\w\-])",
+        _are_chance_words,
+    ),
+    shape(
+        "card number",
+        "ard arte isa arjeta mex",
+        r"(?i:card|karte|carte|tarjeta|visa|amex)[^\n0-9]{0,40}"
+        r"(?P<secret>(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|3[47][0-9]{2}|6011)(?:[ \-]?[0-9]){11,12})(?![0-9])",
+        _is_card_number,
     ),
     shape("Azure storage key", "AccountKey=", r"\bAccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)"),
     shape("Azure client secret", "Q~", r"(?<![\w~.\-])(?P<secret>[\w~.]{3}[0-9]Q~[\w~.\-]{31,34})(?![\w~.\-])", mixed),

@@ -47,6 +47,11 @@ def like_a_password(value: str) -> bool:
     return not (PLACEHOLDER.search(value) or value[0] in "$%{[(" or value.lower().endswith(("password", "secret")))
 
 
+def _like_no_word(value: str) -> bool:
+    """Judges what follows an option, which manuals also name in a sentence."""
+    return like_a_password(value) and not value.rstrip(_TAIL).isalpha()
+
+
 def _like_a_secret(value: str) -> bool:
     """Rejects code and words of prose."""
     value = value.rstrip(_TAIL)
@@ -99,8 +104,8 @@ def _is_name(value: str) -> bool:
 
 def _flickers(value: str) -> bool:
     """Letters that change case more often than in a name."""
-    turns = sum(a.islower() != b.islower() for a, b in pairwise(value))
-    return len(value) >= 16 and looks_random(value) and turns > _RANDOM_TURNS * len(value)
+    turns = [a.islower() != b.islower() for a, b in pairwise(value) if a.isalpha() and b.isalpha()]
+    return len(value) >= 16 and looks_random(value) and sum(turns) > _RANDOM_TURNS * len(turns)
 
 
 _Q = r"\\{0,7}[\"'`]"
@@ -108,9 +113,10 @@ _BARE = r"(?P<secret>(?:[^\s\"'`,;<>\\]|\\(?![\\\"'nrt])){6,2000})"
 _QUOTED = r"(?P<quote>\\{0,7}[\"'`])(?P<secret>(?:(?!(?P=quote))[^\n]){6,400})(?P=quote)"
 _FOUR = r"(?P<secret>(?:[^\s\"'`\\]|\\(?![\\\"'nrt])){4,200})"
 _NAME = re.compile(
-    r"secret|token(?!s)|passw(?:or)?d|passwort|kennwort|passphrase|pwd|ap[ip][_\- ]?key|api-?schlüssel|client-key-data|"
-    r"access[_\-]?key|"
-    r"private[_\-]?key|auth[_\-]?key|_auth"
+    r"secret(?:[_\- ]key)?|token(?!s)|passw(?:or)?d|passwort|kennwort|passphrase|pwd|mot de passe|contraseña|clave|"
+    r"ap[ip][_\- ]?key|(?:api|wlan|wifi|wi-fi)[\- ]?schlüssel|clé (?:d['’])?api|client-key-data|"
+    r"(?:access|auth|application|license|licence|pre-?shared)[_\- ]?key|private[_\- ]?key|_auth|"
+    r"(?:totp|2fa)[_\- ](?:seed|key)|(?:recovery|backup) codes?"
 )
 _NAMES = rf"(?i:{_NAME.pattern})"
 
@@ -124,10 +130,10 @@ class _Behind(NamedTuple):
 
 _SIGN = (
     rf"(?:(?![a-z])\w{{1,20}})?(?:{_Q})?\]?"
-    r"(?:\*{0,2}[ \t]{0,3}(?::[ \t]?\w{1,20}[ \t]?=|:|=>?)|[ \t]{1,20}\|)\*{0,2}\s{0,3}"
+    r"(?:\*{0,2}[ \t]{0,3}(?::[ \t]?\w{1,20}[ \t]?=|:=?|=>?|->|→)|[ \t]{1,20}\|)\*{0,2}\s{0,3}"
 )
 """`NAME_2" =>`, `**NAME:**`, `| NAME |`, `NAME: str =`; a small letter would make another word of it: tokenizer."""
-_VERB = r"(?:is|was|ist|war|lautet|heißt)(?:[ \t]{1,3}(?:now|still|nun|jetzt|noch))?[ \t]{0,3}:?"
+_VERB = r"(?:is|was|ist|war|lautet|heißt|est|était|es|era)(?:[ \t]{1,3}(?:now|still|nun|jetzt|noch))?[ \t]{0,3}:?"
 _LATER = rf"(?:[ \t]{{1,3}}[^\W\d_]{{1,20}}){{0,5}}?(?:[ \t]{{1,3}}(?:{_VERB}|to|auf|zu)|:)[ \t]{{1,3}}(?:{_Q})?"
 _BEHIND = (
     _Behind(re.compile(rf"{_SIGN}(?:String::from\()?{_QUOTED}"), _quoted_like_a_secret),
@@ -141,7 +147,27 @@ _BEHIND = (
 
 
 _named = partial(shape, KIND)
-_ENV = r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH|(?<=_)PAT(?![A-Z]))[A-Z0-9_]{0,10}"
+_ENV = (
+    r"(?:SECRET|TOKEN|PASSWORD|PASSPHRASE|PASSWD|PWD|KEY|PASS|CREDENTIAL|AUTH|(?<=_)PAT(?![A-Z]))"
+    r"(?!_(?:NAME|HEADER|FILE|PATH|PREFIX|TYPE|URL)\b)[A-Z0-9_]{0,10}"
+)
+_COMMANDS = tuple(
+    _named(hint, rf"{before}(?:{_Q})?{_FOUR}", _like_no_word)
+    for hint, before in (
+        ("requirepass", r"\brequirepass[ \t]{1,3}"),
+        ("smbclient", r"smbclient\b[^\n]{0,100}?[ \t](?:-U|--user)[ =]?[^\s%]{1,60}%"),
+        ("ldap", r"ldap[a-z]{3,10}\b[^\n]{0,200}?[ \t]-w[ \t]{1,3}"),
+        ("openssl", r"openssl\b[^\n]{0,200}?[ \t](?:-k[ \t]{1,3}|-pass(?:in|out)?[ \t]{1,3}pass:)"),
+        ("storepass keypass", r"-(?:store|key)pass[ \t]{1,3}"),
+        ("zip", r"\b(?:zip|unzip)\b[^\n]{0,100}?[ \t]-P[ \t]{0,3}"),
+        ("7z", r"\b7z[a-z]?[ \t][^\n]{0,100}?(?<=[ \t])-p"),
+        ("login", r"\blogin[ \t][^\n]{0,100}?(?<=[ \t])-p[ \t]{1,3}"),
+        ("rabbitmqctl", r"rabbitmqctl[ \t]{1,3}(?:add_user|change_password)[ \t]{1,3}\S{1,60}[ \t]{1,3}"),
+        ("htpasswd", r"htpasswd[ \t]{1,3}-\w{0,5}b\w{0,5}[ \t]{1,3}\S{1,100}[ \t]{1,3}\S{1,60}[ \t]{1,3}"),
+    )
+)
+"""Programs that take a password as an argument."""
+_PIPED = r"(?:echo|printf)[ \t]{1,3}(?:-n[ \t]{1,3})?"
 CALLED = (
     shape(
         "authorization header",
@@ -169,6 +195,14 @@ CALLED = (
     _named("=", rf"{_ENV}={_BARE}", _in_env),
     _named("ENV", rf"ENV[ \t]{{1,3}}[A-Z0-9_]{{0,60}}?{_ENV}[ \t]{{1,3}}(?:{_Q})?{_BARE}", _like_a_secret),
     _named("--", rf"--[A-Za-z\-]{{0,30}}?{_NAMES}(?:[ =]|{_Q},\s{{1,3}})(?:{_Q})?{_BARE}", _like_a_secret),
+    _named("_PASS:", rf"(?<=_)PASS:[ \t]{{1,3}}(?:{_Q})?{_BARE}", _like_a_secret),
+    _named("pw pass", rf"\b(?:pw|pass)[ \t]{{1,3}}(?:{_Q})?{_BARE}", _strong),
+    _named(
+        "ogin reds redential ccount ugang eldedaten dentifiant",
+        r"(?i)\b(?:log-?in|credentials?|creds|account|zugangsdaten|anmeldedaten|zugang|identifiants?|credenciales)\b"
+        rf"[ \t:]{{1,3}}[^\s/:]{{1,60}}[ \t]{{0,2}}/[ \t]{{0,2}}(?:{_Q})?{_BARE}",
+        _strong,
+    ),
     _named("pw pass psk", rf"(?:\b|(?<=_))(?:pw|pass|psk)[ \t]{{0,3}}[:=][ \t]{{0,3}}(?:{_Q})?{_BARE}", _like_a_secret),
     _named("?", r"[?&](?:key|sig|[\w\-]{0,20}[sS]ignature|auth|code)=(?P<secret>[\w\-%.~+/]{20,400})", mixed),
     _named("auth", rf"auth{_Q}\s{{0,3}}:\s{{0,3}}{_Q}(?P<secret>[A-Za-z0-9+/]{{16,400}}={{0,2}})", mixed),
@@ -181,7 +215,19 @@ CALLED = (
     _named(
         "define", rf"define\(\s{{0,3}}{_Q}\w{{0,60}}?{_NAMES}\w{{0,20}}{_Q},\s{{0,3}}{_QUOTED}", _quoted_like_a_secret
     ),
+    _named(
+        "chpasswd",
+        rf"{_PIPED}(?:{_Q})?[\w.\-]{{1,40}}:{_FOUR}(?:{_Q})?[ \t]{{0,3}}\|[^\n]{{0,40}}?chpasswd",
+        like_a_password,
+    ),
+    _named(
+        "-stdin sudo",
+        rf"{_PIPED}(?:{_Q})?{_FOUR}(?:{_Q})?[ \t]{{0,3}}\|[^\n]{{0,80}}?(?:--password-stdin|sudo[ \t]-S)",
+        like_a_password,
+    ),
+    _named("IDENTIFIED identified", rf"(?i)\bidentified[ \t]{{1,3}}by[ \t]{{1,3}}{_QUOTED}", like_a_password),
     _named("sshpass", rf"sshpass[ \t]{{1,3}}-p[ \t]{{0,3}}(?:{_Q})?{_FOUR}", like_a_password),
+    *_COMMANDS,
     _named("redis-cli", rf"redis-cli\b[^\n]{{0,100}}?[ \t]-a[ \t]{{1,3}}(?:{_Q})?{_FOUR}", like_a_password),
     _named(
         "docker podman mongo",
