@@ -22,7 +22,7 @@ from mcp_memory.conflicts.detector import NoteText
 from mcp_memory.errors import DeadlineExceeded, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate, Voice, id_of
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
-from mcp_memory.extraction.commitments import kept, log_promises, with_due
+from mcp_memory.extraction.commitments import UnreadEntries, kept, with_due
 from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.extractor import extract_candidates
@@ -100,6 +100,7 @@ class CandidateIngest:
         default_factory=dict[tuple[str, str], Sequence[TranscriptMessage]]
     )
     """The last messages of the latest sessions, which the next ones may answer or take back."""
+    _unread: UnreadEntries = field(default_factory=UnreadEntries)
     _ingesting: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
@@ -137,15 +138,15 @@ class CandidateIngest:
 
     async def ingest_logs(self) -> list[NoteId]:
         """Takes promises from the last two days' logs; returns what was stored at once. Raises as `ingest`."""
-        zone, since = self._vault.layout.tz, self._clock() - timedelta(days=2)
-        wanted = Filters(kinds=frozenset({LOG}), since=since, foreign=False)
-
-        def look() -> list[tuple[CapturedMessages, list[Candidate]]]:
-            files = [self._vault.read(note.path) for note in self._index.notes(wanted)]
-            return [one for file in files for one in log_promises(file, zone)]
-
-        read = await in_thread(look, deadline_s=EXTRACT_S, what="reading daily logs")
-        return [note for captured, found in read for note in (await self._ingest(found, captured)).active]
+        wanted = Filters(kinds=frozenset({LOG}), since=self._clock() - timedelta(days=2), foreign=False)
+        vault, stored = self._vault, list[NoteId]()
+        for note in await in_thread(lambda: self._index.notes(wanted), deadline_s=EXTRACT_S, what="looking for logs"):
+            read = partial(lambda path: self._unread.read(vault.read(path), vault.layout.tz), note.path)
+            while (reading := await in_thread(read, deadline_s=EXTRACT_S, what="reading daily logs")).hashes:
+                for captured, found in reading.promises:
+                    stored += (await self._ingest(found, captured)).active
+                self._unread.finish(reading)
+        return stored
 
     async def _mark_done(self, captured: CapturedMessages) -> tuple[str, ...]:
         own = captured.project if is_channel(captured.project) else None  # else you may say it in any project

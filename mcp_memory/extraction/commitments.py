@@ -1,8 +1,8 @@
-"""Reads when a promise is due, finds promises in daily logs, and which ones your words say are kept. Pure."""
+"""Reads when a promise is due, finds promises in daily logs, and which ones your words say are kept."""
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta, tzinfo
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
@@ -12,7 +12,7 @@ from mcp_memory.extraction.candidate import Candidate, StatementKind, Voice
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import OUTRIGHT, classify
 from mcp_memory.extraction.user_sentences import user_sentences
-from mcp_memory.models import NoteRecord, PrivateMarks
+from mcp_memory.models import NotePath, NoteRecord, PrivateMarks
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.due_dates import find_due
 from mcp_memory.text.language.terms import content_words
@@ -22,6 +22,9 @@ from mcp_memory.vault.succession.entry_marks import private_entries
 
 LATE = timedelta(days=2)
 """A promise that is longer over when it is read waits for review: you know what became of it."""
+
+MOST_ENTRIES = 200
+"""Of a log, read at once: some .8 s."""
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """So many words in common, that share of its own, tie a sentence about something done to a promise: words of four
@@ -51,11 +54,44 @@ def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
     return replace(candidate, due=due, outright=True, score=OUTRIGHT)
 
 
-def log_promises(file: NoteFile, zone: tzinfo) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
-    """The promises and reminders in each entry of a daily log, with where they are from. An agent's entries only
-    propose. What is made of a private entry is private."""
-    day, private = logs.is_log_path(file.record.path), private_entries(file, PrivateMarks())
-    for entry in logs.entries(file.text, file.body_start) if day else ():
+@dataclass(frozen=True, slots=True)
+class LogReading:
+    """The promises in some entries of a daily log, which have these hashes."""
+
+    path: NotePath
+    hashes: frozenset[str]
+    promises: Sequence[tuple[CapturedMessages, list[Candidate]]]
+
+
+@dataclass(eq=False, slots=True)
+class UnreadEntries:
+    """Reads each entry of the daily logs once: 1,000 entries take some 4 s of processor, and a log only grows. Until a
+    restart; after it, what was made of an entry is known by its id."""
+
+    _read: dict[NotePath, set[str]] = field(default_factory=dict[NotePath, set[str]])
+
+    def read(self, file: NoteFile, zone: tzinfo) -> LogReading:
+        """Some of the entries that were not read yet; without hashes, all were."""
+        known = {*self._read.get(file.record.path, ()), *file.forgotten_entries}
+        is_log = logs.is_log_path(file.record.path) is not None
+        unread = [one for one in logs.entries(file.text, file.body_start) if one.hash not in known] if is_log else []
+        some = unread[:MOST_ENTRIES]
+        return LogReading(
+            file.record.path, frozenset(entry.hash for entry in some), list(log_promises(file, some, zone))
+        )
+
+    def finish(self, reading: LogReading) -> None:
+        """Call it once what was found is stored."""
+        self._read.setdefault(reading.path, set()).update(reading.hashes)
+
+
+def log_promises(
+    file: NoteFile, entries: Sequence[logs.LogEntry], zone: tzinfo
+) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
+    """The promises and reminders in each of these entries of a daily log, with where they are from. An agent's entries
+    only propose. What is made of a private entry is private."""
+    day, private = logs.is_log_path(file.record.path), private_entries(file, PrivateMarks()) if entries else ()
+    for entry in entries:
         heading, _, body = file.text[entry.start : entry.end].partition("\n")
         of, at = logs.labels([heading.lstrip("# ")]), datetime.fromisoformat(f"{day}T{entry.time}").replace(tzinfo=zone)
         voice = Voice.WROTE if of.source in {None, PERSON} else Voice.UNSURE
@@ -66,7 +102,7 @@ def log_promises(file: NoteFile, zone: tzinfo) -> Iterator[tuple[CapturedMessage
             if (statement := classify(sentence)) and statement.kind is StatementKind.COMMITMENT
             for message in [TranscriptMessage(Role.USER, Turn(of.source or "", sentence.text, at), entry.start_line)]
         ]
-        if found and entry.hash not in file.forgotten_entries:
+        if found:
             tags = tuple(dict.fromkeys((*of.tags, *(["private"] if entry.hash in private else ()))))
             yield CapturedMessages(file.record.path, of.source or "log", of.session or "", of.project, (), tags), found
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from mcp_memory.extraction import commitments
 from mcp_memory.models import NoteState
 from tests.extraction.talks import assistant, ingest, person, take
 from tests.support.briefings import begun
@@ -91,6 +92,44 @@ async def test_daily_logs_hold_promises(world: World) -> None:
         assert "derived_from: [memory/2026-11-21.md@3]" in world.read(found[1]["path"]).decode()
         assert world.read("memory/2026-11-21.md").decode() == log
         assert "pay Bo" in await begun(engine), json.dumps(found)
+
+
+async def test_an_entry_of_a_log_is_read_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A long log costs its length once, not at each run; what is new or edited is read."""
+    read: list[str] = []
+    classify = commitments.classify
+    monkeypatch.setattr(commitments, "MOST_ENTRIES", 20)
+    monkeypatch.setattr(commitments, "classify", lambda one: (read.append(one.text), classify(one))[1])
+
+    def entry(number: int, words: str = "pay the bill") -> str:
+        return f"## {number // 60:02}:{number % 60:02}\n\nRemind me tomorrow to {words} {number}.\n\n"
+
+    log = "# Saturday\n\n" + "".join(map(entry, range(45)))
+    world.write("memory/2026-11-21.md", log)
+    async with world.engine() as engine:
+        await engine.parts.candidate_ingest.ingest_logs()
+        assert len(read) == 45 and (await engine.perform("due", {}))["commitments"]
+        for changed, once_more in (
+            (log, 0),
+            (log + entry(46, "call Bo"), 1),
+            (log.replace("bill 7.", "rent 7."), 1),
+        ):
+            read.clear()
+            world.write("memory/2026-11-21.md", changed)
+            await engine.perform("reconcile", {})
+            await engine.parts.candidate_ingest.ingest_logs()
+            assert len(read) == once_more
+
+
+async def test_a_forgotten_entry_is_read_once_it_is_back(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append("Remind me tomorrow to pay Bo.", kind="log", source="cli")
+        await engine.forget(entry.id)
+        for is_back in (False, True):
+            if is_back:
+                await engine.forget(entry.id, restore=True)
+            await engine.parts.candidate_ingest.ingest_logs()
+            assert len((await engine.perform("due", {}))["commitments"]) == is_back
 
 
 @pytest.mark.parametrize("source", ["codex", "claude-code", "default"])
