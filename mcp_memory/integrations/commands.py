@@ -9,6 +9,7 @@ PROGRAM, MODULE = "mcp-memory", ["-P", "-m", "mcp_memory"]
 OPTIONS = {"client", "vault", "config", "project"}
 
 ENV = "/usr/bin/env"
+UNSET_HOME = ["-u", "PYTHONHOME"]
 VARIABLES = ("MCP_MEMORY_STATE", "MCP_MEMORY_MODELS")
 """Variables that may be set before our program, because clients pass few on: this machine's folders."""
 
@@ -56,7 +57,7 @@ def variables_of(line: object) -> list[str]:
 def _after_variables(words: list[str]) -> list[str]:
     if words[:1] != [ENV]:
         return words
-    rest = words[1:]
+    rest = words[3:] if words[1:3] == UNSET_HOME else words[1:]
     while rest and rest[0].partition("=")[0] in VARIABLES and "=" in rest[0]:
         rest = rest[1:]
     return rest

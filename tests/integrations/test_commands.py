@@ -111,6 +111,13 @@ def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_
     )
     assert json.loads(said.stdout)["Authorization"].startswith("Bearer ")
     assert said.stdout.split("Bearer ")[1].split('"')[0] not in text
+    hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
+    for groups in hooks.values():
+        ran = subprocess.run(
+            ["/bin/sh", "-c", groups[0]["hooks"][0]["command"]], input="{}", capture_output=True, text=True,
+            env={**environ, "PYTHONHOME": "/another/python"},
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr) == (0, ""), ran
     served.run("uninstall", "claude-code", "--yes").ok()
 
 

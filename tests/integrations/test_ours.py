@@ -12,6 +12,7 @@ OURS = {
     "/usr/bin/python3.11 -P -m mcp_memory headers --client claude-code --config /c.toml": None,
     '"/home/ada/my tools/mcp-memory" headers --vault "/R&D; <\\$5> \\"x\\"" --client claude-code': '/R&D; <$5> "x"',
     "mcp-memory headers --vault '/my $notes' --client claude-code": "/my $notes",
+    "/usr/bin/env -u PYTHONHOME MCP_MEMORY_STATE=/s /opt/mcp-memory headers --client claude-code": None,
     '/usr/bin/env MCP_MEMORY_STATE=/s "MCP_MEMORY_MODELS=/a b" /opt/mcp-memory headers --client claude-code': None,
 }
 
@@ -24,6 +25,7 @@ OTHERS = [
     "/usr/bin/python3 -m mcp_memory headers --client claude-code",
     "A=1 mcp-memory headers --client claude-code",
     "/usr/bin/env LD_PRELOAD=/x MCP_MEMORY_STATE=/s mcp-memory headers --client claude-code",
+    "/usr/bin/env -u PATH mcp-memory headers --client claude-code",
     "/usr/bin/env -S evil mcp-memory headers --client claude-code",
     "env MCP_MEMORY_STATE=/s mcp-memory headers --client claude-code",
     "/usr/bin/env MCP_MEMORY_STATE mcp-memory headers --client claude-code",

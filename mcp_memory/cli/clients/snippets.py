@@ -11,6 +11,7 @@ import shutil
 import sys
 import tomllib
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from mcp_memory.cli.clients.config_changes import short_path
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths
-from mcp_memory.integrations.commands import ENV
+from mcp_memory.integrations.commands import ENV, UNSET_HOME
 from mcp_memory.runtime.paths import absolute, config_file, state_home
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
 
@@ -88,7 +89,9 @@ def hook_line(event: str, client: str, settings: Settings | None, *, shared: boo
     """Our command for an event. `settings`: None for any machine's. `shared`: see `command_path`."""
     if settings is None:
         return f"mcp-memory hook {event} --client {client}"
-    return f"{_program(settings, shared=shared)} hook {event} --client {client}{_options(settings)}"
+    # Python would not even start with another Python's home, and a hook has to be silent then, too.
+    unset = () if shared else UNSET_HOME
+    return f"{_program(settings, unset, shared=shared)} hook {event} --client {client}{_options(settings)}"
 
 
 def headers_line(settings: Settings, *, shared: bool = False) -> str:
@@ -155,8 +158,8 @@ def _filled(name: str, settings: Settings | None, url: str, project: str | None 
     return text.replace("mcp-memory headers", json.dumps(command, ensure_ascii=False)[1:-1])
 
 
-def _program(settings: Settings, *, shared: bool = False) -> str:
-    words = [_word(word) for word in environment(settings)]
+def _program(settings: Settings, unset: Sequence[str] = (), *, shared: bool = False) -> str:
+    words = [*unset, *map(_word, environment(settings))]
     return " ".join([*([ENV, *words] if words else []), command_path(shared=shared)])
 
 
