@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from mcp_memory.capture.profiles import profile_root, why_not_captured
 from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 
@@ -47,25 +48,30 @@ class TranscriptPaths:
         self._roots = {client: Path(os.path.expanduser(folder)) for client, folder in folders.items()}  # noqa: PTH111 -- raises nothing
 
     def locate(self, client: str, file: str) -> TranscriptPath:
-        """Checks the path without touching the disk. Raises InvalidInput for an unknown client, Refused for a path
-        outside its folder."""
+        """Checks the path without touching the disk: a further profile of the client is looked at when the file is
+        opened. Raises InvalidInput for an unknown client, Refused for a path outside its folders."""
         root = self._root(client)
         name, _, session = file.partition("#")
         if len(file) > MOST_PATH_CHARS or "\0" in file or ".." in name.split("/"):
             raise Refused("this is not the path of a transcript", hint=f"transcripts of {client} are in {root}")
-        for base in (root, _resolved(root)):
-            if Path(name).is_relative_to(base):
-                path = TranscriptPath(client, root, PurePosixPath(Path(name).relative_to(base)), session)
+        file_path, profile = Path(name), profile_root(client, Path(name))
+        for base, kept in ((root, root), (_resolved(root), root), *([(profile, profile)] if profile else [])):
+            if file_path.is_relative_to(base):
+                path = TranscriptPath(client, kept, PurePosixPath(file_path.relative_to(base)), session)
                 if path.is_database or (path.inner.suffix == ".jsonl" and not session):
                     return path
         hint = f"those are in {root}; see [capture.folders]"
         raise Refused(f"{name[:200]} is not a transcript of {client}", hint=hint)
 
     def locate_any(self, file: str) -> TranscriptPath:
-        """Locates a path in any client's folder. Raises Refused."""
+        """Locates a path in any client's folder, or in a profile of it. Raises Refused."""
+        found: list[TranscriptPath] = []
         for client in self._roots:
             with suppress(Refused):
-                return self.locate(client, file)
+                found.append(self.locate(client, file))
+        for path in found:
+            if not self._is_profile(path) or why_not_captured(path.client, path.root) is None:
+                return path
         raise Refused(f"{file[:200]} is in no client's folder", hint="see [capture.folders] in the configuration")
 
     @contextmanager
@@ -73,6 +79,8 @@ class TranscriptPaths:
         """Yields a descriptor for reading. Raises NotFound, StorageFailed, and Refused for a link, another user's file,
         or anything but a regular file."""
         folder, name = path.inner.parent, path.inner.name
+        if self._is_profile(path) and (why_not := why_not_captured(path.client, path.root)):
+            raise Refused(f"{path.file} is not captured: {why_not}", hint="or name its folder under [capture.folders]")
         try:
             with (
                 opened_root(_resolved(path.root)) as root,
@@ -103,6 +111,9 @@ class TranscriptPaths:
                         if stat.S_ISREG(at.st_mode) and len(found) < MOST_FILES:
                             found.append((at.st_mtime, TranscriptPath(client, root, inner)))
         return [path for _, path in sorted(found)]
+
+    def _is_profile(self, path: TranscriptPath) -> bool:
+        return path.root != self._roots.get(path.client)
 
     def _root(self, client: str) -> Path:
         if client not in self._roots:

@@ -115,6 +115,34 @@ def test_no_hook_reads_what_is_no_transcript(served: Place):
     assert in_transcripts(served, "walrus") == []
 
 
+@pytest.mark.parametrize(("client", "variable", "inner", "bird"), [
+    ("claude-code", "CLAUDE_CONFIG_DIR", "projects/-home-ada-app/work.jsonl", "dunlin"),
+    ("codex", "CODEX_HOME", "sessions/2026/11/21/rollout-2026-11-21.jsonl", "whimbrel"),
+])  # fmt: skip
+def test_a_profile_is_captured_if_memory_is_installed_there(
+    served: Place, client: str, variable: str, inner: str, bird: str
+):
+    profile = served.home / f".{client}-work"
+    file, said = profile / inner, f"The {bird} nests on the pier."
+    file.parent.mkdir(parents=True)
+    part = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": said}]}
+    of_codex = json.dumps({"type": "response_item", "payload": part}).encode() + b"\n"
+    file.write_bytes(line(1, said) if client == "claude-code" else of_codex)
+    hook(served, "stop", file, client)
+
+    def reasons() -> list[str]:
+        return [each["what"] for each in asked(served, "doctor")["findings"] if str(file) in each["what"]]
+
+    (why,) = eventually(reasons)
+    assert "memory is not installed in this profile" in why
+    assert f"{variable}={profile} mcp-memory install {client}" in why
+    assert in_transcripts(served, bird) == []
+    served.run("install", client, "--yes", **{variable: str(profile)}).ok()
+    hook(served, "stop", file, client)
+    (hit,) = eventually(lambda: in_transcripts(served, bird))
+    assert said in hit["snippet"] and reasons() == []
+
+
 def test_by_hand(served: Place):
     """Sessions from before there were hooks, with progress."""
     token = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
