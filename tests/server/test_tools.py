@@ -143,6 +143,23 @@ def test_recall_is_text_alone(both: Wire):
     assert "Recall gives text" in both.text("memory_recall", {"ids": [note["id"]]})
 
 
+def test_calls_are_taken_as_clients_send_them(both: Wire):
+    said = {"content": "The kiln fires the clay.", "kind": "None", "title": None, "tags": '["clay", "kiln"]'}
+    stored = both.tool("memory_append", {**said, "expires": "in 2 weeks", "supersedes": ""})["structuredContent"]
+    for filters in (
+        {"tags": "clay"}, {"tags": "clay, kiln", "limit": None}, {"tags": "#kiln", "kinds": "Note", "limit": "5"},
+        {"kinds": '["note"]', "since": "yesterday", "until": "today", "explain": "true"}, {"mode": "Keyword"},
+    ):  # fmt: skip
+        found = both.tool("memory_search", {"query": "kiln clay", **filters})["structuredContent"]
+        assert stored["id"] in [hit["id"] for hit in found["hits"]], filters
+    for target in ({"ids": stored["id"][-6:]}, {"path": [stored["path"]], "ids": "null", "budget_tokens": "900"}):
+        assert "The kiln fires the clay." in both.text("memory_recall", target)
+    assert (
+        both.tool("memory_forget", {"id": [stored["id"]], "restore": "false"})["structuredContent"]["status"]
+        == "deleted"
+    )
+
+
 WRONG = [
     ("memory_search", {"query": ""}, "query is empty"),
     ("memory_search", {"query": "x", "limit": 0}, "pass 1 to 1000"),
@@ -159,6 +176,8 @@ WRONG = [
     ("memory_recall", {"path": "notes/../../x.md"}, "path_refused"),
     ("memory_recall", {"ids": ["01ARZ3NDEKTSV4RRFFQ69G5FAV"]}, "memory_search finds ids"),
     ("memory_append", {"content": ""}, "content"),
+    ("memory_append", {"text": "x"}, "Missing `content`. Unknown argument `text`. (did you mean `content`?)"),
+    ("memory_search", {"query": "x", "kinds": "fxi"}, "unknown kind 'fxi' (did you mean 'fix'"),
     ("memory_append", {"content": "x", "kind": "thought"}, "known kinds: note, log"),
     ("memory_append", {"content": "x" * 1_000_001}, "1,000,000"),
     ("memory_append", {"content": "x", "path": "../x.md"}, "path_refused"),
