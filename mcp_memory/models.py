@@ -141,6 +141,11 @@ class NoteRecord:
         return tuple(dict.fromkeys((*self.tags, *self.meta.get("text_tags", ()))))
 
     @property
+    def is_private(self) -> bool:
+        """Whether it, or its folder, says so; see `PrivateMarks` for what the settings add."""
+        return self.meta.get("private") is True
+
+    @property
     def properties(self) -> str:
         """What its head says besides our fields; empty for a page or candidate, whose head the program made."""
         made = self.state in {NoteState.SUMMARY, NoteState.TRANSCRIPT, NoteState.INBOX}
@@ -186,7 +191,7 @@ class PrivateMarks:
         """The tags of a log are those of its entries, so they say nothing about the whole."""
         whole = f"/{note.path}"
         return (
-            note.meta.get("private") is True
+            note.is_private
             or note.kind in self.kinds
             or (not note.is_log and self.name_any(note.all_tags))
             or any(

@@ -101,6 +101,7 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
         "kind": note.kind,
         "project": note.project,
         "shelf": note.state.value,
+        "private": note.is_private,
         "created": note.created.isoformat() if note.created else None,
         "updated": note.updated.isoformat() if note.updated else None,
         "in": [{"path": topic.folder, "title": topic.title} for topic in above if topic is not own],

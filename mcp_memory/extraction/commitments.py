@@ -18,6 +18,7 @@ from mcp_memory.text.due_dates import find_due
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.privacy import PRIVATE
 from mcp_memory.vault.succession.entry_marks import private_entries
 
 LATE = timedelta(days=2)
@@ -103,7 +104,7 @@ def log_promises(
             for message in [TranscriptMessage(Role.USER, Turn(of.source or "", sentence.text, at), entry.start_line)]
         ]
         if found:
-            tags = tuple(dict.fromkeys((*of.tags, *(["private"] if entry.hash in private else ()))))
+            tags = tuple(dict.fromkeys((*of.tags, *([PRIVATE] if entry.hash in private else ()))))
             yield CapturedMessages(file.record.path, of.source or "log", of.session or "", of.project, (), tags), found
 
 

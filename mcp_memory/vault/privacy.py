@@ -22,6 +22,9 @@ from mcp_memory.text.markdown.tags import CODE, tags_of, text_tags
 WORDS = frozenset(("private", "privat", "privates", "prive", "privee", "privado", "privada"))
 """In the four languages, without accents."""
 
+PRIVATE = "private"
+"""The tag of what is made of something private."""
+
 _FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in ("", "note", "notes", "notizen", "stuff", "diary"))
 _KEYS = WORDS | {f"is{word}" for word in WORDS}
 _YES = WORDS | frozenset(("true", "yes", "y", "x", "on", "ja", "oui", "si", "wahr", "vrai", "verdadero"))

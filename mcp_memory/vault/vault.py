@@ -27,6 +27,7 @@ from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
+from mcp_memory.vault.privacy import PRIVATE
 from mcp_memory.vault.shared.daily_log import DailyLog
 from mcp_memory.vault.shared.lost_entries import SharedFiles
 from mcp_memory.vault.shared.memory_file import Fits, MemoryFile
@@ -151,7 +152,10 @@ class Vault:
         if draft.path == MEMORY:
             return self._memory.append(draft, fits)
         with self._superseding if supersedes else nullcontext():
-            return self._append(draft, self._replaceable(supersedes, entry) if supersedes else None, entry, same)
+            old = self._replaceable(supersedes, entry) if supersedes else None
+            if old and old.record.is_private:
+                draft = replace(draft, tags=(*draft.tags, PRIVATE))
+            return self._append(draft, old, entry, same)
 
     def forget(
         self, path: NotePath, entry: str | None = None, reason: str | None = None, by: Caller = UNKNOWN

@@ -55,6 +55,9 @@ def test_a_forgotten_note_goes_with_the_next_and_another_projects_is_refused(pla
         assert not (repo / "TOOLS.md").exists()
         entry = place.run("append", "--json", "-k", "log", "Oiled the lathe.").ok().json["id"]
         assert there.run("teach", entry, "--to", "TOOLS.md", "--yes").code == 1
+        own = place.run("append", "--json", "-k", "fact", "--tag", "private", "My knee hurts.").ok().json["id"]
+        refused = there.run("teach", own, "--to", "TOOLS.md", "--yes")
+        assert (refused.code, "is private" in refused.err) == (1, True)
         three = place.run("append", "--json", "-k", "fact", "--supersedes", two, "Sluices are red.").ok().json["id"]
         assert there.run("teach", two, "--to", "TOOLS.md", "--yes").code == 1
         listed = place.run("list", "--json").ok().json["notes"]

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.support.briefings import begun
+from tests.support.topics import ALL_AT_ONCE
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
@@ -36,6 +37,26 @@ async def test_it_is_found_but_no_start_digest_or_list_of_claims_has_it(world: W
         if form == "broken head":
             findings = json.dumps(await engine.perform("doctor", {}))
             assert "until its head can be read, the note is private" in findings
+
+
+async def test_what_replaces_a_private_note_is_private(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("The salary is 900 a month.", kind="fact", tags=["private"])
+        await engine.append("The salary is 950 a month.", kind="fact", supersedes=old.id)
+        assert "950" in await engine.recall("salary a month") and "950" not in await begun(engine)
+
+
+async def test_no_topic_is_made_of_private_notes_nor_joined_by_them(toy_world: World) -> None:
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        for degrees in range(60, 66):
+            secret = "" if degrees % 2 else "\n\nOff the record."
+            await engine.append(f"Green tea is brewed at {degrees} degrees.{secret}", tags=["green tea"])
+            await engine.append(f"Colleague {degrees} is on sick leave.", tags=["private"])
+        await engine.parts.compactor.run()
+        topics = {path: data.decode() for path, data in toy_world.files().items() if path.startswith("topics/0")}
+        assert "65 degrees" in "".join(topics.values())
+        assert not [path for path, text in topics.items() if "sick leave" in text or "Off the record" in text]
+        assert not [path for path in topics if "private" in path]
 
 
 @pytest.mark.parametrize("heading", ["Doctor (tags: private)", "Doctor\n\nOff the record."])

@@ -50,7 +50,10 @@ def test_a_note_that_is_not_there_or_not_ours_to_read(both: Wire):
 
 def test_tree_and_status(daemon: Running, both: Wire):
     note = both.tool("memory_append", {"content": "Trees list what is stored."})["structuredContent"]
-    assert f"](<{note['path']}>)" in read(both, "memory://tree")
+    both.tool("memory_append", {"content": "My knee hurts.", "tags": ["Private"]})
+    tree = read(both, "memory://tree")
+    assert f"](<{note['path']}>)" in tree
+    assert "knee" not in tree and "1 private note not listed; the tools find them when asked." in tree
     status = json.loads(read(both, "memory://status"))
     assert status["vault"] == str(daemon.place.vault)
     assert status["notes"] >= 1

@@ -310,18 +310,20 @@ async def test_what_does_not_count_stays_out_and_goes_from_the_folder(toy_world:
         await engine.forget(ids[0])
         toy_world.write(f"{tea}/old.md", "---\nexpires_at: 2020-01-01\n---\nOld tea.\n")
         toy_world.write(f"{tea}/done.md", "---\nstatus: archived\n---\nDone tea.\n")
+        toy_world.write(f"{tea}/own.md", "The tea for my doctor. #private\n")
         toy_world.write(f"{tea}/key.md", f"The token is ghp_{'a1B2c3D4e5F6g7H8i9J0' * 2}"[:57] + "\n")
         toy_world.write(f"{tea}/bytes.md", b"tea \xff\xfe\n")
         given = await gathered(engine, tea)
         why = {left.path.rpartition("/")[2]: left.why for left in given.left_out}
-        assert why.keys() == {canary, "old.md", "done.md", "key.md", "bytes.md", PAGE}
+        assert why.keys() == {canary, "old.md", "done.md", "own.md", "key.md", "bytes.md", PAGE}
+        assert why["own.md"] == "private"
         assert (why[canary], why["old.md"], why["done.md"]) == ("forgotten", "expired", "archived or superseded")
         assert "GitHub" in why["key.md"]
         assert "mcp-memory compact" in why[PAGE], "a page that quotes a forgotten note stays out"
         deeds = folder.fill(given)
         assert (deeds[canary], deeds[PAGE]) == (ShareAction.REMOVED, ShareAction.REMOVED)
         assert TEA[0] not in "".join(texts(folder).values())
-        for name in ("old.md", "done.md", "key.md", "bytes.md"):
+        for name in ("old.md", "done.md", "own.md", "key.md", "bytes.md"):
             (toy_world.root / tea / name).unlink()
         await engine.parts.compactor.run()
         assert folder.fill(await gathered(engine, tea))[PAGE] is ShareAction.NEW

@@ -42,7 +42,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     which agents' clients load at each start; skill: .claude/skills/project-lessons/SKILL.md.
 
     Only the lines between our marks change. Each time, notes that were edited are brought up to date there, and those
-    that were forgotten or superseded are taken out. You see a diff first.
+    that were forgotten or superseded, or are private now, are taken out. You see a diff first.
 
     \b
     mcp-memory teach 4C4ABE --to AGENTS.md
@@ -86,7 +86,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
             click.confirm(f"change {file}?", abort=True)
     if not dry_run:
         config_files.apply(change, datetime.now().astimezone())
-    lines = [f"forgotten or superseded, so no longer there: {one}" for one in gone]
+    lines = [f"forgotten, superseded or private, so no longer there: {one}" for one in gone]
     outcome = "nothing was changed" if dry_run else f"{'removed from' if undo else 'written to'} {file}"
     way_back = [] if undo or dry_run else [f"  → mcp-memory teach {chosen['id']} --to {place} --undo"]
     payload = {"file": str(file), "notes": [one for one in ids if one not in gone], "gone": gone, "diff": shown}
@@ -98,6 +98,8 @@ def _check(note: Mapping[str, Any], project: str | None) -> None:
         raise Refused("a log entry has no text of its own to teach", hint="store it as a note: mcp-memory append")
     if note["shelf"] != "active":
         raise Refused(f"{note['path']} is {note['shelf']}, not confirmed", hint="accept it first: mcp-memory review")
+    if note["private"]:
+        raise Refused(f"{note['path']} is private", hint="to teach it, take its mark away: mcp-memory edit")
     if note["project"] and note["project"] != project:
         raise Refused(f"the note is about the project {note['project']}", hint="run this in its repository")
 
@@ -109,7 +111,7 @@ def _item(cli: CommandContext, note_id: str) -> str:
     except NotFound:
         return ""
     body = _FRONTMATTER.sub("", note["text"]).strip().lstrip("# ").replace("<!--", "&lt;!--")
-    if note["shelf"] != "active" or not body:
+    if note["shelf"] != "active" or note["private"] or not body:
         return ""
     first, *rest = body.splitlines()
     return "\n".join((f"<!-- note {note['id']} -->", f"- {first}", *(f"  {line}".rstrip() for line in rest)))

@@ -23,9 +23,9 @@ from mcp_memory.text.pluralize import counted
 def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: bool) -> None:
     """Copy a topic with its pages and notes to a folder outside the vault, for another vault or other people.
 
-    Links that lead out of the topic become plain text. Forgotten, expired and archived notes stay out, and so does
-    anything that seems to hold a secret (see vault.secrets). Run the same command again to update the folder; changes
-    that were made there stay. The vault is never written.
+    Links that lead out of the topic become plain text. Private, forgotten, expired and archived notes stay out, and so
+    does anything that seems to hold a secret (see vault.secrets). Run the same command again to update the folder;
+    changes that were made there stay. The vault is never written.
 
     \b
     mcp-memory share 01-japan-trip --to ~/shared/japan-trip

@@ -25,6 +25,7 @@ from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.note_file import ARCHIVE, INBOX, MEMORY, Layout
+from mcp_memory.vault.privacy import PRIVATE
 from mcp_memory.vault.vault import Vault
 
 TO_ARCHIVE, TO_DEMOTE, COMMITMENT, COLD, LESSON = "archive", "demote", "commitment", "cold", "lesson"
@@ -165,8 +166,9 @@ class Archivist:
             text = "" if self.index.note_by_id(lesson_id) else lesson_in(self.vault.read(note.path).body)
             kind, more = self.vault.kinds.get(LESSON), dict[str, Value](derived_from=[str(note.id)], score=0.5)
             lesson = Draft(
-                text, kind, project=note.project, source="decay", once=True, folder=INBOX, id=lesson_id, more=more
-            )
+                text, kind, tags=(PRIVATE,) * note.is_private, project=note.project, source="decay", once=True,
+                folder=INBOX, id=lesson_id, more=more,
+            )  # fmt: skip
             return lesson if text else None
 
         proposed = 0

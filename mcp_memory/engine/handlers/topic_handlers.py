@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_memory.compaction.topic_edits import TopicEdit
@@ -103,7 +104,8 @@ async def share(engine: Engine, request: requests.TargetRequest) -> Payload:
     await parts.admin.reconcile()
     topics, _ = await _tree_and_fresh(engine)
     topic = find_topic(request.target, topics, parts.compactor.root)
-    bundle = await in_thread(lambda: build_bundle(parts.vault, parts.marker.id, topic), what="reading the topic")
+    build = partial(build_bundle, parts.vault, parts.marker.id, topic, parts.config.recall.private_marks)
+    bundle = await in_thread(build, what="reading the topic")
     return asdict(bundle)
 
 

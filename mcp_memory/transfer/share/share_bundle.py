@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NotePath, NoteState
+from mcp_memory.models import NotePath, NoteState, PrivateMarks
 from mcp_memory.text.markdown.links import Link, find_links, relative_link, resolve
 from mcp_memory.text.secrets.finder import find_secret
 from mcp_memory.topics.page import MAP, PAGE, etag_of
@@ -137,9 +137,10 @@ class ShareBundle:
         return ShareBundle(**{**value, **lists})
 
 
-def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
-    """Collects notes that count, and pages about nothing else. For a worker thread. Raises StorageFailed."""
-    files, left = _files(vault, topic)
+def build_bundle(vault: Vault, vault_id: str, topic: Topic, private: PrivateMarks) -> ShareBundle:
+    """Collects notes that count and aren't private, and pages about nothing else. For a worker thread. Raises
+    StorageFailed."""
+    files, left = _files(vault, topic, private)
     warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()
                 if vault.secrets_allowed and (found := find_secret(file.text))]  # fmt: skip
     inside = f"{topic.folder}/"  # a note elsewhere keeps its path below the managed folder
@@ -155,7 +156,9 @@ def build_bundle(vault: Vault, vault_id: str, topic: Topic) -> ShareBundle:
     return ShareBundle(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
 
 
-def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[UnsharedNote]]:
+def _files(
+    vault: Vault, topic: Topic, private: PrivateMarks
+) -> tuple[dict[NotePath, NoteFile], list[UnsharedNote]]:
     files: dict[NotePath, NoteFile] = {}
     left: list[UnsharedNote] = []
     pages = [below.page_path for below in topic.walk() if below.page]  # the deepest first: they are sources of others
@@ -164,7 +167,7 @@ def _files(vault: Vault, topic: Topic) -> tuple[dict[NotePath, NoteFile], list[U
     notes = sorted(inside | (counted - {*pages}))
     shared: set[str] = set()
     for path in [*(path for path in notes if path not in pages and path.rpartition("/")[2] not in {PAGE, MAP}), *pages]:
-        read = _read(vault, path, counted=path in counted)
+        read = _read(vault, path, private, counted=path in counted)
         if path in pages and isinstance(read, NoteFile) and not shared.issuperset(sources_of(read.text)):
             read = UnsharedNote(path, "it is about notes that are not shared: mcp-memory compact renews it", True)
         if isinstance(read, UnsharedNote):
@@ -183,13 +186,15 @@ _WHY = {
 }
 
 
-def _read(vault: Vault, path: NotePath, *, counted: bool) -> NoteFile | UnsharedNote:
+def _read(vault: Vault, path: NotePath, private: PrivateMarks, *, counted: bool) -> NoteFile | UnsharedNote:
     try:
         file = vault.read(path)
     except McpMemoryError as error:
         return UnsharedNote(path, error.message, True)
     if why := _WHY.get(file.record.state):
         return UnsharedNote(path, why)
+    if private.cover(file.record):
+        return UnsharedNote(path, "private", True)
     if not counted:
         return UnsharedNote(path, "expired")
     if etag_of(file.text.encode("utf-8", "surrogatepass")) != file.record.etag:
