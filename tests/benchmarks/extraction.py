@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC
-from itertools import groupby
+from itertools import accumulate, groupby
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.capture.readers.message import TranscriptMessage
 from mcp_memory.capture.readers.plain import read_plain
 from mcp_memory.extraction.extractor import extract_candidates
 from tests.benchmarks.figures import Figure
@@ -65,12 +64,11 @@ def tallied(which: str) -> Tally:
 
 
 def _judge(talk: Sequence[dict[str, Any]], tally: Tally) -> None:
-    data = "\n".join(json.dumps(row) for row in talk).encode()
-    messages: list[TranscriptMessage] = read_plain(data, UTC)
-    found = extract_candidates(messages)
-    for row, message in zip(talk, messages, strict=True):
+    lines = [json.dumps(row).encode() + b"\n" for row in talk]
+    found = extract_candidates(read_plain(b"".join(lines), UTC))
+    for row, offset in zip(talk, accumulate(map(len, lines[:-1]), initial=0), strict=True):
         wanted = Counter(_named(label) for label in row.get("expect", []))
-        here = Counter((str(each.kind), each.outright) for each in found if each.offset == message.offset)
+        here = Counter((str(each.kind), each.outright) for each in found if each.offset == offset)
         kinds, kinds_wanted = _by_kind(here), _by_kind(wanted)
         tally.found.update(kinds)
         tally.wanted.update(kinds_wanted)
