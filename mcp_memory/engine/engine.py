@@ -98,14 +98,14 @@ class Engine:
         parts.watcher.touch()
         filters = asdict(request)
         query, limit, mode, explain, is_prompt = map(filters.pop, ("query", "limit", "mode", "explain", "is_prompt"))
+        query, limit = checked_query(query), checked_limit(limit)
         checked = without_commitments(await with_known_kinds(parts, parts.filters(**filters)), request.query)
         if mode != "keyword":
             await parts.model.wait_loaded()
         stale = parts.freshness.describe_lag()  # the lag may be over when the answer is ready
         result = await parts.searcher.search(
-            checked_query(query), limit=checked_limit(limit), filters=checked, mode=mode, explain=explain,
-            is_prompt=is_prompt,
-        )  # fmt: skip
+            query, limit=limit, filters=checked, mode=mode, explain=explain, is_prompt=is_prompt
+        )
         if NoteState.SUMMARY in checked.states:
             read = partial(hits_not_withheld, result.hits, parts.vault, parts.index)
             result = replace(result, hits=await in_thread(read, what="reading pages"))
@@ -113,7 +113,7 @@ class Engine:
             heads = await in_thread(lambda: parts.vault.chains.heads(old), what="reading chains")
             named = (replace(hit, superseded_by=heads.get(hit.id)) if hit.id in old else hit for hit in result.hits)
             result = replace(result, hits=tuple(named))
-        parts.uses.add((hit.id for hit in result.hits), "found", question=checked_query(query))
+        parts.uses.add((hit.id for hit in result.hits), "found", question=query)
         if not any((request.kinds, request.tags, request.path, request.since, request.until, is_prompt)):
             parts.uses.gaps.add_unsure(query, checked.project, result.confidence)
         reasons = (result.degraded, parts.freshness.describe_lag() or stale)
