@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import anyio
 
+from mcp_memory.engine.note_copies import ErasedText, NoteCopies
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState
@@ -52,6 +53,7 @@ class Eraser:
         self._runs = parts.run_journal
         self._briefings, self._withdrawals = parts.briefing_log, parts.withdrawals
         self._uses, self._grounder = parts.uses, parts.grounder
+        self._copies = NoteCopies(parts)
         self._index_folder = parts.config.state / "index"
         self._root = parts.vault.roots()[""]
 
@@ -63,6 +65,8 @@ class Eraser:
         """Raises as `plan`, and StorageFailed, or PreconditionFailed if another program writes to the file: then part
         of it may be done, and the same call does the rest."""
         planned = await self.plan(path, entry)
+        for candidate in await in_thread(lambda: self._waiting(path, entry), what="looking for candidates"):
+            await self.erase(candidate, None)
         erased = await in_thread(lambda: self._erase(path, entry), what="erasing")
         await in_thread(lambda: self._index.put_conflicts(dict.fromkeys(erased), ()), what="cleaning the index")
         for file in erased:
@@ -101,6 +105,7 @@ class Eraser:
         erased = [f"entry {entry} in {holder}" if entry else f"the file {holder}" for holder in holders]
         pages = self._our_pages(path, ids)
         erased += [f"the page {page}: mcp-memory compact makes it anew" for page in pages]
+        erased += self._copies.describe(self._text(path, entry, ids))
         erased += [*traces, *(["its rows and vectors in the index"] if holders else [])]
         erased += [f"a damaged index that was kept aside: {file.name}" for file in self._set_aside()]
         return Erasure(path, entry, erased, list(self._beyond(path, entry, holders, ids)))
@@ -111,6 +116,7 @@ class Eraser:
         holders, ids = self._holders(path, entry), self._ids(path, entry)
         pages = self._our_pages(path, ids)
         relating = self._pages_relating_to(pages)
+        quoting = self._copies.erase(self._text(path, entry, ids))
         for page in relating:
             file = self._vault.read(page)
             self._vault.filing.write_page(page, with_related_section(file.text, "").encode(), file.record.etag)
@@ -126,7 +132,13 @@ class Eraser:
         self._vault.erase_traces(path, entry, ids)
         for file in self._set_aside():
             file.unlink(missing_ok=True)
-        return [*pages, *relating, *holders]
+        return [*pages, *relating, *holders, *quoting]
+
+    def _text(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> ErasedText:
+        return ErasedText.of(path, entry, ids, self._read(path))
+
+    def _waiting(self, path: NotePath, entry: str | None) -> list[NotePath]:
+        return self._copies.waiting(self._text(path, entry, self._ids(path, entry)))
 
     def _our_pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
         """Pages as we wrote them, which may quote the note."""
@@ -191,7 +203,7 @@ class Eraser:
         return sorted(self._index_folder.glob("*.corrupt-*"))
 
     def _beyond(
-        self, path: NotePath, entry: str | None, holders: Sequence[NotePath], ids: Collection[str]
+        self, path: NotePath, entry: str | None, holders: Sequence[NotePath], ids: Collection[NoteId]
     ) -> Iterator[str]:
         root = self._root
         file = None if entry else self._read(path)
@@ -210,6 +222,7 @@ class Eraser:
         for page in self._pages(path, ids):
             if not self._vault.filing.is_as_we_wrote(self._vault.read(page)):
                 yield f"the page {page}, which you edited: look at it"
+        yield from self._copies.beyond(self._text(path, entry, ids))
         for folder, topic in self._shares.find_copies({entry} if entry else {*ids, path}):
             yield f"the folder {folder}, which {topic} was shared with: share it again or remove it"
         if repository := next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), None):

@@ -58,6 +58,7 @@ from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.runtime.private_files import PlaceList
 from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
@@ -125,7 +126,7 @@ class EngineParts:
         vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]
         self.note_lookup = NoteLookup(index, vault.ledger)
         self.near_duplicates = NearDuplicates(index, self.conflicts)
-        self.shares = SharedFolders(config.state)
+        self.shares, self.taught = SharedFolders(config.state), PlaceList(config.state / "taught.jsonl", "file")
         self._summarizer = open_summarizer(config.summarizer, config.state / "summarizer.json")
         self.compactor = Compactor(
             vault, index, self.writer, self.indexer, JobBuilder(vault, index, self._summarizer, clock),

@@ -249,6 +249,13 @@ class EraseRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class TaughtRequest:
+    """Remembers a file outside the vault that a note is put into, so that erasing the note cleans it."""
+
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
 class AdoptRequest:
     """Files of yours that agents may change: a note, a folder, or all; `revoke` undoes that."""
 

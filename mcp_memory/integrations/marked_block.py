@@ -1,12 +1,27 @@
 """Puts a few lines between two marks into a text of yours, and takes them out again."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mcp_memory.errors import Refused
 
 BEGIN = "<!-- mcp-memory begins: `mcp-memory uninstall` takes this out -->"
 END = "<!-- mcp-memory ends -->"
+
+TAUGHT_BEGIN = "<!-- mcp-memory teach begins: `mcp-memory teach --undo` takes notes out -->"
+TAUGHT_END = "<!-- mcp-memory teach ends -->"
+TAUGHT_HEADS = {
+    "SKILL.md": """---
+name: project-lessons
+description: Lessons, decisions and workflows of this project. Read before you run or change something here.
+---
+
+"""
+}
+"""What a file begins with that `teach` makes, by its name."""
+
+_TAUGHT_NOTE = re.compile(r"^<!-- note (\S+) -->\r?\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +73,24 @@ class InstructionBlock:
         if marks != [1, 1] or not found:
             raise Refused("the marks around mcp-memory's lines are not there once each and in order")
         return found
+
+
+def taught_block(name: str, items: Sequence[str] = ()) -> InstructionBlock:
+    """The block of `teach` in a file of that name, with these items."""
+    return InstructionBlock("\n".join(items), TAUGHT_HEADS.get(name, ""), TAUGHT_BEGIN, TAUGHT_END)
+
+
+def taught_items(text: str) -> dict[str, str]:
+    """The items that `teach` put into a text, by the ids of their notes. Raises Refused for a lone mark."""
+    found = taught_block("").find(text)
+    if not found:
+        return {}
+    _, *pieces = _TAUGHT_NOTE.split(found[0].partition(TAUGHT_END)[0])
+    notes, items = pieces[::2], pieces[1::2]
+    return {note: f"<!-- note {note} -->\n{item.rstrip()}" for note, item in zip(notes, items, strict=True)}
+
+
+def with_taught_items(name: str, text: str, items: Sequence[str]) -> str:
+    """The text of a file of that name with these items in place of those before. Raises Refused for a lone mark."""
+    block = taught_block(name, items)
+    return block.insert(text) if items else block.remove(text, None)

@@ -1,5 +1,6 @@
 """Records each run of a job in the state folder: why, when, which files, figures, error; never the text of a note."""
 
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,3 +30,16 @@ class JobJournal:
         """The latest first. Raises StorageFailed."""
         runs = [{"error": None, **facts} for facts in self._lines.read() if job in {None, facts.get("job")}]
         return runs[: -limit - 1 : -1]
+
+    def count_naming(self, paths: Collection[str]) -> int:
+        """How many runs name one of these files. Raises StorageFailed."""
+        return sum(_names(facts, paths) for facts in self._lines.read())
+
+    def erase(self, paths: Collection[str]) -> None:
+        """Removes the runs that name one of these files. Raises StorageFailed."""
+        self._lines.remove(lambda facts: _names(facts, paths))
+
+
+def _names(facts: Facts, paths: Collection[str]) -> bool:
+    told = [*facts.get("changed", ()), facts.get("about") or "", facts.get("error") or ""]
+    return any(path in text for text in told for path in paths)

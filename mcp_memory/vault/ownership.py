@@ -139,9 +139,10 @@ class Provenance:
     def known_ids(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
         """The ids under which we know the note that is (`file`) or was at `path`, without copies and notes that have
         moved away. `is_known`: whether a note with this id is anywhere."""
-        if file:
-            return {file.record.id} if self.vouches(path, file.record.id) else set()
-        return {note_id for note_id in self._ledger.ids_at(path) if not is_known(note_id)}
+        earlier = {note_id for note_id in self._ledger.ids_at(path) if not is_known(note_id)}
+        if file and (self.vouches(path, file.record.id) or path in self._ledger.standings(file.record.id)):
+            return {file.record.id, *earlier}
+        return earlier
 
     def find_note(self, note_id: NoteId) -> NoteFile | None:
         """The note at the last place where we put it and it still is."""

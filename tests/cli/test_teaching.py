@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from tests.daemon.place import Place
@@ -63,3 +65,26 @@ def test_a_forgotten_note_goes_with_the_next_and_another_projects_is_refused(pla
         listed = place.run("list", "--json").ok().json["notes"]
         assert {note["heat"] for note in listed if note["id"] == three} == {"warm"}
         assert not (repo / "TOOLS.md").exists()
+
+
+@pytest.mark.parametrize("served", [True, False])
+def test_an_erased_note_leaves_the_files_that_it_was_taught_to(place: Place, served: bool):
+    repo = place.root
+    (repo / ".git").mkdir(parents=True)
+    (repo / "AGENTS.md").write_text("# Rules\r\n")
+    with place.started() if served else nullcontext():
+        one, two = (
+            place.run("append", "--json", "-k", "workflow", text).ok().json["id"]
+            for text in ("Run the canaryxyzzy first.\n\nThen\n\n- canaryxyzzy again", "Paint the sluices green.")
+        )
+        for note, file in ((one, "AGENTS.md"), (two, "AGENTS.md"), (one, "skill"), (one, "TOOLS.md")):
+            place.run("teach", note, "--to", file, "--yes").ok()
+        (repo / "TOOLS.md").unlink()
+        shown = place.run("erase", one, "--yes").ok().out
+        assert f"its lines in {repo / 'AGENTS.md'}" in shown
+        assert "canaryxyzzy" not in (repo / "AGENTS.md").read_text() and not (repo / ".claude").exists()
+        assert (repo / "AGENTS.md").read_text().startswith("# Rules\n") and "Paint the sluices" in (
+            repo / "AGENTS.md"
+        ).read_text()
+    files = [file for file in repo.parent.rglob("*") if file.is_file()]
+    assert [file for file in files if b"canaryxyzzy" in file.read_bytes()] == []

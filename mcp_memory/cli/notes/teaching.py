@@ -14,19 +14,10 @@ from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
-from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.marked_block import taught_block, taught_items, with_taught_items
 
 _FILES = {name: name for name in ("AGENTS.md", "CLAUDE.md", "TOOLS.md")}
 _FILES["skill"] = ".claude/skills/project-lessons/SKILL.md"
-_SKILL_HEAD = """---
-name: project-lessons
-description: Lessons, decisions and workflows of this project. Read before you run or change something here.
----
-
-"""
-_BEGIN = "<!-- mcp-memory teach begins: `mcp-memory teach --undo` takes notes out -->"
-_END = "<!-- mcp-memory teach ends -->"
-_ID = re.compile(r"^<!-- note (\S+) -->\r?$", re.MULTILINE)
 _FRONTMATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 
 
@@ -54,9 +45,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     file = root / _FILES[place]
     old = config_files.read(file)
     text = config_files.read_text(file)
-    block = InstructionBlock("", _SKILL_HEAD if place == "skill" else "", _BEGIN, _END)
-    found = block.find(text)
-    taught = _ID.findall(found[0]) if found else []
+    taught = taught_items(text)
     if undo and note in taught:  # it may be forgotten by now
         chosen: Mapping[str, Any] = {"id": note}
     else:
@@ -68,10 +57,12 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     ids = [one for one in taught if one != chosen["id"]] if undo else list(dict.fromkeys([*taught, chosen["id"]]))
     items = {one: _item(cli, one) for one in ids}
     gone = [one for one, item in items.items() if not item]
-    block = InstructionBlock("\n".join(filter(None, items.values())), block.head, _BEGIN, _END)
-    new = block.insert(text) if block.lines else block.remove(text, None)
+    kept = list(filter(None, items.values()))
+    new = with_taught_items(file.name, text, kept)
     what = ("without the note" if undo else "the note",)
-    change = ConfigChange(ConfigTarget(file, (block,), within=root), old, new.encode() or None, what)
+    change = ConfigChange(
+        ConfigTarget(file, (taught_block(file.name, kept),), within=root), old, new.encode() or None, what
+    )
     if text == new:
         cli.show({"file": str(file), "notes": ids, "gone": gone, "diff": "", "done": False}, [f"{file} has it already"])
         return
@@ -85,6 +76,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
         if not (yes or dry_run):
             click.confirm(f"change {file}?", abort=True)
     if not dry_run:
+        cli.ask("taught", file=str(file))
         config_files.apply(change, datetime.now().astimezone())
     lines = [f"forgotten, superseded or private, so no longer there: {one}" for one in gone]
     outcome = "nothing was changed" if dry_run else f"{'removed from' if undo else 'written to'} {file}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.curation.dreams.dream_page import PageLine, read_page
+from mcp_memory.curation.dreams.dream_page import PageLine, read_page, without
 from mcp_memory.errors import AlreadyExists, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
@@ -153,6 +153,25 @@ class DreamFiles:
             raise PreconditionFailed(f"{path} was made or removed by another program") from error
         self.writer.reindex_later(NotePath(path))
 
+    def find_traces(self, path: str, text: str) -> tuple[list[str], list[Path]]:
+        """The proposals that quote this text of a file, and the journals of runs that hold it or such a proposal."""
+        said = squeezed(text)
+        quoting = {name: facts["text"] for name, facts in self._stored() if _quotes(facts, path, said)}
+        texts = [*map(squeezed, quoting.values()), *([said] if said else [])]
+        runs = [run for run in sorted(self.runs.glob("*.json")) if any(one in squeezed(_content(run)) for one in texts)]
+        return list(quoting), runs
+
+    def erase_traces(self, path: str, text: str) -> bool:
+        """Removes them for good; such a run can't be taken back then. Returns whether there were any. Raises
+        StorageFailed."""
+        quoting, runs = self.find_traces(path, text)
+        if quoting and self.text_of(DREAMS):
+            self.edit(DREAMS, lambda page: without(page, [one for one in read_page(page) if one.id in quoting]))
+        for file in [*(self._file(_stored_at(name)) for name in quoting), *runs]:
+            with naming_the_cause(str(file)):
+                file.unlink(missing_ok=True)
+        return bool(quoting or runs)
+
     def _stored(self) -> Iterator[tuple[str, Facts]]:
         for file in sorted(self._file(STORE).glob("????????.json")):
             with suppress(OSError, ValueError, KeyError, TypeError):  # half synced
@@ -166,6 +185,23 @@ class DreamFiles:
 
     def _file(self, path: str) -> Path:
         return self.vault.roots()[""] / path
+
+
+def squeezed(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _quotes(facts: Facts, path: str, said: str) -> bool:
+    """Whether a proposal was made from this text of the file; a note's begins with its project."""
+    text = squeezed(facts["text"])
+    return path in facts.get("sources", ()) and (text in said or text.partition(": ")[2] in said)
+
+
+def _content(run: Path) -> str:
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
+        texts = json.loads(run.read_bytes())["files"].values()
+        return "\n".join(text for pair in texts for text in pair if text)
+    return ""
 
 
 def _stored_at(proposal: str) -> str:

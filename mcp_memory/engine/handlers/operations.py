@@ -56,6 +56,7 @@ OPERATIONS: Mapping[str, tuple[type[Any], Callable[[Engine, Any], Awaitable[Payl
     "lost": (requests.NoArguments, vault_handlers.lost),
     "recover": (requests.RecoverRequest, vault_handlers.recover),
     "erase": (requests.EraseRequest, vault_handlers.erase),
+    "taught": (requests.TaughtRequest, vault_handlers.taught),
     "status": (requests.NoArguments, vault_handlers.status),
     "compact": (requests.CompactRequest, topic_handlers.compact),
     "edit_topic": (requests.EditTopicRequest, topic_handlers.edit_topic),

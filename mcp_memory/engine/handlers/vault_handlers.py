@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcp_memory.engine import requests
@@ -56,6 +57,12 @@ async def erase(engine: Engine, request: requests.EraseRequest) -> Payload:
     work = eraser.erase if request.sure else eraser.plan
     async with parts.compactor.paused() if request.sure else nullcontext():  # it may hold words of the note
         return asdict(await parts.note_lookup.reach([request.target], lambda places: work(*places[0])))
+
+
+async def taught(engine: Engine, request: requests.TaughtRequest) -> Payload:
+    remember = partial(engine.parts.taught.add, Path(request.file))
+    await in_thread(remember, what="remembering the file")
+    return {}
 
 
 async def adopt(engine: Engine, request: requests.AdoptRequest) -> Payload:

@@ -8,7 +8,6 @@ leads out.
 import json
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
@@ -19,7 +18,7 @@ from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefus
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line, replace_file
+from mcp_memory.runtime.private_files import PlaceList, replace_file
 from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.folders import etag_of as etag_at
@@ -243,23 +242,17 @@ def _folders_above(path: str) -> list[str]:
     return [str(folder) for folder in PurePosixPath(path).parents if folder.name]
 
 
-class SharedFolders:
-    """Remembers the folders that topics were shared with, so that erasing a note can name its copies outside the vault:
-    a list in the state folder, one JSON object per line. Synchronous."""
+class SharedFolders(PlaceList):
+    """Remembers the folders that topics were shared with, so that erasing a note can name its copies outside the
+    vault."""
 
     def __init__(self, state: Path) -> None:
-        self._file = state / "shared.jsonl"
-
-    def add(self, folder: Path) -> None:
-        """Call it before the folder is filled. Raises StorageFailed."""
-        with naming_the_cause(str(self._file)):
-            if folder not in self._folders():
-                append_line(self._file, json.dumps({"folder": str(folder)}).encode())
+        super().__init__(state / "shared.jsonl", "folder")
 
     def find_copies(self, names: Collection[str]) -> Iterator[tuple[Path, str]]:
         """Yields the folders, and their topics, that have a file with one of these names (ids, or hashes of entries) in
         it, or as its path in the vault. A folder that can't be read is among them."""
-        for folder in self._folders():
+        for folder in self.read():
             if not (folder / MANIFEST).exists():
                 continue
             backend = open_storage(folder, read_only=True)
@@ -271,15 +264,6 @@ class SharedFolders:
             inner = {path for path in manifest.files if f"{manifest.topic}/{path}" in names}
             if inner or any(_has_name(backend, path, names) for path in manifest.files):
                 yield folder, manifest.topic
-
-    def _folders(self) -> list[Path]:
-        if not self._file.exists():
-            return []
-        found: list[Path] = []
-        for line in self._file.read_text(encoding="utf-8", errors="replace").splitlines():
-            with suppress(ValueError, KeyError, TypeError):  # a crash may leave half a line
-                found.append(Path(json.loads(line)["folder"]))
-        return found
 
 
 def _has_name(backend: StorageBackend, path: str, names: Collection[str]) -> bool:

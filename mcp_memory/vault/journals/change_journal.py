@@ -177,10 +177,15 @@ class ChangeJournal:
     def erase(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Removes those lines, and the bytes that are kept of the file. Raises StorageFailed."""
         known = {*ids, *(change.note for change in self.changes() if path in {change.path, change.other})}
-        with naming_the_cause(str(self._versions)):
-            for file in [file for note in known for file in self._versions.glob(f"{_digest(note)[:16]}.*")]:
-                file.unlink()
+        for note in known:
+            self.drop_versions(note)
         self._lines.remove(lambda facts: facts.get("note") in known and entry in {None, facts.get("entry")})
+
+    def drop_versions(self, note: NoteId) -> None:
+        """Removes the earlier bytes of a note for good. Raises StorageFailed."""
+        with naming_the_cause(str(self._versions)):
+            for file in list(self._versions.glob(f"{_digest(note)[:16]}.*")):
+                file.unlink()
 
 
 def _change(facts: Mapping[str, Any]) -> NoteChange | None:

@@ -155,6 +155,11 @@ class Ledger:
         notes = self._at.get(path, {})
         return frozenset(kind for note, kind in notes.items() if self._paths[note].get(path) != "revoked")
 
+    def paths_of(self, ids: Collection[NoteId]) -> set[NotePath]:
+        """Every place where these notes have been."""
+        entries = [entry for entry in self._entries if entry.id in ids]
+        return {path for entry in entries for path in (entry.path, entry.left) if path}
+
     def count_lines(self, ids: Collection[NoteId]) -> int:
         """How many lines there are about these notes."""
         return sum(entry.id in ids for entry in self._entries)
