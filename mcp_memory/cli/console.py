@@ -33,6 +33,10 @@ _TOOL = re.compile("|".join(map(re.escape, _COMMANDS)))
 _OURS = re.compile(r"Left out for |The whole page|What was said|Note: ")
 
 
+NOT_DONE = 5
+"""The exit code of what nobody could confirm."""
+
+
 class Heading(str):
     """A line that is bold on a terminal."""
 
@@ -117,6 +121,32 @@ def say_all(lines: Iterable[str]) -> None:
         is_whole = "\n" in line or line.startswith("  → ")
         for part in [line] if is_whole else wrap(line) or [""]:
             print_status(part) if isinstance(line, Remark) else say(type(line)(part))
+
+
+@contextmanager
+def asking() -> Generator[None]:
+    """End the command with `NOT_DONE` where nobody can answer."""
+    import click
+
+    try:
+        yield
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        say()
+        fail("not done: nobody can answer here", "pass --yes")
+        raise click.exceptions.Exit(NOT_DONE) from None
+
+
+def confirm(question: str, *, default: bool = False, abort: bool = False) -> bool:
+    """The answer to a question; with `abort`, no ends the command."""
+    import click
+
+    with asking():
+        agreed = click.confirm(question, default=default)
+    if abort and not agreed:
+        raise click.Abort
+    return agreed
 
 
 def read_key(prompt: str) -> str:

@@ -123,7 +123,11 @@ class TextCommand(click.Command):
         texts = [argument for argument in args if _is_text(argument)]
         # No argument can hold a NUL, so a placeholder for a text is never taken for an option.
         numbers = iter(range(len(texts)))
-        rest = super().parse_args(ctx, [f"\0{next(numbers)}" if _is_text(word) else word for word in args])
+        try:
+            rest = super().parse_args(ctx, [f"\0{next(numbers)}" if _is_text(word) else word for word in args])
+        except click.NoSuchOption as error:
+            error.message += " If it is one of your words, put -- before them."
+            raise
 
         def restored(value: Any) -> Any:
             if isinstance(value, tuple):  # of click, whose values have no types

@@ -92,6 +92,21 @@ def test_json_is_a_document_a_line(served: Place) -> None:
     assert answer["stored"][0]["title"] == "The nightly job runs at 02:15." and "topics" in tree
 
 
+def test_an_answer_that_cannot_be_shown_is_an_error_and_a_cut_one_says_so(
+    served: Place, endpoint: StubEndpoint
+) -> None:
+    too_long = {"choices": [{"message": {"content": "x" * 3_000_000}}]}
+    silent = {"choices": [{"message": {"content": " "}}]}
+    for body, why in ((too_long, "longer than can be shown"), (silent, "empty")):
+        endpoint.script[:] = [(200, body, {})]
+        ran = said(served, "hello")
+        assert ran.code == 1 and why in ran.err and not ran.out.strip()
+    cut = {"choices": [{"message": {"content": "The beginning"}, "finish_reason": "length"}]}
+    endpoint.script[:] = [(200, cut, {})]
+    ran = said(served, "hello").ok()
+    assert "The beginning" in ran.out and "the answer was cut after 1,000 tokens" in ran.err
+
+
 def test_an_endpoint_that_fails_is_an_error_for_a_script_and_a_remark_on_a_terminal(
     served: Place, endpoint: StubEndpoint
 ) -> None:

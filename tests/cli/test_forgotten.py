@@ -95,6 +95,8 @@ def test_adopting_everything_asks_first(place: Place):
         (place.vault / f"{name}.md").write_text(f"Note {name}.\n")
     assert "3 notes would be" in place.run("adopt", "--dry-run").ok().out
     assert place.run("adopt", stdin=b"\n").code == 130
+    nobody = place.run("adopt", stdin=b"")
+    assert (nobody.code, "pass --yes" in nobody.err) == (5, True)
     assert place.run("adopt", "--json").code == 2
     assert sorted(place.run("adopt", "--dry-run", "--json").ok().json["adopted"]) == ["README.md", "one.md", "two.md"]
     assert place.run("adopt", "one.md", "--json").ok().json["adopted"] == ["one.md"]

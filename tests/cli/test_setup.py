@@ -89,7 +89,7 @@ def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Pla
         return ran.out
 
     no, yes = "n\n", "y\n"
-    assert "Connect Claude Code by these changes? [Y/n]" in stopped()
+    assert "Connect Claude Code by these changes? d shows them [Y/n]" in stopped()
     assert "Not connected. Later: mcp-memory install claude-code" in stopped(no)  # at Codex
     assert "Codex: connected\n" in stopped(no, yes)  # at the sessions
     assert "read: 1 message" in stopped(no, yes)  # at what Claude Code remembers: Codex is not asked for again
@@ -102,7 +102,8 @@ def test_interrupted_at_any_question_it_goes_on_and_says_what_is_done(place: Pla
     ):
         assert line in ended.out, line
     assert not (home / ".claude.json").exists()
-    both = answered(place, ["setup", "--client", "claude-code"], [yes, yes])
+    both = answered(place, ["setup", "--client", "claude-code"], ["d\n", yes, yes])
+    assert both.out.count("+++ ~/.claude.json") == 1 and both.out.index("d shows them") < both.out.index("+++ "), both
     assert '+  "autoMemoryEnabled": false' in both.out, both
     assert "Switch its own off, until you disconnect it from ours? [y/N]" in both.out
     assert json.loads((home / ".claude/settings.json").read_text())["autoMemoryEnabled"] is False

@@ -60,6 +60,13 @@ def test_a_usage_error_repeats_no_text(served: Place, wrong: list[str]):
     assert "mcp-memory" in ran.err
 
 
+@pytest.mark.parametrize("words", [["--force"], ["what", "does", "--amend", "do"]])
+def test_a_word_that_looks_like_an_option_is_named_with_the_way_to_pass_it(served: Place, words: list[str]):
+    refused = served.run("search", *words)
+    assert refused.code == 2 and "put -- before them" in refused.err
+    served.run("search", "--", *words).ok()
+
+
 def test_a_misspelt_option_or_command_is_still_named(served: Place):
     assert "--limt" in served.run("search", "--limt", "3", "x").err
     assert "did you mean search" in served.run("serch").err

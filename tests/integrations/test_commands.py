@@ -57,7 +57,12 @@ def test_a_dry_run_shows_all_and_changes_nothing(served: Place, home: Path) -> N
 def test_it_asks(served: Place, home: Path) -> None:
     assert served.run("install", "codex", stdin=b"n\n").code == 130
     assert not (home / ".codex").exists()
+    nobody = served.run("install", "codex", stdin=b"")
+    assert (nobody.code, "pass --yes" in nobody.err) == (5, True) and not (home / ".codex").exists()
     served.run("install", "codex", stdin=b"y\n").ok()
+    for more in (["codex"], ["--all"]):
+        nobody = served.run("uninstall", *more, stdin=b"")
+        assert (nobody.code, "pass --yes" in nobody.err) == (5, True) and (home / ".codex" / "config.toml").exists()
     text = (home / ".codex" / "config.toml").read_text()
     assert Address.read(served.state.daemon).url in text
     assert f"headers --vault {served.vault} --client codex" in text
@@ -279,7 +284,7 @@ def test_openclaws_workspace_is_offered_and_left_as_it_is(served: Place, home: P
 
 def test_a_client_that_is_not_there_is_said(served: Place, home: Path) -> None:
     shown = served.run("install", "claude-code", "--dry-run", PATH="/usr/bin:/bin").ok().out
-    assert "claude was not found on your PATH; the files were written anyway" in shown
+    assert "claude was not found on your PATH: it reads these files once it is there" in shown
     assert "was not found" not in served.run("install", "generic", "--dry-run", PATH="/usr/bin:/bin").ok().out
 
 

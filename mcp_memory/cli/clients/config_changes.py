@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import is_styled, print_status, say, say_all
+from mcp_memory.cli.console import confirm, is_styled, print_status, say, say_all
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
@@ -37,7 +37,7 @@ def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bo
     if not cli.as_json:
         show_diff(plan)
         if plan.changes and not (yes or dry_run):
-            click.confirm("change these files?", abort=True)
+            confirm("change these files?", abort=True)
     cli.show(*make_changes(plan, dry_run=dry_run, done=done))
 
 

@@ -12,9 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import click
-
 from mcp_memory import __version__
+from mcp_memory.cli.console import confirm
 from mcp_memory.errors import Refused
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.claude_settings import ClaudeSettings
@@ -104,9 +103,7 @@ def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
 def agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
     """Ask, unless Codex already trusts our hooks, or isn't there to say what it would trust."""
     is_open = not has_trust(wanted) and shutil.which("codex") is not None
-    return is_open and click.confirm(
-        "make Codex trust our hooks? Otherwise it asks you later, and skips them until then"
-    )
+    return is_open and confirm("make Codex trust our hooks? Otherwise it asks you later, and skips them until then")
 
 
 def _states(

@@ -59,7 +59,7 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
     if HookEntries in entries and (why := why_hooks_are_off(client, paths)):
         yield f"{why} switches our hooks off, too"
     if client in PROGRAMS and shutil.which(PROGRAMS[client]) is None:
-        yield f"{PROGRAMS[client]} was not found on your PATH; the files were written anyway"
+        yield f"{PROGRAMS[client]} was not found on your PATH: it reads these files once it is there"
     if any(PermissionRule in map(type, change.target.entries) and not change.is_nothing for change in changes):
         yield (
             "Claude Code may call the memory tools without asking; to be asked, move the rule that starts with mcp__ "

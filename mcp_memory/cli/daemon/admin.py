@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from mcp_memory.cli.console import print_status, say
+from mcp_memory.cli.console import confirm, print_status, say
 from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import settings_in_force
@@ -37,7 +37,7 @@ def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes:
         cli.show({key: planned, "dry_run": dry_run}, [*planned, f"{len(planned)} notes would be {would}"])
         if dry_run or not planned:
             return
-        click.confirm("take them back?" if undo else "let agents change them?", abort=True)
+        confirm("take them back?" if undo else "let agents change them?", abort=True)
     done = cli.ask("adopt", path=path, revoke=undo)[key]
     cli.show({key: done, "dry_run": False}, [*done, f"{len(done)} notes {'are yours again' if undo else 'adopted'}"])
 

@@ -15,7 +15,7 @@ import click
 from mcp_memory.cli.clients.config_changes import apply_plan, make_changes, show_diff
 from mcp_memory.cli.clients.installing import connecting_file, find_client_paths, plan_disconnection
 from mcp_memory.cli.clients.workspaces import stop_outdated
-from mcp_memory.cli.console import print_status, say_all
+from mcp_memory.cli.console import confirm, print_status, say_all
 from mcp_memory.cli.daemon.service import unit_file
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.options import scope as scope_option
@@ -111,7 +111,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
                 continue
             if not cli.as_json:
                 show_diff(plan)
-            if not (yes or dry_run or click.confirm(f"disconnect {TITLES[client]} by these changes?")):
+            if not (yes or dry_run or confirm(f"disconnect {TITLES[client]} by these changes?")):
                 continue
             row, lines = make_changes(plan, dry_run=dry_run, done="disconnected")
             rows.append(row)

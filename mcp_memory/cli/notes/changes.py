@@ -8,14 +8,11 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, Remark, fit, short_id, wrap
+from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import NotFound
 from mcp_memory.text.pluralize import counted
-
-NOT_DONE = 5
-"""The exit code of a preview that nobody could confirm."""
 
 _FEWEST_OF_A_RUN = 4
 """As many changes of one import or compaction, or of its undo, are one line."""
@@ -89,7 +86,7 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
         )
         if not is_due or not can_ask:
             click.get_current_context().exit(NOT_DONE if is_due else 0)
-        click.confirm("undo this?", abort=True)
+        confirm("undo this?", abort=True)
         wanted["only"] = [step["id"] for step in planned["steps"]]  # not what happened since
     answer = cli.ask("undo", sure=True, **wanted)
     left = [step for step in answer["steps"] if step["why"]]

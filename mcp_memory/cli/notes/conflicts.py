@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
+from mcp_memory.cli.console import Heading, confirm, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted
@@ -67,7 +67,7 @@ def _decide(cli: CommandContext, verb: str, note: str, other: str | None, yes: b
     if verb == "keep" and not cli.as_json:
         say_all(fit("goes", f"{rival['title']}  ({rival['path']})", short_id(rival["id"])) for rival in shown)
         if shown and not yes and sys.stdin.isatty():
-            click.confirm(f"keep {short_id(note)} in place of {'this' if len(shown) == 1 else 'these'}?", abort=True)
+            confirm(f"keep {short_id(note)} in place of {'this' if len(shown) == 1 else 'these'}?", abort=True)
     only = [rival["id"] for rival in shown]
     answer = cli.ask("decide", verb=verb, target=note, other=other, only=only)
     cli.show(answer, (f"{_PAST[verb]}: {short_id(note)}  ({one['why']})" for one in answer["decided"]))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import Remark, fit, say_all, short_id, table
+from mcp_memory.cli.console import Remark, confirm, fit, say_all, short_id, table
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
@@ -83,7 +83,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
         cli.show({"dry_run": True, "restored": planned, "refused": []}, lines)
         if dry_run or not planned:
             return
-        click.confirm("restore them?", abort=True)
+        confirm("restore them?", abort=True)
     answer = cli.ask("restore_all", **filters)
     refused = [f"not restored: {note['id']}: {note['why']}" for note in answer["refused"]]
     cli.show({"dry_run": False, **answer}, [f"{counted(len(answer['restored']), 'note')} restored", *refused])
@@ -110,7 +110,7 @@ def erase(cli: CommandContext, note: str, yes: bool) -> None:
             lambda: notes_found(cli, note, ("active", "superseded", "archived")),
         )  # fmt: skip
         say_all(["this is deleted for good:", *(f"  {line}" for line in planned["erased"])])
-        click.confirm("erase it?", abort=True)
+        confirm("erase it?", abort=True)
     answer = cli.ask("erase", target=note, sure=True)
     erased = [f"erased: {line}" for line in answer["erased"]]
     cli.show(answer, [*erased, "not erased:", *(f"  {line}" for line in answer["beyond"])])

@@ -56,7 +56,8 @@ def list_(
         cli.show({"forgotten": found}, [*forgotten_lines(found), f"{counted(len(found), 'note')} forgotten"])
         return
     answer = cli.ask("list", path=path, archived=archived, limit=limit or _MOST, **filters)
-    cli.show(answer, _lines(answer))
+    is_filtered = archived or path is not None or any(filters.values()) or cli.project_here not in {None, "*"}
+    cli.show(answer, _lines(answer, "no such note" if is_filtered else "no note is stored yet"))
 
 
 @click.command()
@@ -132,16 +133,18 @@ def stats(cli: CommandContext, target: str | None) -> None:
     cli.show(answer, _stats_lines(answer, index_bytes))
 
 
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _lines(answer: Mapping[str, Any], none: str) -> Iterator[str]:
     chars = 10 if (columns() or 80) < 80 else 16
     rows: list[tuple[str, ...]] = []
     for note in answer["notes"]:
         at, status = (note["date"] or "no date")[:chars].replace("T", " "), note["status"]
         status = note["heat"] if status == "active" else status
         rows.append((at, note["kind"], note["title"], note["project"] or "", status, short_id(note["id"])))
-    yield from table(rows, 2) or ["no such note"]
+    yield from table(rows, 2) or [none]
     if answer["further"]:
         yield Remark(f"there are more: -n {min(1000, 5 * len(rows))}")
+    if rows:
+        yield Remark("when · kind · title · project · how much it is used, or its status · the end of its id")
 
 
 def _beginning(note: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import say
+from mcp_memory.cli.console import confirm, say
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import NotFound, Refused
@@ -74,7 +74,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
         for line in shown.splitlines():
             say(line)
         if not (yes or dry_run):
-            click.confirm(f"change {file}?", abort=True)
+            confirm(f"change {file}?", abort=True)
     if not dry_run:
         cli.ask("taught", file=str(file))
         config_files.apply(change, datetime.now().astimezone())

@@ -21,7 +21,7 @@ from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.errors import ConfigInvalid, McpMemoryError
+from mcp_memory.errors import ConfigInvalid, McpMemoryError, SummarizerUnavailable
 from mcp_memory.runtime.private_files import append_line
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.tokens import count_tokens
@@ -99,6 +99,7 @@ def _run(cli: CommandContext, talk: "Conversation") -> None:
                 if heard:
                     say()  # ends its line
             stored = [Remark(f"stored: {one['title']}  {short_id(one['id'])}") for one in answer["stored"]]
+            stored += [Remark(f"the answer was cut after {ANSWER_TOKENS:,} tokens")] if answer["is_cut"] else []
             cli.show(answer, stored if heard else [answer["text"], *stored])
         except McpMemoryError as error:
             if not asked:
@@ -157,6 +158,9 @@ class Conversation:
         while turns and sum(count_tokens(said) for _, said in turns) > room:
             turns = turns[2:]
         reply = self.llm.write(Prompt(instructions, material, ANSWER_TOKENS, "", tuple(turns)), heard)
+        if not reply.text.strip():
+            what = "longer than can be shown" if reply.cut else "empty"
+            raise SummarizerUnavailable(f"the answer of {self.llm.name} is {what}", hint="ask for a shorter one")
         self.turns += [("user", text), ("assistant", reply.text)]
         self._write("assistant", reply.text)
         if self.file:
@@ -164,7 +168,7 @@ class Conversation:
         listed = self._ask("list", session=self.id, project="*")["notes"]
         stored = [note for note in listed if note["id"] not in self._known]
         self._known.update(note["id"] for note in stored)
-        return {"text": reply.text.strip(), "given": given, "stored": stored}
+        return {"text": reply.text.strip(), "is_cut": reply.cut, "given": given, "stored": stored}
 
     def command(self, name: str, rest: str) -> tuple[Any, list[str]]:
         """The answer to a command as JSON, and its lines."""

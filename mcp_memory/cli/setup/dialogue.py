@@ -3,12 +3,14 @@
 import shutil
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, is_terminal, say_all
+from mcp_memory.cli.console import Heading, asking, confirm, is_terminal, say_all
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.errors import McpMemoryError
 
@@ -37,9 +39,16 @@ class Dialogue:
         if not self.cli.as_json:
             say_all(["", Heading(title)])
 
-    def agree(self, question: str) -> bool:
-        """Whether to do it: you said so, or passed --yes. Raises Abort."""
-        return not self.preview and (self.yes or click.confirm(f"  {question}", default=True))
+    def agree(self, question: str, show_more: Callable[[], None] | None = None) -> bool:
+        """Whether to do it: you said so, or passed --yes; `d` shows more before. Raises Abort."""
+        if self.preview or self.yes or show_more is None:
+            return not self.preview and (self.yes or confirm(f"  {question}", default=True))
+        shown = click.Choice(["y", "yes", "n", "no", "d"], case_sensitive=False)
+        asked = partial(click.prompt, default="y", type=shown, show_default=False, show_choices=False)
+        with asking():
+            while (answer := asked(f"  {question} d shows them", prompt_suffix=" [Y/n]: ")) == "d":
+                show_more()
+        return answer.startswith("y")
 
     def fail(self, what: str, error: McpMemoryError) -> None:
         """Say why a step was not possible; the others go on."""

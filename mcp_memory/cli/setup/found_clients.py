@@ -13,6 +13,7 @@ from mcp_memory.cli.clients.hook_trust import has_trust
 from mcp_memory.cli.clients.installing import find_client_paths, plan_connection
 from mcp_memory.cli.clients.next_steps import SESSIONS_ARE_KEPT
 from mcp_memory.cli.clients.snippets import typed_command
+from mcp_memory.cli.console import confirm
 from mcp_memory.cli.options import CommandContext
 from mcp_memory.cli.setup.dialogue import Dialogue
 from mcp_memory.errors import McpMemoryError, Refused
@@ -73,7 +74,8 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
         show_diff(plan)
     for change in plan.changes:
         dialogue.say(f"{short_path(change.file)}: {', '.join(change.what)}", indent=4)
-    if not dialogue.preview and not dialogue.agree(f"Connect {TITLES[client]} by these changes?"):
+    agreed = partial(dialogue.agree, f"Connect {TITLES[client]} by these changes?", partial(show_diff, plan))
+    if not dialogue.preview and not agreed():
         dialogue.say(f"Not connected. Later: {typed_command(settings, f'install {client}')}")
         return {"state": "declined"}
     state = "would be connected" if dialogue.preview else "connected"
@@ -92,7 +94,7 @@ def _ask_about_own_memory(dialogue: Dialogue, settings: Settings, client: str) -
     if plan.changes:
         dialogue.say(f"{TITLES[client]} keeps a memory of its own. With both on, facts end up in two places.")
         show_diff(plan)
-        if click.confirm("  Switch its own off, until you disconnect it from ours?", default=False):
+        if confirm("  Switch its own off, until you disconnect it from ours?", default=False):
             make_changes(plan, dry_run=False, done="its own memory is off")
 
 

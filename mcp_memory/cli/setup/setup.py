@@ -45,7 +45,7 @@ BYTES_A_SECOND = 1_000_000
 @click.option("--no-past", is_flag=True, help="Leave past sessions and the clients' own memory alone.")
 @workspace_option
 @click.option("--dry-run", is_flag=True, help="Only show what there is and what would change.")
-@click.option("--diff", "diffs", is_flag=True, help="Show the changes line by line, where nobody is asked, too.")
+@click.option("--diff", "diffs", is_flag=True, help="Show the changes to files line by line.")
 @click.option("--yes", is_flag=True, help="Answer yes to every question.")
 @command_options
 def setup(
@@ -71,7 +71,7 @@ def setup(
     """
     dialogue = Dialogue(cli, yes, preview=dry_run or not (yes or (sys.stdin.isatty() and not cli.as_json)))
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
-    dialogue.diffs = diffs or not dialogue.preview
+    dialogue.diffs = diffs
     try:
         dialogue.head("1 of 5  The vault and its daemon")
         settings = _place_workspace(dialogue, settings, workspace)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Heading, fit, say_all, short_id
+from mcp_memory.cli.console import Heading, confirm, fit, say_all, short_id
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput
@@ -96,7 +96,7 @@ def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: 
         found = [one for one in cli.ask("lint")["found"] if one["repair"]]
         cli.refuse_questions()
         say_all(line for one in found for line in _lines(one))
-        if not found or not click.confirm(f"change {counted(len(found), 'link')}?"):
+        if not found or not confirm(f"change {counted(len(found), 'link')}?"):
             return
     answer = cli.ask("lint", fix=fix, personal=personal, orphans=orphans)
     cli.show(answer, _report(answer))
