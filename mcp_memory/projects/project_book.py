@@ -73,6 +73,13 @@ class ProjectBook:
     def names(self) -> frozenset[str]:
         return frozenset(name for one in self.projects for name in one.names)
 
+    def label_at(self, folder: str) -> str | None:
+        """The label of the project that has the nearest folder around this one."""
+        around = [
+            (len(own), one.label) for one in self.projects for own in one.folders if f"{folder}/".startswith(f"{own}/")
+        ]
+        return max(around, default=(0, None))[1]
+
     @property
     def origins(self) -> frozenset[str]:
         return frozenset(origin for one in self.projects for origin in one.origins)

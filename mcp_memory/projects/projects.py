@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from datetime import datetime
 from pathlib import Path
@@ -39,11 +40,12 @@ class Projects:
         self._seen: dict[tuple[RepositoryFacts, tuple[int, int]], RepositoryFacts] = {}
 
     def label_of(self, folder: str) -> str | None:
-        """The label of the project that a folder belongs to, which is remembered if it is new; None outside of all
-        repositories. Raises ConfigInvalid if the file can't be used."""
+        """The label of the project that a folder belongs to, which is remembered if it is new, or belonged to before it
+        was moved or removed; None outside of all repositories. Raises ConfigInvalid if the file can't be used."""
         facts = self._facts_of(folder)
         if facts is None:
-            return None
+            has_gone = folder.startswith("/") and "\0" not in folder and not os.path.lexists(folder)
+            return self.book().label_at(folder) if has_gone else None
         book = self.book()
         found = find_project(facts, book.projects, _is_gone)
         if not found or facts.folder not in found.folders:
@@ -181,6 +183,12 @@ class Projects:
         if len(self._seen) > MOST_SEEN:
             self._seen.clear()
         return self._seen.setdefault((facts, facts.age), facts)
+
+
+def plant_projects(vault: Path, data: bytes) -> None:
+    """Gives a new vault the list of an exported one. Raises ConfigInvalid, PreconditionFailed, StorageFailed."""
+    ProjectBook.parse(decode(data))
+    config_files.apply(ConfigChange(ConfigTarget(vault / FILE, ()), None, data), datetime.now().astimezone())
 
 
 def _is_gone(folder: str) -> bool:

@@ -186,7 +186,7 @@ def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[Fi
 
 def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
     """The filters that exclude this note."""
-    every = Filters(states=frozenset(NoteState))
+    every = Filters(states=frozenset(NoteState), aliases=filters.aliases)
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
     failed = [name for name, alone in one_each if not alone.admits(note)]
     retired = note.state in RETIRED and note.state not in filters.states

@@ -68,7 +68,9 @@ def test_there_and_back_without_a_daemon(place: Place, tmp_path: Path) -> None:
         "x/\u00e4 b.md": b"\xff\x00 any bytes\r",
     }
     marker = 'id = "x"\nformat = 1\nhome = "Agent"\n'
-    laid(place.vault, {".mcp-memory/vault.toml": marker, "map.png": "", **files})
+    projects = '["shop (ada)"]\norigins = ["github.com/ada/shop"]\n'
+    ours = {".mcp-memory/vault.toml": marker, ".mcp-memory/projects.toml": projects}
+    laid(place.vault, {**ours, "map.png": "", **files})
     tar, other = tmp_path / "memory.tar", tmp_path / "restored"
     told = place.run("export", "--to", str(tar)).ok().out
     assert told.startswith("left out: map.png, no Markdown\nexported 2 notes to ")
@@ -78,6 +80,7 @@ def test_there_and_back_without_a_daemon(place: Place, tmp_path: Path) -> None:
     assert place.run(*there, "--json").ok().json["counts"] == {"new": 2}
     assert _bytes(other) == files
     assert (other / ".mcp-memory/vault.toml").read_text().endswith(marker)
+    assert (other / ".mcp-memory/projects.toml").read_text() == projects
     (other / "x/\u00e4 b.md").write_text("edited")
     (other / "Agent/notes/fact/a.md").unlink()
     ran = place.run(*there).ok()

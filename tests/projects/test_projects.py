@@ -197,6 +197,17 @@ def test_a_repository_is_the_same_project_wherever_it_is(
         assert {folder: disk.label(folder) for folder in labels} == labels
 
 
+def test_what_was_said_in_a_folder_that_is_gone_belongs_to_its_project(disk: Disk) -> None:
+    disk.make("shop", SHOP)
+    disk.make("shop/tools/kiln")
+    assert [disk.label("shop"), disk.label("shop/tools/kiln")] == ["shop", "kiln"]
+    (disk.root / "shop").rename(disk.root / "storefront")
+    assert [disk.label("shop/src"), disk.label("shop/tools/kiln/src"), disk.label("other")] == ["shop", "kiln", None]
+    (disk.root / "shop").mkdir()
+    assert disk.label("shop") is None, "what is there now is another folder"
+    assert disk.projects.label_of("/a\0b") is disk.projects.label_of("shop") is None
+
+
 def test_notes_of_before_belong_to_the_first_that_has_their_name(disk: Disk) -> None:
     disk.labels += ["shop", "till-2", "api"]
     disk.make("shop-review", SHOP)

@@ -12,6 +12,7 @@ import click
 from mcp_memory.cli.engine_session import EngineSession, no_vault
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
+from mcp_memory.integrations import config_files
 from mcp_memory.models import NotePath, NoteState, Status
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
@@ -21,7 +22,7 @@ from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP
 from mcp_memory.transfer.formats import archive, jsonl, markdown_book
-from mcp_memory.transfer.formats.archive import ArchivedFile
+from mcp_memory.transfer.formats.archive import PROJECTS, ArchivedFile
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.marker import MARKER
@@ -118,7 +119,7 @@ class _Export:
 
         with naming_the_cause(str(root / MARKER)):
             marker = (root / MARKER).read_bytes()
-        archive.write(self._out, marker, files())
+        archive.write(self._out, marker, files(), config_files.read(root / PROJECTS))
         return number
 
     def write_jsonl(self) -> int:

@@ -16,7 +16,7 @@ from mcp_memory.cli.console import Remark, print_status, progress_bar
 from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
-from mcp_memory.projects.projects import Projects
+from mcp_memory.projects.projects import Projects, plant_projects
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted
@@ -93,8 +93,8 @@ def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> di
 def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
     skipped: list[SkippedItem] = []
     checked = archive.checked(source.root) if source.kind is SourceKind.TAR else None
-    if checked and not dry_run:
-        plant(cli.settings.vault_path, checked.marker)
+    if checked and not dry_run and plant(cli.settings.vault_path, checked.marker) and checked.projects:
+        plant_projects(cli.settings.vault_path, checked.projects)
     files = checked.files() if checked else jsonl.files(source.root, skipped)
     rows, run = _run(cli, len(checked.sums) if checked else None, lambda batches: batches.import_files(files), dry_run)
     return _report(source, rows, skipped, dry_run, run) | {"remarks": _remarks(cli.settings, rows, checked, dry_run)}

@@ -94,7 +94,7 @@ def _items(
             return
     elif source.kind is SourceKind.CODEX and kind == "log":
         fields = dict(_ROLLOUT.findall(file.text[:2000]))
-        project = _repository(fields.get("cwd", ""), project_of)
+        project = project_in(fields.get("cwd", ""), project_of)
         extra = {"created": when} if (when := moment(fields.get("updated_at"))) else {}
     elif source.kind in {SourceKind.CURSOR, SourceKind.WINDSURF} and (head := _RULE_HEAD.match(file.text)):
         fields = dict(_FIELD.findall(head[1]))
@@ -112,11 +112,14 @@ def _project(source: ImportSource, root: Path, above: str, path: str, project_of
     if source.kind is SourceKind.GEMINI and path.startswith("tmp/"):
         with suppress(OSError, UnicodeError):
             named = (root / path).parents[1].joinpath(".project_root").read_text("utf-8").strip()
-            return _repository(named, project_of)
+            return project_in(named, project_of)
     holder = root.parents[above.count("/") - 1] if above else root
     is_personal = source.kind is SourceKind.CODEX or above.startswith(".codeium") or root.name == ".gemini"
-    return None if is_personal or holder == Path.home() else _repository(str(holder), project_of)
+    return None if is_personal else project_in(str(holder), project_of)
 
 
-def _repository(folder: str, project_of: ProjectOf) -> str | None:
-    return project_of(folder) or PurePosixPath(folder).name or None
+def project_in(folder: str, project_of: ProjectOf) -> str | None:
+    """Returns the project of a folder that a source names; outside of all repositories the folder's own name, but for
+    your home folder."""
+    is_home = Path(folder) == Path.home()
+    return project_of(folder) or (None if is_home else PurePosixPath(folder).name or None)

@@ -21,7 +21,7 @@ from mcp_memory.runtime.os_errors import failed
 from mcp_memory.storage.path_rules import is_note, validate_existing
 
 SUMS = "SHA256SUMS"
-MARKER = ".mcp-memory/vault.toml"
+MARKER, PROJECTS = ".mcp-memory/vault.toml", ".mcp-memory/projects.toml"
 
 MOST_FILES = 1_000_000
 MOST_FILE_BYTES = 256 << 20
@@ -44,11 +44,12 @@ class ArchivedFile:
     data: bytes
 
 
-def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile]) -> None:
-    """Takes the files in order of their paths. Raises OSError."""
+def write(out: BinaryIO, marker: bytes, files: Iterable[ArchivedFile], projects: bytes | None = None) -> None:
+    """Takes the files in order of their paths. `projects`: the vault's list of them. Raises OSError."""
     sums: list[str] = []
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as tar:
-        for file in chain([ArchivedFile(MARKER, marker)], files):
+        first = [ArchivedFile(MARKER, marker), *([ArchivedFile(PROJECTS, projects)] if projects else [])]
+        for file in chain(first, files):
             _add(tar, file.path, file.data)
             sums.append(f"{hashlib.sha256(file.data).hexdigest()}  {file.path}\n")
         _add(tar, SUMS, "".join(sums).encode())
@@ -62,11 +63,12 @@ def is_archive(place: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A checked archive; `sums` are the sha256 of its notes by path, `marker` the vault's."""
+    """A checked archive; `sums` are the sha256 of its notes by path, `marker` and `projects` the vault's."""
 
     place: Path
     marker: bytes
     sums: Mapping[str, str]
+    projects: bytes | None = None
 
     def files(self) -> Iterator[ArchivedFile]:
         """Yields the notes in order, each compared with its sum again. Raises Refused, StorageFailed."""
@@ -80,7 +82,7 @@ class Archive:
 def checked(place: Path) -> Archive:
     """Checks a whole archive. Raises Refused for anything that `write` wouldn't have made, StorageFailed."""
     found: dict[str, str] = {}
-    marker = sums = None
+    marker = sums = projects = None
     for path, data in _members(place):
         if path in found or sums is not None:
             raise _refused(place, f"{path} occurs twice, or after {SUMS}")
@@ -90,6 +92,8 @@ def checked(place: Path) -> Archive:
         found[path] = hashlib.sha256(data).hexdigest()
         if path == MARKER:
             marker = data
+        elif path == PROJECTS:
+            projects = data
     if sums is None or marker is None:
         raise _refused(place, f"it is cut off, or not an export of ours: {SUMS if sums is None else MARKER} is missing")
     named = dict(_sums(place, sums))
@@ -100,7 +104,8 @@ def checked(place: Path) -> Archive:
         if named[path] != digest:
             raise _refused(place, f"{path} is damaged: its sha256 differs from {SUMS}")
     del found[MARKER]
-    return Archive(place, marker, found)
+    found.pop(PROJECTS, None)
+    return Archive(place, marker, found, projects)
 
 
 def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -145,7 +150,7 @@ def _content(place: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> byte
 
 
 def _check_name(place: Path, name: str) -> None:
-    if name in {SUMS, MARKER}:
+    if name in {SUMS, MARKER, PROJECTS}:
         return
     try:
         validate_existing(name)

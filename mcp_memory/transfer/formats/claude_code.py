@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.parsed_values import value_at
-from mcp_memory.transfer.formats.agent_files import list_files
+from mcp_memory.transfer.formats.agent_files import list_files, project_in
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
 from mcp_memory.transfer.formats.markdown import first_of, item_of
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading
@@ -55,7 +55,7 @@ def _project_of(project_of: Callable[[str], str | None], folder: Path) -> str | 
         with suppress(OSError, ValueError), transcript.open("rb") as lines:
             if found := _WORKING_FOLDER.search(lines.read(_TRANSCRIPT_BYTES)):
                 worked_in = json.loads(found[1])
-                return project_of(worked_in) or PurePosixPath(worked_in).name or None
+                return project_in(worked_in, project_of)
     return None
 
 
