@@ -195,7 +195,7 @@ class CaptureService:
 
     async def _tell(self, hear: Hear, path: TranscriptPath, step: CaptureStep) -> None:
         try:
-            await hear(CapturedMessages.from_step(path, step))
+            await hear(CapturedMessages.from_step(self.paths, path, step))
         except Exception as error:
             self._unheard[path] = self._unheard.get(path, 0) + 1
             if self._unheard[path] < MAX_TRIES:

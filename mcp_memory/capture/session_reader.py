@@ -1,17 +1,23 @@
 """Finds a transcript by its path or session and reads it whole, without writing anything."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 from mcp_memory.capture.checkpoint import Checkpoint
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.step import CaptureStep, build_step
 from mcp_memory.capture.tail import list_sessions, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.errors import NotFound
+from mcp_memory.text.conversation.own_words import pasted_words
 
 LEAST_ID_CHARS = 6
 """A shorter id would match the end of an arbitrary session's."""
@@ -30,11 +36,21 @@ class CapturedMessages:
     messages: Sequence[TranscriptMessage]
     tags: tuple[str, ...] = ()
     taken_back: int | None = None
+    material: Callable[[], Iterable[str]] = field(default=tuple, compare=False)
+    """Reads, from the transcript, what the agent has read in the session."""
 
     @classmethod
-    def from_step(cls, path: TranscriptPath, step: CaptureStep) -> Self:
+    def from_step(cls, paths: TranscriptPaths, path: TranscriptPath, step: CaptureStep) -> Self:
         session, context = step.session or path.inner.stem, step.checkpoint.context
-        return cls(path.name, path.client, session, context.project, step.messages, taken_back=step.taken_back)
+        return cls(
+            path.name,
+            path.client,
+            session,
+            context.project,
+            step.messages,
+            taken_back=step.taken_back,
+            material=partial(read_material, paths, path),
+        )
 
 
 def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
@@ -71,4 +87,38 @@ def read_session(
         messages += step.messages
         checkpoint = step.checkpoint
         if step.at_end:
-            return replace(CapturedMessages.from_step(path, step), messages=messages, taken_back=None)
+            return replace(CapturedMessages.from_step(paths, path, step), messages=messages, taken_back=None)
+
+
+_RESULTS = re.compile(rb"tool_result|_call_output|toolResult|functionResponse")
+
+
+def read_material(paths: TranscriptPaths, path: TranscriptPath) -> Iterator[str]:
+    """Reads what tools answered in the whole session, and what the person pasted. Raises as `read_new`."""
+    checkpoint, context = Checkpoint(path.client, path.name), ReaderContext()
+    while True:
+        new = read_new(paths, path, checkpoint)
+        for line in new.batch.lines:
+            if _RESULTS.search(line.data):
+                with suppress(ValueError, RecursionError):
+                    yield from _texts(json.loads(line.data.decode("utf-8", "replace")))
+            else:
+                for message in parse_line(path.client, line.data, line.offset, context) or ():
+                    if message.role is Role.USER:
+                        yield pasted_words(message.turn.text)
+        if new.batch.at_end:
+            return
+        checkpoint = replace(
+            checkpoint, offset=new.batch.next_offset, in_long_line=new.batch.in_long_line, fingerprint=new.fingerprint
+        )
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast("dict[str, object]", value).values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from _texts(item)

@@ -107,15 +107,15 @@ class CandidateIngest:
         """Raises what an append raises, DeadlineExceeded and IndexUnavailable; then the same call again does the rest.
         `captured.session` may be any text."""
         before, captured = self._on_record(captured)
-        messages = captured.messages
         if captured.taken_back is not None:
             find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
             for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
                 await self._erase(path)
         embedder = self._neighbours.embedder()
-        read = partial(extract_candidates, messages, SentenceModel(embedder) if embedder else None, before)
+        model = SentenceModel(embedder) if embedder else None
+        read = partial(extract_candidates, captured.messages, model, before, captured.material)
         found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
-        more, problem = await self._ask_model(messages)
+        more, problem = await self._ask_model(captured.messages)
         ends = await self._mark_done(captured)  # not worth a note of their own
         new = [one for one in (*found, *more) if not one.text.casefold().startswith(ends)]
         return replace(await self._ingest(new, captured), problem=problem)

@@ -1,22 +1,49 @@
 """Extracts candidates from the messages of a session: your statements, and errors with what resolved them."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
-from mcp_memory.capture.readers.message import TranscriptMessage
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.lessons import extract_lessons
 from mcp_memory.extraction.statements.finder import find_statements
+from mcp_memory.extraction.statements.proposals import repeats
 from mcp_memory.extraction.statements.sentence_model import SentenceModel
+from mcp_memory.text.conversation.own_words import pasted_words
+
+log = logging.getLogger(__name__)
 
 
 def extract_candidates(
     messages: Sequence[TranscriptMessage],
     model: SentenceModel | None = None,
     before: Sequence[TranscriptMessage] = (),
+    material: Callable[[], Iterable[str]] = tuple,
 ) -> list[Candidate]:
     """Returns candidates in the order of the messages. Of those with the same text, the last one stays. `model` makes
-    it find more; `before` are the messages before these, which they may answer or take back."""
+    it find more; `before` are the messages before these, which they may answer or take back. `material`: what the
+    assistant has read in the session, beside what is in these messages."""
     offsets, everything = {message.offset for message in messages}, [*before, *messages]
-    found = [*find_statements(everything, model), *extract_lessons(everything)]
+
+    @cache
+    def has_read(statement: str) -> bool:
+        try:
+            return repeats(statement, _read_in(everything)) or repeats(statement, material())
+        except McpMemoryError as error:
+            log.warning("a transcript can't be read again, so nothing counts as agreed to: %s", error.code)
+            return True
+
+    found = [*find_statements(everything, model, has_read), *extract_lessons(everything)]
     once = {(one.kind, one.text.casefold()): one for one in found if one.offset in offsets}
     return sorted(once.values(), key=lambda candidate: candidate.offset)
+
+
+def _read_in(messages: Sequence[TranscriptMessage]) -> Iterator[str]:
+    """What tools answered, and what the person pasted."""
+    for message in messages:
+        if message.role is Role.TOOL:
+            yield message.turn.text
+        elif message.role is Role.USER:
+            yield pasted_words(message.turn.text)

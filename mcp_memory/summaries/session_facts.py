@@ -54,7 +54,7 @@ def find_session_facts(captured: CapturedMessages) -> Parts:
             parts[part].append(Point(" ".join(short), offset, note))
 
     opening = next((message.offset for message in own if message.role is Role.USER), -1)
-    for candidate in extract_candidates(own):
+    for candidate in extract_candidates(own, material=captured.material):
         is_decided = candidate.outright and candidate.kind is not StatementKind.FACT
         is_put_off = not is_decided and _has("open", candidate.text)
         part = LEFT_OPEN if is_put_off or candidate.kind is StatementKind.COMMITMENT else DECIDED

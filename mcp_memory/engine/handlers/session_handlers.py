@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from contextlib import suppress
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_memory.capture.readers.plain import read_plain
-from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.capture.session_reader import CapturedMessages, read_material
 from mcp_memory.curation.dreams.dreamer import PROPOSED
 from mcp_memory.engine import requests
 from mcp_memory.engine.handlers.gap_handlers import GAP, gaps_to_review, review_gap
 from mcp_memory.engine.history.note_titles import find_titled
 from mcp_memory.engine.note_changes import index_written
 from mcp_memory.engine.serializers import Payload
-from mcp_memory.errors import InvalidInput
+from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import NotePath
 from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
@@ -135,6 +136,9 @@ async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:
     messages = read_plain(request.messages.encode(), parts.vault.layout.tz)
     project = None if request.project == ANY_PROJECT else request.project
     captured = CapturedMessages(request.file, request.client, request.session, project, messages)
+    paths = parts.capture_worker.service.paths
+    with suppress(McpMemoryError):  # no transcript of a client's
+        captured = replace(captured, material=partial(read_material, paths, paths.locate_any(request.file)))
     return asdict(await parts.candidate_ingest.ingest(captured))
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log1p
 
-from mcp_memory.extraction.statements.cues import AGREEMENT, has_cue, patterns
+from mcp_memory.extraction.statements.cues import AGREEMENT, PROPOSAL, has_cue, patterns
+from mcp_memory.extraction.statements.proposals import asks_for_a_go_ahead, is_own, is_own_proposal
 from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.clauses import capitalized
@@ -20,6 +21,10 @@ MOST_ASKING_WORDS = 5
 """A shorter question asks about the sentence before it: "Is that fine?"."""
 MOST_PICK_WORDS = 8
 LEAST_CONTENT_WORDS = 4
+LEAST_ASKED = 2
+"""Content words of a question to which a bare yes agrees: "Shall I use SQLite for the cache?", not "Soll der weg?"."""
+_BUT = re.compile(r"\b(?:but|except|aber|außer|mais|sauf|pero|salvo)\b.*[^\s.!]", re.IGNORECASE)
+"""What you agree to with a change."""
 ANTECEDENT = 2
 """What `it` or `the one` stands for is named in the last sentences."""
 
@@ -34,6 +39,8 @@ class Agreement:
     statement: str
     quote: str
     sure: bool
+    offered: str
+    """The assistant's sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +53,14 @@ class Offer:
 
 
 def offer(sentence: UserSentence, assistant: str) -> Offer | None:
-    said = user_sentences(assistant, lambda _: False)[-ANTECEDENT - 1 :]
+    said = user_sentences(assistant, lambda _: False)
     if sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS or not said:
         return None
     asks = _asks_about_the_last(said)
-    return Offer(said[-2 if asks else -1], asks, " ".join(one.text for one in said))
+    at = len(said) - (2 if asks else 1)
+    if not is_own_proposal(said, at):
+        return None
+    return Offer(said[at], asks, _context(said))
 
 
 def _asks_about_the_last(said: Sequence[UserSentence]) -> bool:
@@ -78,10 +88,9 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     if sentence.is_question or len(view.split()) > MOST_WORDS:
         return None
     manner = found["manner"].match(view)
-    said = user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]
-    asks = _asks_about_the_last(said)
-    proposals = [one for one in said if found["proposes"].search(one.view) or (asks and one is said[-2])]
-    proposals = [one for one in proposals if not found["chore"].search(one.view)]
+    said = user_sentences(assistant, lambda _: False)
+    last = range(max(0, len(said) - MOST_SENTENCES), len(said))
+    proposals = [said[at] for at in last if is_own_proposal(said, at) and not found["chore"].search(said[at].view)]
     if not proposals:
         return None
     proposal = proposals[-1]
@@ -92,16 +101,21 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     is_plain = re.search(
         r"\b(?:suggest|propose|recommend|schlage|vorschlag|propongo|sugiero|recomiendo)", proposal.view
     )
-    if not manner and not repeats and not is_plain:
+    asks = proposal.is_question and patterns(PROPOSAL)["asks"].match(proposal.view)
+    is_asked = asks and len(content_words(proposal.text)) >= LEAST_ASKED and not found["at_once"].search(proposal.view)
+    if not manner and not repeats and not is_plain and not is_asked:
         return None
-    return _taken_up(sentence, proposal, proposal.text, sure=bool(manner or repeats))
+    return _taken_up(sentence, proposal, proposal.text, sure=bool(manner or repeats or is_asked))
 
 
-def _taken_up(sentence: UserSentence, proposal: UserSentence, context: str, *, sure: bool) -> Agreement:
+def _taken_up(sentence: UserSentence, proposal: UserSentence, context: str, *, sure: bool) -> Agreement | None:
     lead = patterns(AGREEMENT)["lead"].match(proposal.view)
-    statement = proposal.text[lead.end() if lead else 0 :].rstrip(" ?.!")
+    statement = proposal.text[lead.end() if lead else 0 :].rstrip(" ?.!…")
+    if not content_words(statement):
+        return None
+    statement += f", {but[0]}" if (but := _BUT.search(sentence.text)) else ""
     quote = f"> Assistant: {context}\n> {sentence.text}"
-    return Agreement(f"{capitalized(statement)}.", quote, sure)
+    return Agreement(f"{capitalized(statement)}.", quote, sure, proposal.text)
 
 
 def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
@@ -109,7 +123,11 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
     head, found = re.split(r"[,;.:]", sentence.view)[0], patterns(AGREEMENT)
     if sentence.is_question or len(head.split()) > MOST_PICK_WORDS:
         return None
-    for said in reversed(user_sentences(assistant, lambda _: False)[-MOST_SENTENCES:]):
+    every = user_sentences(assistant, lambda _: False)
+    for at in range(len(every) - 1, max(-1, len(every) - 1 - MOST_SENTENCES), -1):
+        said = every[at]
+        if not is_own(every, at):
+            continue
         listed = found["listed"].split(said.text)[1:]
         offered = listed if len(listed) > 1 else found["either"].split(said.text)
         if len(offered) < 2 or found["order"].search(said.view):
@@ -124,13 +142,26 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
         lead = found["lead"].match(statement.lower())
         statement = f"{said.text} {sentence.text}" if said.is_question else statement[lead.end() if lead else 0 :]
         quote = f"> Assistant: {said.text}\n> {sentence.text}"
-        return Agreement(f"{capitalized(statement).rstrip('.')}.", quote, sure=True)
+        return Agreement(f"{capitalized(statement).rstrip('.')}.", quote, True, said.text)
     return None
 
 
 def last_said(assistant: str) -> str:
-    """The sentences that name what yours speaks of."""
-    return " ".join(one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:])
+    """The sentences that name what yours speaks of; none if the assistant reports them."""
+    said = user_sentences(assistant, lambda _: False)
+    last = range(max(0, len(said) - ANTECEDENT), len(said))
+    return " ".join(said[at].text for at in last) if all(is_own(said, at) for at in last) else ""
+
+
+def last_sentences(assistant: str) -> list[str]:
+    """The ends of a message that a short answer may be about."""
+    return [one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:]]
+
+
+def _context(said: Sequence[UserSentence]) -> str:
+    """The sentences at the end of a message that its last ones follow, without what is reported."""
+    last = range(max(0, len(said) - ANTECEDENT - 1), len(said))
+    return " ".join(said[at].text for at in last if is_own(said, at))
 
 
 def leans_on_it(one: SpokenSentence) -> bool:
@@ -149,10 +180,18 @@ def answered_question(sentence: UserSentence, assistant: str) -> str | None:
     if is_whole or sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
         return None
     said = user_sentences(assistant, lambda _: False)
-    if not said or not said[-1].is_question:
+    if not said or not said[-1].is_question or asks_for_a_go_ahead(said[-1]) or not is_own(said, len(said) - 1):
         return None
     is_short = len(said[-1].view.split()) <= MOST_ASKING_WORDS // 2
+    if is_short and not (len(said) > 1 and is_own(said, len(said) - 2)):
+        return None
     return " ".join(one.text for one in said[-2 if is_short else -1 :])
+
+
+def is_mere_agreement(sentence: UserSentence) -> bool:
+    """Whether it says yes and nothing else."""
+    found = [patterns(AGREEMENT)[name].match(sentence.view) for name in ("manner", "yes")]
+    return any(match and not content_words(sentence.text[match.end() :]) for match in found)
 
 
 def is_retraction(sentence: UserSentence) -> bool:

@@ -13,7 +13,7 @@ from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.facts import FactKind, facts
 
 _KINDS = (FactKind.NUMBER, FactKind.DATE, FactKind.NAME, FactKind.IDENTIFIER)
-VETO, CUE, AGREEMENT = "veto", "cue", "agreement"
+VETO, CUE, AGREEMENT, PROPOSAL = "veto", "cue", "agreement", "proposal"
 
 
 @cache

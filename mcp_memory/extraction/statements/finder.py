@@ -15,8 +15,10 @@ from mcp_memory.extraction.statements.agreements import (
     agreement,
     answered_question,
     choice,
+    is_mere_agreement,
     is_retraction,
     last_said,
+    last_sentences,
     leans_on_it,
     offer,
     offer_features,
@@ -33,6 +35,7 @@ from mcp_memory.extraction.statements.classifier import (
     own_states,
 )
 from mcp_memory.extraction.statements.cues import features, has_cue, is_joke, is_vetoed
+from mcp_memory.extraction.statements.proposals import HasRead
 from mcp_memory.extraction.statements.reasons import EXPLAINS, PLAINLY, explains, reason_features
 from mcp_memory.extraction.statements.sentence_model import SentenceModel, States
 from mcp_memory.extraction.statements.spoken import SpokenSentence, spoken_sentences
@@ -52,7 +55,8 @@ _THAT = re.compile(r"\b(?:that|it|this|das|es|ça|cela|eso|lo)\s*[,.;:!–—-]"
 @dataclass(frozen=True, slots=True)
 class _Judged(SpokenSentence):
     """A sentence with what rules and classifier say of it. `agreed`: what it agrees to; `personal`: it holds for you
-    in every project; `leans`: it says little without what it answers."""
+    in every project; `leans`: it says little without what it answers; `repeats`: that is only what the assistant has
+    read."""
 
     rule: Statement | None
     once: float
@@ -60,6 +64,7 @@ class _Judged(SpokenSentence):
     personal: bool
     leans: bool
     agreed: Agreement | None
+    repeats: bool
     states: States | None
 
     @property
@@ -77,8 +82,11 @@ class _Judged(SpokenSentence):
         return not is_vetoed(self.sentence) and not has_cue(self.sentence.view, "hedge", "reaction")
 
 
-def find_statements(messages: Sequence[TranscriptMessage], model: SentenceModel | None) -> Iterator[Candidate]:
-    spoken = _judged(list(spoken_sentences(messages)), model)
+def find_statements(
+    messages: Sequence[TranscriptMessage], model: SentenceModel | None, has_read: HasRead
+) -> Iterator[Candidate]:
+    """In order. `has_read` keeps you from agreeing to what the assistant only repeats."""
+    spoken = _judged(list(spoken_sentences(messages)), model, has_read)
     latest: Candidate | None = None
     reasons = _reasons(spoken)
     explaining = {*reasons.values()}
@@ -92,7 +100,7 @@ def find_statements(messages: Sequence[TranscriptMessage], model: SentenceModel 
             yield found
 
 
-def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None) -> list[_Judged]:
+def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_read: HasRead) -> list[_Judged]:
     offers = [offer(one.sentence, one.assistant) if one.assistant else None for one in spoken]
     offered_texts = [made.sentence.text for made in offers if made]
     states = in_context(spoken, model.states) if model else None
@@ -119,10 +127,12 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None) -> li
                 view = one.sentence.view
                 personal = has_cue(view, "prefer") and has_cue(view, "i", "you", "about_me")
             agreed = _agreement(one, made, own, offered)
-            if agreed and not agreed.sure and once >= ONCE:  # it says more than yes
+            says_more = agreed is not None and not agreed.sure and once >= ONCE
+            if agreed and (says_more or has_read(agreed.offered)):
                 agreed = None
         place = (one.message, one.sentence, one.assistant, one.place, one.said)
-        found.append(_Judged(*place, rule, once, kept, personal, leans, agreed, own))
+        repeats = leans and any(has_read(said) for said in last_sentences(one.assistant))
+        found.append(_Judged(*place, rule, once, kept, personal, leans, agreed, repeats, own))
     return found
 
 
@@ -202,6 +212,8 @@ def _agreed(one: _Judged, reason: str) -> Candidate | None:
 
 def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | None:
     rule, view = one.rule, one.sentence.view
+    if is_mere_agreement(one.sentence):
+        return None
     if rule and one.is_ruled:
         kind, score = _kind(one), rule.score
     elif one.once >= ONCE:
@@ -217,9 +229,9 @@ def _stated(one: _Judged, reason: str, before: _Judged | None) -> Candidate | No
         text, reason = f"{_clean(before.sentence)} {text}", "" if before.sentence.text == reason else reason
     quote = ""
     if one.leans:
-        if question := answered_question(one.sentence, one.assistant):
+        if (question := answered_question(one.sentence, one.assistant)) and not one.repeats:
             text = f"{question} {text}"
-        elif said := last_said(one.assistant):
+        elif (said := last_said(one.assistant)) and not one.repeats:
             quote = f"\n\n> Assistant: {said}\n> {one.sentence.text}"
     return _candidate(one, kind, score, f"{text} {_sentence(reason)}".strip() + quote)
 
@@ -240,9 +252,10 @@ def _candidate(
     one: _Judged, kind: StatementKind, score: float, text: str, instead_of: Candidate | None = None,
     voice: Voice = Voice.SAID,
 ) -> Candidate:  # fmt: skip
+    is_mine = one.is_typed and not (one.repeats and one.leans)
     said, title = one.sentence.text, make_title(text.partition("\n")[0])
-    is_outright = score >= LIKELY and one.is_typed
-    voice = voice if one.is_typed else Voice.UNSURE
+    is_outright = score >= LIKELY and is_mine
+    voice = voice if is_mine else Voice.UNSURE
     return Candidate.from_message(one.message, kind, text, score, is_outright, title, said, instead_of, voice)
 
 

@@ -23,6 +23,14 @@ def own_words(message: str) -> str:
     return _without_handed_over(text)
 
 
+def pasted_words(message: str) -> str:
+    """What isn't the person's own in a message, with spaces for the rest."""
+    message = message.replace("\r\n", "\n").replace("\r", "\n")
+    own = own_words(message)
+    start = pasted_from(message, own)
+    return "".join(c if at >= start or own[at].isspace() else " " for at, c in enumerate(message))
+
+
 def masked(text: str) -> str:
     """In lower case at the same length, with quotations and code masked."""
     return lowered(_QUOTED.sub(lambda quoted: covered(quoted[0], MASK), text))

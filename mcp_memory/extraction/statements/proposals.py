@@ -1,0 +1,77 @@
+"""Decides what an assistant says is a proposal of its own, which a person may agree to: not what it quotes, reports or
+has read."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from mcp_memory.extraction.statements.cues import PROPOSAL, patterns
+from mcp_memory.extraction.user_sentences import UserSentence
+from mcp_memory.text.conversation.own_words import MASK
+from mcp_memory.text.language.terms import content_words
+
+HasRead = Callable[[str], bool]
+"""Whether the assistant has read in its session what a sentence says."""
+
+LEAST_REPEATED = 2
+"""Fewer content words may stand in any text."""
+REPEATED_SHARE = 0.8
+SHORT_QUESTION = 5
+QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
+"""A sentence that quotes so many words, and has fewer content words of its own, is a quotation."""
+
+_SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
+
+
+def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
+    """Whether the sentence at this place of a message proposes something, by itself or by a question that follows it,
+    such as `Is that fine?`; `OK?`, `More?` and `Continue?` ask for no more than a go-ahead."""
+    view, found = said[at].view, patterns(PROPOSAL)
+    is_short = said[at].is_question and len(view.split()) <= SHORT_QUESTION
+    asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)
+    if asks_about_another or not is_own(said, at):
+        return False
+    if any(found[name].search(view) for name in ("proposes", "asks", "intends")):
+        return True
+    if said[at].is_question:
+        return not found["goes_on"].search(view) and not found["which"].match(view)
+    after = said[at + 1].view if at + 1 < len(said) else ""
+    return found["approves"].search(after) is not None and not found["goes_on"].search(after)
+
+
+def is_own(said: Sequence[UserSentence], at: int) -> bool:
+    """Whether the assistant speaks for itself there. After what it reports, it does where it says `I` or asks whether
+    something should be done."""
+    sentence, found = said[at], patterns(PROPOSAL)
+    if found["reports"].search(sentence.view) or _is_quotation(sentence):
+        return False
+    reports = any(found["reports"].search(one.view) or one.view.rstrip().endswith(":") for one in said[:at])
+    return not reports or found["own_voice"].search(sentence.view) is not None
+
+
+def asks_for_a_go_ahead(question: UserSentence) -> bool:
+    """Whether a question says nothing of what it asks about: `OK?`, `Continue?`."""
+    return patterns(PROPOSAL)["goes_on"].search(question.view) is not None
+
+
+def repeats(statement: str, texts: Iterable[str]) -> bool:
+    """Whether one of these texts says it, in a sentence or over the end of a line."""
+    words = content_words(statement)
+    if len(words) < LEAST_REPEATED:
+        return False
+    longest, plain = max(words, key=len), " ".join(statement.casefold().split()).rstrip(" .!?")
+    for text in texts:
+        folded = text.casefold()
+        if longest not in folded and plain[:12] not in folded:
+            continue
+        if plain in " ".join(folded.split()):
+            return True
+        parts = [*_SENTENCE_ENDS.split(text), *_SENTENCE_ENDS.split(" ".join(text.split()))]
+        if any(len(words & content_words(part)) >= REPEATED_SHARE * len(words) for part in parts):
+            return True
+    return False
+
+
+def _is_quotation(sentence: UserSentence) -> bool:
+    masked = [sentence.text[run.start() : run.end()] for run in re.finditer(f"{MASK}+", sentence.view)]
+    own = content_words(sentence.view.replace(MASK, " "))
+    return any(len(quote.split()) >= QUOTED_WORDS for quote in masked) and len(own) < UNQUOTED_WORDS
