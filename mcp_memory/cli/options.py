@@ -126,8 +126,8 @@ class TextCommand(click.Command):
         try:
             rest = super().parse_args(ctx, [f"\0{next(numbers)}" if _is_text(word) else word for word in args])
         except click.NoSuchOption as error:
-            error.message += " If it is one of your words, put -- before them."
-            raise
+            what = f"{error.format_message()} If it is one of your words, put -- before them."
+            raise click.UsageError(what, ctx) from error
 
         def restored(value: Any) -> Any:
             if isinstance(value, tuple):  # of click, whose values have no types
