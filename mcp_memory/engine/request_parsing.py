@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+from mcp_memory.curation.claims.answers import CLAIMS
 from mcp_memory.engine.argument_types import fields_of, read_arguments
 from mcp_memory.engine.requests import RecallRequest
 from mcp_memory.errors import InvalidInput
@@ -51,10 +52,11 @@ def is_session(name: object) -> bool:
 
 def takes_project(arguments: Mapping[str, Any]) -> bool:
     """Whether a call of our tools that names no project means the one that the agent works in. Not if it names notes or
-    a folder, or replaces a note; what it stores may still hold everywhere."""
+    a folder, or replaces a note; what it stores may still hold everywhere. Claims are in no folder."""
     if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
         return False
-    return arguments.get("path") != MEMORY if arguments.get("content") else not arguments.get("path")
+    path = arguments.get("path") or ""
+    return path != MEMORY if arguments.get("content") else not path or path.partition("/")[0] == CLAIMS
 
 
 def own_project(name: str | None, here: str | None) -> str | None:

@@ -103,6 +103,7 @@ class Briefer:
             await self.reset(session)
             self.updates.begin(session)
             wanted = self.filters(project=project)
+            wanted = replace(wanted, project=wanted.project or NO_PROJECT)  # elsewhere no project's notes belong
             news = await in_thread(
                 lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
@@ -114,8 +115,7 @@ class Briefer:
             last = await in_thread(look, deadline_s=LOOK_S, what="looking at the last session") if left_off else None
             told = sum(count_tokens(announcement(note, is_quoted=False)) + 1 for note in news)
             told += sum(count_tokens(one.line) + 1 for one in due) + count_tokens(last or "")
-            here = replace(wanted, project=wanted.project or NO_PROJECT)  # elsewhere no project's notes belong
-            recalled = await self.answerer.start(here, max(budget - told, budget // 2), max(usual - told, usual // 2))
+            recalled = await self.answerer.start(wanted, max(budget - told, budget // 2), max(usual - told, usual // 2))
             passages, notes = await in_thread(lambda: self._quoted(recalled), deadline_s=LOOK_S, what="looking it up")
             room = recalled.frame.room(min(budget, max(usual, count_tokens(recalled.text) + min(told, usual // 2))))
             recalled, of_due = await self._with_reminders(session, recalled, due, room)
@@ -216,7 +216,7 @@ class Briefer:
     async def _reminders(self, session: str, wanted: Filters, stages: frozenset[Stage]) -> list[Reminder]:
         """What the session is to hear of commitments, now."""
         now, zone = self.answerer.clock(), self.answerer.vault.layout.tz
-        wanted = replace(wanted, private=self.config.private_marks)
+        wanted = replace(wanted, project=wanted.project or NO_PROJECT, private=self.config.private_marks)
 
         def look() -> list[Reminder]:
             found = commitments(self.index, wanted, now, zone)

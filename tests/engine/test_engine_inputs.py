@@ -50,7 +50,9 @@ async def test_no_query_breaks_a_search(toy_world: World) -> None:
 
 def test_which_calls_mean_the_project_that_the_agent_works_in() -> None:
     theirs = [{"query": "tea"}, {}, {"content": "The mill burnt.", "kind": "fact"}]
-    named = [{"ids": ["XYZ123"]}, {"path": "notes"}, {"content": "New.", "supersedes": "XYZ123"}]
+    theirs += [{"query": "tea", "path": "@claims"}, {"query": "tea", "path": "@claims/projects"}]
+    named = [{"ids": ["XYZ123"]}, {"path": "notes"}, {"path": "@transcripts"}]
+    named += [{"content": "New.", "supersedes": "XYZ123"}]
     assert all(map(takes_project, theirs))
     assert not any(map(takes_project, [*named, {"content": "Tea.", "path": "MEMORY.md"}, {"project": "*"}]))
     assert is_session("b4948ebf") and not any(map(is_session, [None, "", 7, "a\nb", "x" * 5000]))

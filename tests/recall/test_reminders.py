@@ -169,3 +169,17 @@ async def test_who_asks_for_commitments_gets_all_of_them_and_nothing_else(world:
 def test_a_question_about_something_asks_for_more_than_commitments(question: str) -> None:
     assert not asks_for_commitments(question)
     assert not asks_for_commitments("muss ich " * 100), "what is pasted is no question"
+
+
+async def test_outside_of_all_projects_only_what_has_none_is_told(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(LIST, kind="commitment", due="2026-11-22", project="mill")
+        await engine.append("Call the yard.", kind="commitment", due="2026-11-22")
+        elsewhere = await begun(engine, "a", project=None)
+        assert "yard" in elsewhere and "Petra" not in elsewhere
+        assert "Petra" in await begun(engine, "b", project="mill")
+        world.later(days=1)
+        asked = await told(engine, "c", "shall we?", project=None)
+        assert "yard" in asked and "Petra" not in asked
+        heartbeat = (await engine.perform("brief", {"session": "openclaw/d", "due": True}))["text"]
+        assert "yard" in heartbeat and "Petra" not in heartbeat
