@@ -13,6 +13,7 @@ import shutil
 import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from typing import Any
 from unicodedata import east_asian_width
 
@@ -223,6 +224,11 @@ def wrap(text: str, indent: str = "") -> list[str]:
             break_on_hyphens=False,
         )  # fmt: skip
     return lines
+
+
+def local_minute(moment: str | None) -> str:
+    """A moment in ISO 8601, on the clock here; empty for none."""
+    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
 
 
 def tools_to_commands(sentence: str) -> str:

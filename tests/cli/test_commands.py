@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
@@ -11,6 +13,7 @@ from click.testing import CliRunner
 
 from mcp_memory import __version__
 from mcp_memory.cli.command_tree import COMMANDS, commands
+from mcp_memory.cli.options import CommandContext
 from mcp_memory.cli.spoken_dates import coming_date, past_date
 from tests.daemon.place import Place, Ran
 
@@ -353,3 +356,17 @@ def test_a_configuration_is_in_force_in_the_daemon(place: Place):
     assert json.loads(place.state.daemon.read_text())["pid"] == started["pid"]
     note = place.run("append", "--json", "-k", "recipe", "Rice: one cup, two cups of water.").ok().json
     assert note["path"].startswith("kitchen/")
+
+
+def test_the_history_tells_local_times(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    commit = {"commit": "3f2c1d0" * 5, "who": "Ada", "message": "store a fact", "files": 1}
+    events = [commit | {"when": when} for when in ("2026-11-21T23:30:00+00:00", "2026-11-21T12:00:00-05:00")]
+    monkeypatch.setattr(CommandContext, "ask", lambda *_, **__: {"log": events})
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        shown = CliRunner().invoke(commands, ["--vault", str(tmp_path), "log"]).output
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert [line[:16] for line in shown.splitlines()] == ["2026-11-22 08:30", "2026-11-22 02:00"], shown

@@ -257,3 +257,36 @@ async def test_a_status_of_the_persons_own_is_not_replaced_by_archiving(world: W
         with pytest.raises(Refused, match="status of its own"):
             await engine.forget(note.id, archive=True)
         assert world.read(note.path).decode() == text
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "Deploy with:\n```sh\nmake deploy\n- no item\n```\n",
+        "Deploy with:\n\n~~~\n# no heading\n\nmake deploy\n~~~\n",
+        "- Deploy with:\n  ```sh\n  make deploy\n\n  - no item\n  ```\n",
+        "- Deploy with:\n```sh\nmake deploy\n```\n",
+        "Deploy with\n```sh\nmake deploy\n```\nand wait.\n",
+        "1. Deploy with:\n\n   ```sh\n   make deploy\n   ```\n",
+    ],
+)
+async def test_an_entry_with_code_is_one(world: World, entry: str) -> None:
+    before, after = "# Rules\n\n- One rule\n\n", "\n## More\n\n- Another rule\n"
+    world.write("MEMORY.md", before + entry + after)
+    known = sections.entries(before + entry + after)
+    assert [one.title.split()[0] for one in known] == ["One", "Deploy", "Another"]
+    async with world.engine() as engine:
+        await engine.parts.admin.adopt()
+        await engine.forget(f"MEMORY.md#{known[1].hash}")
+        assert memory(world) == before + after
+        await engine.perform("restore", {"target": f"MEMORY.md#{known[1].hash}"})
+        assert memory(world) == before + entry + after
+
+
+async def test_what_is_said_around_code_is_stored_as_one_entry(world: World) -> None:
+    async with world.engine() as engine:
+        stored = await remember(engine, "Deploy with:\n\n```sh\n- make deploy\n```\n\nThen wait.")
+        (one,) = sections.entries(memory(world))
+        assert stored.id == f"MEMORY.md#{one.hash}"
+        with pytest.raises(InvalidInput):
+            await remember(engine, "One rule.\n\nAnother rule.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -122,6 +123,30 @@ def test_a_reference_servers_file(tmp_path: Path) -> None:
     assert ada.added["tags"] == ["person"]
     assert list(left(found)) == ["line 7", "line 8", "line 6"]
     assert "not JSON" in left(found)["line 8"]
+
+
+@pytest.mark.parametrize(
+    ("line", "names", "lost"),
+    [
+        ("{0}{1}", "ab", 0),
+        ("{0} {1}", "ab", 0),
+        ("{0},{1}\r", "ab", 0),
+        ("{0}{1}{2}", "abc", 0),
+        ('{0}{{"type": "ent', "a", 1),
+        ('{0}{{"type": "widget"}}', "a", 1),
+        ('{{"type": "ent{0}', "", 1),
+        ("{0}}}{1}", "a", 1),
+    ],
+)
+def test_a_line_of_several_values_gives_each(tmp_path: Path, line: str, names: str, lost: int) -> None:
+    entities = [
+        json.dumps({"type": "entity", "name": name, "entityType": "x", "observations": [name]}) for name in "abc"
+    ]
+    file = tmp_path / "memory.jsonl"
+    file.write_text(json.dumps({"type": "entity", "name": "first", "observations": []}) + "\n" + line.format(*entities))
+    found = reading(file)
+    assert sorted(by_key(found)) == sorted(["first", *names])
+    assert len(left(found)) == lost
 
 
 def test_names_that_no_system_keeps_apart_or_takes(tmp_path: Path) -> None:

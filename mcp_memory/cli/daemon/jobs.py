@@ -1,12 +1,11 @@
 """Shows, runs and pauses the jobs of the background."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import click
 
-from mcp_memory.cli.console import Remark, table
+from mcp_memory.cli.console import Remark, local_minute, table
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
@@ -47,8 +46,8 @@ def _table(jobs: list[dict[str, Any]]) -> Iterator[str]:
     rows = [["job", "when", "last run", "next", "result"]]
     for job in jobs:
         coming = "running" if job["running"] else "paused" if job["paused"] else "off" if job["off"] else None
-        coming = coming or _when(job["next"]) or "after a change"
-        rows.append([job["name"], job["when"], _when(job["last"]) or "never", coming, job["result"] or ""])
+        coming = coming or local_minute(job["next"]) or "after a change"
+        rows.append([job["name"], job["when"], local_minute(job["last"]) or "never", coming, job["result"] or ""])
     yield from table(rows, 4)
     yield ""
     width = max(len(job["name"]) for job in jobs)
@@ -58,13 +57,9 @@ def _table(jobs: list[dict[str, Any]]) -> Iterator[str]:
 
 def _run_lines(run: dict[str, Any]) -> Iterator[str]:
     said = f"failed: {run['error']}" if run["error"] else run["about"]
-    yield f"{_when(run['began'])}  {run['job']}: {said}"
+    yield f"{local_minute(run['began'])}  {run['job']}: {said}"
     facts = [f"because: {run['why']}", *(f"{name} {value:g}" for name, value in run["figures"].items())]
     yield Remark(f"  {', '.join(facts)}")
     yield from (Remark(f"  {path}") for path in run["changed"])
     if further := run["files"] - len(run["changed"]):
         yield Remark(f"  and {counted(further, 'file')} more")
-
-
-def _when(moment: str | None) -> str:
-    return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""

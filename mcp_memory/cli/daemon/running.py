@@ -10,7 +10,7 @@ import click
 from mcp_memory import __version__
 from mcp_memory.cli.clients import snippets as client_snippets
 from mcp_memory.cli.clients.snippets import typed_command
-from mcp_memory.cli.console import Heading, Remark, print_status, say
+from mcp_memory.cli.console import Heading, Remark, local_minute, print_status, say
 from mcp_memory.cli.daemon.first_index import start_daemon
 from mcp_memory.cli.daemon.service import restarted_by_systemd
 from mcp_memory.cli.options import CommandContext, command_options, located, port
@@ -182,7 +182,7 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
 
 def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
     swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status["git"]
-    clients = [f"{client} ({when[:16].replace('T', ' ')})" for client, when in status["clients"].items()]
+    clients = [f"{client} ({local_minute(when)})" for client, when in status["clients"].items()]
     rows = {
         "address": address.place,
         "vault": status["vault"],
@@ -219,7 +219,7 @@ def _commits(commits: dict[str, Any]) -> str:
 def _capture(capture: dict[str, Any]) -> str:
     if not capture["enabled"]:
         return "not captured (capture.enabled is off)"
-    last = f"last captured {capture['last'][:16].replace('T', ' ')}" if capture["last"] else "nothing captured yet"
+    last = f"last captured {local_minute(capture['last'])}" if capture["last"] else "nothing captured yet"
     unread = f"; {counted(capture['problems'], 'transcript')} not read (mcp-memory doctor)"
     return f"{last}, {capture['following']} followed{unread if capture['problems'] else ''}"
 

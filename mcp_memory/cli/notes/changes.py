@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mcp_memory.cli import note_options
-from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, short_id, wrap
+from mcp_memory.cli.console import NOT_DONE, Heading, Remark, confirm, fit, local_minute, short_id, wrap
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import NotFound
@@ -127,7 +127,7 @@ def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield "no change is known"
     if answer["further"]:
         yield Remark(f"{answer['further']:,} earlier: --limit {len(found) + answer['further']}")
-    yield Remark(f"known since {answer['since'][:16].replace('T', ' ')}")
+    yield Remark(f"known since {local_minute(answer['since'])}")
 
 
 def _line(change: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ from mcp_memory.cli.console import (
     Heading,
     emit,
     fit,
+    local_minute,
     print_status,
     recall_to_commands,
     say,
@@ -195,8 +196,7 @@ def log(cli: CommandContext, words: tuple[str, ...], at: str | None, limit: int)
 
 
 def _commit_line(event: dict[str, Any]) -> str:
-    when = event["when"][:16].replace("T", " ")
-    line = f"{when}  {event['commit'][:10]}  {event['who']}  {event['message']}"
+    line = f"{local_minute(event['when'])}  {event['commit'][:10]}  {event['who']}  {event['message']}"
     if event["files"] is not None:
         return f"{line}  ({counted(event['files'], 'file')})"
     path = f"{event['before']} → {event['path']}" if event["before"] else event["path"]

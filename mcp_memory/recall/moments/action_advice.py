@@ -74,8 +74,7 @@ class ActionAdvisor:
         that. `stop`: what an order forbids shall be stopped; `orders`: nothing else be told. Raises
         DeadlineExceeded."""
         action, briefer = read_action(arguments or {}, folder, project), self.briefer
-        wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks)
-        wanted = replace(wanted, foreign=False if output is None else None)
+        wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks, foreign=False)
 
         def look() -> Advice:
             refusal, seen = _mark(f"{action} was refused"), briefer.seen.seen_by(session)

@@ -7,7 +7,7 @@ change with its mark, its line breaks, or other entries.
 import hashlib
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mcp_memory.errors import InvalidInput
@@ -37,10 +37,10 @@ class CuratedEntry:
 
 
 def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
-    """The entries in order. Headings, tables, quotes, code and comments are none."""
+    """The entries in order. Headings, tables, quotes and comments are none, and code only with the words before it."""
     found: list[CuratedEntry] = []
     section, line, counted_to = "", 1, 0
-    for block in scan(text, body_start):
+    for block in _with_their_code(text, scan(text, body_start)):
         section = block.title if block.kind is BlockKind.HEADING else section
         for start, end in _entries_in(text, block):
             line += text.count("\n", counted_to, start)
@@ -57,7 +57,7 @@ def render_entry(content: str, mark: str = "- ") -> str:
     """One entry with LF endings behind this mark; a mark that `content` has already is dropped. Only a plain paragraph
     goes without one. Raises InvalidInput for several entries, and for what is none behind a mark."""
     body = content.replace("\r\n", "\n").strip()
-    if len(found := entries(body)) > 1:
+    if len(found := entries(body)) > 1 and not _is_about_code(body):
         raise InvalidInput(f"this is {len(found)} entries", hint="add one at a time")
     if not mark and [block.kind for block in scan(body)] != [BlockKind.PARAGRAPH]:
         mark = "- "
@@ -95,6 +95,38 @@ def add_entry(text: str, section: str, entry: str) -> str:
 def _is_one(entry: str) -> bool:
     found = entries(entry)
     return len(found) == 1 and not found[0].start and not entry[found[0].end :].strip()
+
+
+def _is_about_code(body: str) -> bool:
+    """Whether these are paragraphs around code, which is one entry though a blank line parts them."""
+    kinds = {block.kind for block in scan(body)}
+    return kinds == {BlockKind.PARAGRAPH, BlockKind.FENCE}
+
+
+def _with_their_code(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
+    """Joins a paragraph or item with the fence right below it, or below its colon, and with what goes on right below
+    that."""
+    before: Block | None = None
+    for block in blocks:
+        if before and _goes_on(text, before, block):
+            fences = (*before.fences, *([(block.start, block.end)] if block.kind is BlockKind.FENCE else block.fences))
+            before = before._replace(end=block.end, fences=fences)
+            continue
+        if before:
+            yield before
+        before = block
+    if before:
+        yield before
+
+
+def _goes_on(text: str, before: Block, block: Block) -> bool:
+    if before.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
+        return False
+    is_right_below = text.count("\n", before.end, block.start) == 1
+    if block.kind is BlockKind.FENCE:
+        return not block.unclosed_fence and (is_right_below or text.endswith(":", before.start, before.end))
+    has_code = bool(before.fences) and before.fences[-1][1] == before.end
+    return has_code and is_right_below and block.kind is BlockKind.PARAGRAPH
 
 
 _NO_MARK = ("",)

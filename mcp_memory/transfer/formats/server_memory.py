@@ -3,7 +3,7 @@ with its observations as a list and its relations as links. Pure."""
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -37,7 +37,8 @@ def read(source: ImportSource, data: bytes, modified_s: float) -> SourceReading:
         if not line.strip():
             continue
         try:
-            _take(number, json.loads(line), entities, relations)
+            for value in _values_in(line):
+                _take(number, value, entities, relations)
         except (ValueError, RecursionError, InvalidInput) as error:
             why = str(error) if isinstance(error, InvalidInput) else "it is not JSON"
             left.append(SkippedItem(f"line {number}", why))
@@ -49,6 +50,16 @@ def read(source: ImportSource, data: bytes, modified_s: float) -> SourceReading:
     paths = free_paths({name: f"{portable(name)}.md" for name in entities})
     when = datetime.fromtimestamp(modified_s).astimezone().replace(microsecond=0)
     return SourceReading(source, [_item(entity, paths, when) for entity in entities.values()], left)
+
+
+def _values_in(line: bytes) -> Iterator[object]:
+    """The values of a line: one, or several without a line break between them, as two servers leave that write at once.
+    Raises ValueError, RecursionError after what is whole."""
+    text, at, decoder = line.decode(), 0, json.JSONDecoder()
+    while rest := text[at:].lstrip(" \t\r,"):
+        value, read = decoder.raw_decode(rest)
+        yield value
+        at = len(text) - len(rest) + read
 
 
 def _take(number: int, line: object, entities: dict[str, _Entity], relations: list[tuple[int, str, str, str]]) -> None:
