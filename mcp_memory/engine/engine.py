@@ -262,12 +262,13 @@ class Engine:
         """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""
         await self.parts.model.settled.wait()
 
-    async def notes(self) -> tuple[list[NoteRecord], int]:
-        """All active notes but private ones, by path, and how many of these there are."""
-        private = self.parts.config.recall.private_marks
-        found = await in_thread(self.parts.admin.tree, deadline_s=30, what="listing notes")
-        shown = [note for note in found if not private.cover(note)]
-        return shown, len(found) - len(shown)
+    async def notes(self) -> list[NoteRecord]:
+        """All active notes, by path."""
+        return await in_thread(self.parts.admin.tree, deadline_s=30, what="listing notes")
+
+    def is_private(self, note: NoteRecord) -> bool:
+        """Whether no list that nobody asked for may name it."""
+        return self.parts.config.recall.private_marks.cover(note)
 
     async def ids_at(self, paths: Sequence[NotePath]) -> list[NoteId]:
         """The ids of those of these notes that the index knows."""

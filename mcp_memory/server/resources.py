@@ -41,8 +41,9 @@ def add_resources(server: FastMCP, engine: Engine) -> None:
     @server.resource("memory://tree", mime_type="text/markdown", title="All notes, by topic and folder")
     async def tree() -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it
         topics = (await engine.perform("tree", {}))["topics"]
-        notes, private = await engine.notes()
-        return "\n".join(map(visible, _listed(topics, list(map(note_payload, notes)), private))) + "\n"
+        notes = await engine.notes()
+        shown = [note_payload(note) for note in notes if not engine.is_private(note)]
+        return "\n".join(map(visible, _listed(topics, shown, len(notes) - len(shown)))) + "\n"
 
     @server.resource("memory://tree/{folder*}", mime_type="text/markdown", title="A topic, by its folder, id or name")
     async def topic(folder: str) -> str:  # pyright: ignore[reportUnusedFunction] -- its decorator registers it

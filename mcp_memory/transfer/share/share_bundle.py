@@ -156,9 +156,7 @@ def build_bundle(vault: Vault, vault_id: str, topic: Topic, private: PrivateMark
     return ShareBundle(vault_id, topic.folder, page, topic.title, shared, left, cut, warnings)
 
 
-def _files(
-    vault: Vault, topic: Topic, private: PrivateMarks
-) -> tuple[dict[NotePath, NoteFile], list[UnsharedNote]]:
+def _files(vault: Vault, topic: Topic, private: PrivateMarks) -> tuple[dict[NotePath, NoteFile], list[UnsharedNote]]:
     files: dict[NotePath, NoteFile] = {}
     left: list[UnsharedNote] = []
     pages = [below.page_path for below in topic.walk() if below.page]  # the deepest first: they are sources of others
