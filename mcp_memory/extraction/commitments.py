@@ -17,8 +17,8 @@ from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.due_dates import find_due
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
+from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.privacy import PRIVATE
 from mcp_memory.vault.succession.entry_marks import private_entries
 
 LATE = timedelta(days=2)

@@ -20,7 +20,7 @@ from mcp_memory.text.markdown.sections import CuratedEntry
 from mcp_memory.text.markdown.tags import head_tags
 from mcp_memory.topics.page import MAP, NODE, PAGE, is_generated, is_page
 from mcp_memory.vault.config import LOG, TRANSCRIPTS, NoteKinds
-from mcp_memory.vault.head_values import fixed, kept_of, marks_of, text_of, when_of, words_of
+from mcp_memory.vault.marks.head_values import fixed, kept_of, marks_of, text_of, when_of, words_of
 
 ARCHIVE, INBOX, ALWAYS_LOAD = "_archive", "_inbox", "_always-load"
 MEMORY = NotePath("MEMORY.md")

@@ -21,13 +21,13 @@ from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.marker import WELCOME
+from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.note_import import NoteImporter
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import OwnershipTier, Provenance, may_retire, tier_of
-from mcp_memory.vault.privacy import PRIVATE
 from mcp_memory.vault.shared.daily_log import DailyLog
 from mcp_memory.vault.shared.lost_entries import SharedFiles
 from mcp_memory.vault.shared.memory_file import Fits, MemoryFile

@@ -8,7 +8,7 @@ import pytest
 
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.markdown.frontmatter import parse
-from mcp_memory.vault import privacy
+from mcp_memory.vault.marks import privacy
 
 
 def marks(text: str, path: str = "notes/a.md") -> dict[str, Any]:

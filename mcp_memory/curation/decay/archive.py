@@ -24,8 +24,8 @@ from mcp_memory.topics.page import page_id
 from mcp_memory.usage.note_use import NoteUse
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.draft import Draft
+from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import ARCHIVE, INBOX, MEMORY, Layout
-from mcp_memory.vault.privacy import PRIVATE
 from mcp_memory.vault.vault import Vault
 
 TO_ARCHIVE, TO_DEMOTE, COMMITMENT, COLD, LESSON = "archive", "demote", "commitment", "cold", "lesson"

@@ -29,9 +29,9 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.usage.use_counter import UseCounter
-from mcp_memory.vault import privacy
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.change_journal import DREAM
+from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
 from mcp_memory.vault.succession.entry_marks import private_entries
 from mcp_memory.vault.vault import Vault

@@ -8,7 +8,7 @@ from mcp_memory.curation.dreams.recurrence import SECTIONS
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.sections import CuratedEntry, entries
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault import privacy
+from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.note_file import MEMORY
 
 MOVE_OUT = "Move out of MEMORY.md"

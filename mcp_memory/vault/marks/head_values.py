@@ -9,8 +9,8 @@ from mcp_memory.text.due_dates import due_from
 from mcp_memory.text.markdown import logs, properties
 from mcp_memory.text.markdown.frontmatter import Document
 from mcp_memory.text.markdown.tags import text_tags
-from mcp_memory.vault import privacy
 from mcp_memory.vault.config import TRANSCRIPTS
+from mcp_memory.vault.marks import privacy
 
 MAX_TEXT_TAGS = 200
 
