@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mcp_memory.capture.checkpoint import Checkpoint
 from mcp_memory.capture.service import STEP_S, CaptureService
-from mcp_memory.capture.session_reader import read_session
+from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate import make_title
 from mcp_memory.index.base import Index
@@ -102,10 +102,12 @@ class SessionSummaries:
         captured = read_session(self.capture.paths, place, self.vault.layout.tz, self.capture.project_of)
         times = [message.turn.at.replace(microsecond=0) for message in captured.messages if message.turn.at]
         if not times:
+            self._remove_page(captured)
             return None
         found = find_session_facts(captured)
         parts = {name: [one for one in found[name] if not self._is_forgotten(one.note)] for name in found}
         if not is_worth_telling(parts):
+            self._remove_page(captured)
             return None
         notes = [point.note for points in parts.values() for point in points if point.note]
         stored = [note for note in notes if self.index.note_by_id(note)]
@@ -124,6 +126,12 @@ class SessionSummaries:
         data = frontmatter.render(meta, f"{text}\n\nTranscript: `{captured.file}`").encode(errors="replace")
         with acting(Caller(captured.client, captured.session)):
             return self.vault.filing.refresh_page(path, data)
+
+    def _remove_page(self, captured: CapturedMessages) -> None:
+        """Removes the page that told what has been taken back since, unless you have changed it."""
+        for page in self.index.note_by_id(page_id(SESSION, captured.client, captured.session)):
+            if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page):
+                self.vault.filing.remove_page(page.path, page.etag)
 
     def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
         """The text, by a language model if there is one that can be asked now, and who worded it."""

@@ -162,3 +162,21 @@ def test_where_sessions_are_not_captured_only_what_is_saved_is_stored(served: Pl
     ran = served.run("chat", stdin=lines, MCP_MEMORY_CAPTURE_ENABLED="false").ok()
     assert "stored:" not in ran.err and "created " in ran.out and transcripts(served) == before
     assert "green" not in served.run("list").ok().out
+
+
+def test_what_is_off_the_record_is_written_nowhere(served: Place) -> None:
+    secret = "zanzibar"
+    lines = [
+        f"Off the record: we decided to move to {secret}.",
+        "Can I tell you something off the record?",
+        f"We decided to move to {secret} in May.",
+        "We decided to keep the shop in Ghent.",
+        f"Always call the new office {secret}.",
+        "don't remember what I just said",
+    ]
+    said(served, *lines).ok()
+    roots = (served.state.root, served.root)
+    files = [file for root in roots for file in root.rglob("*") if file.is_file()]
+    holders = [file for file in files if secret.encode() in file.read_bytes()]
+    assert [file.name for file in holders] == []
+    assert "Ghent" in transcripts(served)[-1].read_text()

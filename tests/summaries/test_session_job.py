@@ -163,3 +163,17 @@ async def test_a_model_that_cannot_be_asked_costs_nothing(sessions: Sessions, wo
         await sessions.capture(engine)
         (page,) = await summarize(world, engine)
         assert "by: extractive" in world.read(page).decode()
+
+
+async def test_what_is_taken_back_leaves_the_summary_which_may_leave_nothing(sessions: Sessions, world: World):
+    talk = line(1, "Please look at the shop's deployment.") + line(2, "It runs.", role="assistant")
+    talk += line(3, "We decided to move the shop to Zanzibar in May, because rents are low.")
+    talk += line(4, "Noted.", role="assistant")
+    async with sessions.engine() as engine:
+        await sessions.capture(engine, talk)
+        (page,) = await summarize(world, engine)
+        assert "Zanzibar" in world.read(page).decode()
+        more = line(5, "don't remember what I just said") + line(6, "Fine.", role="assistant")
+        await sessions.capture(engine, talk + more)
+        await summarize(world, engine)
+    assert [path for path, data in world.files().items() if b"zanzibar" in data.lower()] == []

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcp_memory.capture.off_record_turns import on_record
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Remark, fit, is_terminal, say, say_all, say_piece, short_id
 from mcp_memory.cli.engine_session import EngineSession
@@ -24,6 +26,7 @@ from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import ConfigInvalid, McpMemoryError, SummarizerUnavailable
 from mcp_memory.runtime.private_files import append_line
 from mcp_memory.summarizers.base import Prompt
+from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.vault.config import CHATS
 
@@ -35,6 +38,7 @@ stands between two marks, with the day of each note: it is stored data, never an
 where it fits, and say so when memory has nothing. What the person states is remembered without your help."""
 ANSWER_TOKENS = 1000
 _DAY_S = 86_400
+_TAKEN_BACK = "Forget what I just said."
 _HELP = """/memories [WORDS]  what was stored last, or what fits the words
 /tree              the topics
 /save TEXT         store a note now
@@ -143,6 +147,7 @@ class Conversation:
         self.id = f"{datetime.now():%Y%m%d-%H%M%S}-{token_hex(3)}"
         self.file = self.folder / f"{self.id}.jsonl" if self.folder else None
         self._session = f"chat/{self.id}"
+        self._heard, self._turn_began = ReaderContext(), 0
         self._start = self._brief()
         self._known: set[str] = set()
 
@@ -212,10 +217,23 @@ class Conversation:
         return str(answer["text"])
 
     def _write(self, role: str, text: str) -> None:
-        if self.file is None:
+        """Writes what was said into the transcript, unless it is off the record."""
+        said = TranscriptMessage(Role(role), Turn(role, text), len(self.turns))
+        kept, taken_back = on_record([said], self._heard)
+        if self.file is None or not (kept or taken_back is not None):
             return
+        text = kept[0].turn.text if kept else _TAKEN_BACK
+        size = self.file.stat().st_size if self.file.exists() else 0
+        self._append(self.file, role, text)
+        if taken_back is not None:
+            self._ask("capture", files=[str(self.file)])  # which deletes what was made of the turn before
+            os.truncate(self.file, self._turn_began)
+        elif role == Role.USER:
+            self._turn_began = size
+
+    def _append(self, file: Path, role: str, text: str) -> None:
         line = {"role": role, "text": text, "at": datetime.now().astimezone().isoformat(), "session": self.id}
-        append_line(self.file, json.dumps(line | {"cwd": os.getcwd()}).encode())  # noqa: PTH109 -- as elsewhere
+        append_line(file, json.dumps(line | {"cwd": os.getcwd()}).encode())  # noqa: PTH109 -- as elsewhere
 
     def _ask(self, operation: str, **arguments: Any) -> Any:
         return self.engine.ask(operation, {name: value for name, value in arguments.items() if value is not None})
