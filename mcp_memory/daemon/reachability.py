@@ -12,8 +12,7 @@ from mcp_memory.settings.settings import Settings
 PROBE_S = 1.0
 
 _FORBIDDEN = frozenset({
-    errno.EPERM, errno.EACCES, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EADDRNOTAVAIL,
-    errno.EAFNOSUPPORT,
+    errno.EPERM, errno.EACCES, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EAFNOSUPPORT,
 })  # fmt: skip
 """What connecting to loopback fails with where a sandbox has taken the network away."""
 
@@ -30,7 +29,7 @@ def find_barrier(settings: Settings) -> Busy | None:
         return None
     if stranger := find_stranger(settings.state):
         return Busy(stranger.message, hint=stranger.hint)
-    if address.uds or not (_is_in_other_network(pid) or _is_forbidden((address.host, address.port))):
+    if address.uds or not (_is_in_other_network(pid) or _is_cut_off(address.host)):
         return None
     what = f"the daemon (pid {pid}) can't be reached from here, as in a sandbox that has no network"
     return Busy(what, hint=f"run this outside of it, or let it connect to {address.name}")
@@ -39,14 +38,7 @@ def find_barrier(settings: Settings) -> Busy | None:
 def require_startable(settings: Settings) -> None:
     """Raises StorageFailed if a daemon couldn't write here, Busy if nobody could connect to it."""
     settings.state.make()
-    if settings.daemon.uds:
-        return
-    try:
-        with socket.create_server((settings.daemon.host, 0)) as listening:
-            is_cut_off = _is_forbidden(listening.getsockname()[:2])
-    except OSError as error:  # other reasons are the daemon's to tell
-        is_cut_off = error.errno in {errno.EPERM, errno.EACCES}
-    if is_cut_off:
+    if not settings.daemon.uds and _is_cut_off(settings.daemon.host):
         what = "nothing could connect to a daemon here, as in a sandbox that has no network"
         raise Busy(what, hint="start it outside; while none runs, commands such as mcp-memory search work without it")
 
@@ -58,9 +50,11 @@ def _is_in_other_network(pid: int) -> bool:
         return False
 
 
-def _is_forbidden(peer: tuple[str, int]) -> bool:
+def _is_cut_off(host: str) -> bool:
+    """Whether nothing here can connect to this machine itself; other reasons are the daemon's to tell."""
     try:
-        socket.create_connection(peer, timeout=PROBE_S).close()
+        with socket.create_server((host, 0)) as listening:
+            socket.create_connection(listening.getsockname()[:2], timeout=PROBE_S).close()
     except OSError as error:
         return error.errno in _FORBIDDEN
     return False

@@ -152,6 +152,8 @@ PROXY = "http://proxy:1"
     ("claude-code", "HTTP_PROXY in FILE", {"HTTP_PROXY": ""}, {"HTTP_PROXY": PROXY}),
     ("claude-code", None, {"HTTP_PROXY": PROXY, "no_proxy": "x, 127.0.0.1", "NO_PROXY": "y"}, {}),
     ("claude-code", None, {"HTTP_PROXY": PROXY, "NO_PROXY": "*", "no_proxy": ""}, {}),
+    ("claude-code", None, {"HTTP_PROXY": PROXY, "no_proxy": "x", "NO_PROXY": "10.0.0.0/8 127.0.0.0/8"}, {}),
+    ("claude-code", "HTTP_PROXY in your environment", {"HTTP_PROXY": PROXY, "NO_PROXY": "127.*,0.0.1,127.0.0.1:1"}, {}),
     ("claude-code", None, {"HTTP_PROXY": PROXY}, {"NO_PROXY": "localhost,127.0.0.1:8423"}),
     ("claude-code", None, {"HTTP_PROXY": PROXY}, {"HTTP_PROXY": ""}),
     ("claude-code", None, {"http_proxies": PROXY}, {}),

@@ -42,7 +42,8 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
     context.session = text_at(line, "session") or context.session
     context.folder = text_at(line, "cwd") or context.folder
     try:
-        message = _read({**line, "offset": offset}, offset, UTC)
+        spoken = {"text": typed_words(text_at(line, "text"))} if text_at(line, "role") == Role.USER else {}
+        message = _read({**line, **spoken, "offset": offset}, offset, UTC)
     except InvalidInput:
         return []
     return [message] if message.turn.text else []
@@ -78,8 +79,6 @@ def _read(line: object, offset: int, zone: tzinfo) -> TranscriptMessage:
         raise InvalidInput(f"its role is not one of {', '.join(Role)}")
     if not isinstance(text, str):
         raise InvalidInput("its text is not a string")
-    if role == Role.USER:
-        text = typed_words(text)
     at = message.get("at")
     if at is not None and not isinstance(at, str):
         raise InvalidInput("its time is not a string")

@@ -32,7 +32,7 @@ def find_proxy(client: str, server: str, url: str, settings: Settings, paths: Cl
         variables |= {name: (value, where) for name, value in values.items()}
     variables = {name: found for name, found in variables.items() if found[0]}
     used = next((name for name in _PROXIES.get(client, ()) if name in variables), None)
-    spared = next((variables[name][0] for name in ("no_proxy", "NO_PROXY") if name in variables), "")
+    spared = ",".join(variables[name][0] for name in ("NO_PROXY", "no_proxy") if name in variables)
     target = urlsplit(url)
     host, port = target.hostname or "", target.port
     if used is None or any(_spares(each, host, port, client) for each in spared.replace(",", " ").split()):
@@ -60,12 +60,12 @@ def _environments(client: str, paths: ClientPaths) -> Iterator[tuple[str, Mappin
 
 
 def _spares(exemption: str, host: str, port: int | None, client: str) -> bool:
-    """Whether an entry of NO_PROXY is about the host. Only Codex reads networks there, and only Claude Code ports."""
+    """Whether an entry of NO_PROXY is about the host, as Claude Code 2.1.329 reads them; Codex reads no ports there."""
     if exemption == "*" or exemption.strip("[]").lower() == host:
         return True
     if client == "claude-code" and exemption.lower() == f"{host}:{port}":
         return True
-    if client == "codex" and "/" in exemption:
+    if "/" in exemption:
         with suppress(ValueError):
             return ipaddress.ip_address(host) in ipaddress.ip_network(exemption, strict=False)
     return exemption.startswith(".") and host.endswith(exemption.lower())
