@@ -148,6 +148,17 @@ async def test_a_fix_answers_its_error_and_no_listing_of_it(world: World) -> Non
         assert (await _advice(engine, "c/two", output="Exit code 1\nassert 3 == 4"))["text"] == ""
 
 
+async def test_an_imported_fix_is_not_told_unasked(world: World) -> None:
+    head = "---\nid: {}\nkind: fix\n---\n"
+    world.write("imported/obsidian-web/fix.md", head.format("0" * 26) + FIX)
+    world.write("notes/moved.md", head.format("0" * 10 + "ABCDEFGHJKMNPQRS") + FIX)
+    async with world.engine() as engine:
+        assert (await _advice(engine, output=OUTPUT, project=None))["text"] == ""
+        assert (await _advice(engine, "c/two", output=OUTPUT))["text"] == ""
+        own = await engine.append(f"{FIX} Twice.", kind="fix", project="mill")
+        assert (await _advice(engine, "c/three", output=OUTPUT))["notes"] == [own.id]
+
+
 async def test_the_projects_own_fix_comes_before_one_for_any_project(world: World) -> None:
     async with world.engine() as engine:
         own = await engine.append(FIX, kind="fix", project="mill")
