@@ -15,7 +15,7 @@ from mcp_memory.topics.page import ENTITIES, SUMMARIES, etag_of
 from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
 from mcp_memory.vault.marker import WELCOME
-from mcp_memory.vault.set_aside import is_template_folder
+from mcp_memory.vault.odd_files.set_aside import is_template_folder
 from mcp_memory.vault.succession.entry_marks import note_of
 
 _PROMISED = re.compile(

@@ -28,7 +28,7 @@ from mcp_memory.vault.journals.change_kinds import changed_entry, describe_diffe
 from mcp_memory.vault.journals.tombstones import Tombstones
 from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
-from mcp_memory.vault.set_aside import unless_odd
+from mcp_memory.vault.odd_files.set_aside import unless_odd
 
 ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
 

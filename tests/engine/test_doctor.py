@@ -10,7 +10,7 @@ from mcp_memory.engine.diagnosis.diagnostics import Finding, VaultFacts, finding
 from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.vault.journals.append_journal import JournaledAppend
-from mcp_memory.vault.set_aside import original_of
+from mcp_memory.vault.odd_files.set_aside import original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry
 from tests.support.world import NOON, World
 

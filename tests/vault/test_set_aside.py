@@ -6,7 +6,7 @@ import pytest
 
 from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.models import NoteState
-from mcp_memory.vault.set_aside import is_version, likely_originals_of, original_of
+from mcp_memory.vault.odd_files.set_aside import is_version, likely_originals_of, original_of
 from tests.support.world import World, found, paths
 
 KILN = "# Kiln\n\nThe kiln in the yard fires at {} degrees, for nine hours.\n"
