@@ -197,7 +197,7 @@ class Grounder:
             "no folder of it is known: run mcp-memory refs there" if not folders else "its folder is gone"
         )
         for folder in folders:
-            if self.projects.label_of(folder) == project:
+            if Path(folder).is_dir() and self.projects.label_of(folder) == project:
                 try:
                     self._reader.until = monotonic() + REPOSITORY_S
                     code = open_code(folder, REPOSITORY_S, self._reader.list_symbols)
