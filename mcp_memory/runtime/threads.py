@@ -4,8 +4,9 @@ import asyncio
 import atexit
 import threading
 import traceback
-from collections.abc import Callable
-from contextlib import suppress
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
 from math import inf
 from typing import TypeVar
 
@@ -59,15 +60,52 @@ class ThreadPool:
     several times as long. A thread that overruns its deadline no longer counts, until `most` hang."""
 
     def __init__(self, at_once: int = 2, most: int = 12) -> None:
-        self._turns = anyio.CapacityLimiter(at_once)
+        self._turns = _Line(at_once)
         self._threads = anyio.CapacityLimiter(most)
 
-    async def run(self, work: Callable[[], T], *, what: str, deadline_s: float) -> T:
-        """As `in_thread`; the deadline includes the wait for a turn."""
+    async def run(self, work: Callable[[], T], *, what: str, deadline_s: float, is_repeat: bool = False) -> T:
+        """As `in_thread`; the deadline includes the wait for a turn. A repeat goes before the others: it has waited."""
         with anyio.move_on_after(deadline_s):
-            async with self._turns:
+            async with self._turns.turn(is_first=is_repeat):
                 return await in_thread(work, what=what, deadline_s=deadline_s, limiter=self._threads)
         raise _late(what, deadline_s)
+
+
+class _Line:
+    """Turns in the order in which they were asked for, but for those that go first."""
+
+    def __init__(self, at_once: int) -> None:
+        self._free = at_once
+        self._waiting = deque[anyio.Event]()
+
+    @asynccontextmanager
+    async def turn(self, *, is_first: bool) -> AsyncGenerator[None]:
+        if self._free:
+            self._free -= 1
+        else:
+            await self._wait(is_first=is_first)
+        try:
+            yield
+        finally:
+            self._pass_on()
+
+    async def _wait(self, *, is_first: bool) -> None:
+        called = anyio.Event()
+        (self._waiting.appendleft if is_first else self._waiting.append)(called)
+        try:
+            await called.wait()
+        except BaseException:
+            if called.is_set():
+                self._pass_on()
+            else:
+                self._waiting.remove(called)
+            raise
+
+    def _pass_on(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().set()
+        else:
+            self._free += 1
 
 
 def _late(what: str, deadline_s: float) -> DeadlineExceeded:

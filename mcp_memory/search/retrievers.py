@@ -85,6 +85,8 @@ class RetrievedRows:
     """Why sections and names are unknown, too."""
     errors: list[McpMemoryError] = field(default_factory=list[McpMemoryError])
     """Why retrievers failed."""
+    is_repeat: bool = False
+    """Whether they were asked again, because rows had been replaced before they were read."""
 
     @property
     def answered(self) -> bool:
@@ -119,14 +121,16 @@ class Retrievers:
         *,
         embedder: Embedder | None,
         without_model: str,
+        is_repeat: bool = False,
     ) -> RetrievedRows:
-        """Rows for a question from every retriever of `mode`; also keywords if vectors were wanted but failed.
+        """Rows for a question from every retriever of `mode`; also keywords if vectors were wanted but failed. A repeat
+        needn't wait in line again.
 
         Raises the failure of a retriever if none answered.
         """
 
         async def ask() -> RetrievedRows:
-            found = RetrievedRows()
+            found = RetrievedRows(is_repeat=is_repeat)
             async with anyio.create_task_group() as tasks:
                 if mode != "keyword":
                     tasks.start_soon(self._dense, found, text, filters, embedder, without_model)
@@ -158,9 +162,9 @@ class Retrievers:
         """The vector of a question that was just looked up; None if there is none."""
         return self._vectors.cached(embedder, text)
 
-    async def run(self, work: Callable[[], T], what: str) -> T:
+    async def run(self, work: Callable[[], T], what: str, *, is_repeat: bool = False) -> T:
         """`work()` in one of the threads that read the index. Raises DeadlineExceeded."""
-        return await self._words.run(work, deadline_s=self._config.deadline_s, what=what)
+        return await self._words.run(work, deadline_s=self._config.deadline_s, what=what, is_repeat=is_repeat)
 
     def _respelled(self, frequencies: dict[str, int], parts: dict[str, list[str]]) -> tuple[dict[str, str], list[str]]:
         """Corrected spellings of words that occur nowhere, and the words to look up instead: these, or the parts of an
@@ -207,7 +211,7 @@ class Retrievers:
             pool, deadline_s = self._meaning, self._config.deadline_s
             if not embedder.resident:
                 pool, deadline_s = self._meaning_elsewhere, min(deadline_s, ENDPOINT_S)
-            looking = pool.run(retrieve, deadline_s=deadline_s, what="the vector search")
+            looking = pool.run(retrieve, deadline_s=deadline_s, what="the vector search", is_repeat=found.is_repeat)
             found.names, found.dense, pending = await looking
         except McpMemoryError as error:
             found.errors.append(error)
@@ -244,7 +248,7 @@ class Retrievers:
             return KeywordRows(lexical, section, frequencies, meant, chunks)
 
         try:
-            found.keywords = await self.run(retrieve, "the keyword search")
+            found.keywords = await self.run(retrieve, "the keyword search", is_repeat=found.is_repeat)
         except McpMemoryError as error:
             found.errors.append(error)
             found.faults.append(f"without the keyword search: {error.message}")

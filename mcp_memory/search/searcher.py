@@ -31,7 +31,7 @@ from mcp_memory.search.filters import explain_no_hits, passages_left_out, withou
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
 from mcp_memory.search.relevance import relevances
-from mcp_memory.search.retrievers import KeywordRows, Mode, RetrieverConfig, Retrievers
+from mcp_memory.search.retrievers import KeywordRows, Mode, RetrievedRows, RetrieverConfig, Retrievers
 from mcp_memory.text.language.terms import terms
 from mcp_memory.vault.succession.entry_marks import admits
 
@@ -132,10 +132,10 @@ class Searcher:
         words = split() if len(asked) <= SHORT_CHARS else await self._retrievers.run(split, "reading words")
         tries_left = TRIES
         while True:
+            # Repeated if rows that were found have been replaced meanwhile.
+            gather = partial(self._retrievers.gather, text, words, filters, mode, is_repeat=tries_left < TRIES)
             tries_left -= 1
-            found = await self._retrievers.gather(
-                text, words, filters, mode, embedder=self._model.at_hand, without_model=self._model.reason
-            )
+            found = await gather(embedder=self._model.at_hand, without_model=self._model.reason)
             keywords, dense = found.keywords or KeywordRows(), found.dense or ScoredRows()
             rows = RetrieverRows(
                 keywords.lexical,
@@ -147,7 +147,7 @@ class Searcher:
             question = partial(read_question, asked, self._clock(), found.names)
             sections = _apart if found.without_words else self._index.section_numbers
             fused = partial(fuse, rows, self._config.fusion, sections)
-            best, whole, checked = await self._best(fused, question, max(limit, TOGETHER), filters, found.faults)
+            best, whole, checked = await self._best(fused, question, max(limit, TOGETHER), filters, found)
             if whole or not tries_left:
                 break
         if checked.is_stale and self._freshness:
@@ -221,15 +221,18 @@ class Searcher:
         question: Callable[[], ParsedQuestion],
         limit: int,
         filters: Filters,
-        faults: list[str],
+        found: RetrievedRows,
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
         """The best passages as in their files, whether all rows still exist, and what to report of changed files."""
         try:
             return await self._rankers.run(
-                lambda: self._compared(fused, question, limit, filters), deadline_s=LOOK_S, what="looking at the files"
+                lambda: self._compared(fused, question, limit, filters),
+                deadline_s=LOOK_S,
+                what="looking at the files",
+                is_repeat=found.is_repeat,
             )
         except DeadlineExceeded:
-            faults.append("the files answer too slowly to be compared with the index")
+            found.faults.append("the files answer too slowly to be compared with the index")
         best, whole = await self._retrievers.run(
             lambda: self._ranked(_scores(fused()), question(), limit), "ranking passages"
         )

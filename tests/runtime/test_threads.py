@@ -3,6 +3,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from functools import partial
 
 import anyio
 import pytest
@@ -99,3 +101,25 @@ def test_a_program_that_ends_waits_for_work_that_it_abandoned() -> None:
         program.stdin.write(b"x")
         program.stdin.close()
         assert (program.stdout.read(), program.wait(30)) == (b"done", 0)
+
+
+async def test_a_repeat_goes_before_those_who_wait_and_one_who_gives_up_passes_its_turn_on() -> None:
+    pool, done, held = ThreadPool(1), list[str](), threading.Event()
+
+    async def work(name: str, *, is_repeat: bool = False, deadline_s: float = 10) -> None:
+        with suppress(DeadlineExceeded):
+            await pool.run(lambda: done.append(name), what=name, deadline_s=deadline_s, is_repeat=is_repeat)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: pool.run(held.wait, what="holding", deadline_s=10))
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(work, "first")
+        tasks.start_soon(partial(work, "gives up", deadline_s=0.01))
+        tasks.start_soon(work, "last")
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(partial(work, "repeat", is_repeat=True))
+        await anyio.sleep(0.05)
+        held.set()
+    assert done == ["repeat", "first", "last"]
+    await work("free again")
+    assert done[-1] == "free again"
