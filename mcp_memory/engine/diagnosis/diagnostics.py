@@ -194,8 +194,8 @@ def _copies(facts: VaultFacts) -> Iterator[Finding]:
             remedy = f"the original is gone: mv {copy} {beside}, or rm {copy}"
         elif is_likely:
             remedy += "; if it is a note of its own, give it another name"
-        what = f"{path} is a conflict copy: another version of {original}; it isn't searched unasked"
-        yield Finding("warning", what, remedy)
+        what = f"{path} is a conflict copy: another version of {original}"
+        yield Finding("warning", f"{what}; it isn't searched unasked" if path in facts.set_aside else what, remedy)
 
 
 def _set_aside(facts: VaultFacts) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteState
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import split_head
+from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 
 SET_ASIDE = "set_aside"
@@ -142,10 +143,11 @@ def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile
 
 
 def _oddity_of(file: NoteFile) -> Oddity | None:
-    """Judging by the file alone. What an agent stored as a template is a note like any other."""
+    """Judging by the file alone. What an agent stored as a template is a note like any other, and the copy of a log has
+    entries of another device, of which an answer leaves out those that the log has, too."""
     note, text, start = file.record, file.text, file.body_start
-    if original_of(note.path):
-        return Oddity.COPY
+    if original := original_of(note.path):
+        return None if is_log_path(original) else Oddity.COPY
     is_stored = _ULID.fullmatch(note.id) and not note.is_foreign
     if not is_stored and (is_template_folder(note.path.rpartition("/")[0]) or _is_template(text, start)):
         return Oddity.TEMPLATE
