@@ -137,3 +137,10 @@ open again
     expected = ["- open one", "- open two", "## Open", "open text", "open again", "## Last", "- open three"]
     assert shown == ["# Memory", *expected]
     assert marks("#private\n\n- secret\n", "MEMORY.md")["private_lines"] == [[1, 3]]
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("run", ["`", " ", "(", "[", "<!--", "*", "(x) ", "#a", "---\n"])
+def test_whatever_is_repeated_is_read_in_linear_time(run: str):
+    for text in (f"private\n{run * 20_000}x", f"{run * 20_000}private"):
+        assert marks(text) in ({}, {"private": True})

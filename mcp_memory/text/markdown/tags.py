@@ -10,7 +10,7 @@ from typing import Any, cast
 from mcp_memory.text.markdown.links import prose
 
 _TAG = re.compile(r"(?<![^\W_])(?<![/#&=\\])[#＃]([\w/\-\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]+)")
-CODE = re.compile(r"``+[^`\n]+``+|`[^`\n]+`")
+CODE = re.compile(r"(?<!`)``+[^`\n]+``+|(?<!`)`[^`\n]+`")
 _NOT_PROSE = re.compile(
     CODE.pattern + r"|\[\[[^\[\]\n]*\]\]|(?<=\])\([^()\n]*\)|^ {0,3}\[[^\[\]\n]+\]:[^\n]*"  # links, and where they lead
     r"|</?[A-Za-z][^<>\n]*>",

@@ -37,8 +37,8 @@ _SENTENCES = frozenset(("title", "description", "summary", "abstract", "subtitle
 
 _HINT = re.compile(r"pri[vw]|off the record|unter uns|entre (?:nous|nosotros)", re.IGNORECASE)
 _PROPERTY = re.compile(
-    r"^[ \t>]*(?:[-*+][ \t]+)?(?:<!--|%%|\{)?[ \t\"'*_]*(?P<key>[^\W\d_](?:[ _-]?[^\W_]){1,12})[\"'*_?]*"
-    r"\s*[:：=]{1,2}(?P<value>[^\n]*)$",
+    r"^[ \t>]{0,20}(?:[-*+][ \t]{1,20})?(?:<!--|%%|\{)?[ \t\"'*_]{0,20}(?P<key>[^\W\d_](?:[ _-]?[^\W_]){1,12})"
+    r"[\"'*_?]{0,9}\s{0,20}[:：=]{1,2}(?P<value>[^\n]*)$",
     re.MULTILINE,
 )
 _COLON_WITHIN = re.compile(r"^(?P<key>[\w-]+): +(?P<value>[^\s\"'\[\]{}|>&*!#%@`][^\n]*?: [^\n]*?)\r?$", re.MULTILINE)
@@ -47,13 +47,13 @@ _ELEMENT = re.compile(r"<\s*private\b[^<>]*>", re.IGNORECASE)
 _END_OF_ELEMENT = re.compile(r"<\s*/\s*private\b[^<>]*>", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<![\w\[!])\[([^\[\]()\n]{1,100})\](?![(\[:\]])|<!--([^<>\n]{1,100})-->|%%([^%\n]{1,100})%%")
 _PARENTHESES = re.compile(
-    r"(?<!\])[(（]((?:[^()（）\n\[\]]|\[[^()\[\]\n]*\]){1,300})[)）](?=\s*(?:[(（]|[\W_]*$))", re.MULTILINE
+    r"(?<!\])[(（]((?:[^()（）\n\[\]]|\[[^()\[\]\n]*\]){1,300})[)）](?=\s{0,20}(?:[(（]|[\W_]{0,20}$))", re.MULTILINE
 )
 _SAID = re.compile(
-    r"(?:^|[.!?:;(*_>–—-])[\s\"'“„*_>-]*"
+    r"(?:^|[.!?:;(*_>–—-])[\s\"'“„*_>-]{0,20}"
     r"(?:(?:this is |that’s |it’s |strictly )?off the record|(?:das )?bleibt unter uns|das ist privat"
     r"|(?:(?:ça )?reste )?entre nous|(?:que )?quede? entre nosotros|this (?:note |entry )?is private)"
-    r"(?=[\s\"'”*_)]*(?:[.,!:;–—-]|$))",
+    r"(?=[\s\"'”*_)]{0,20}(?:[.,!:;–—-]|$))",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -96,7 +96,7 @@ def _is_private_folder(path: str) -> bool:
     return any(_letters(folder) in _FOLDERS for folder in path.split("/")[:-1])
 
 
-def _head_says_so(text: str, document: Document) -> bool:
+def _head_says_so(text: str, document: Document, *, is_inner: bool = False) -> bool:
     """A head that can't be read may say so."""
     if text.startswith("+++", len(BOM) if text.startswith(BOM) else 0):
         return _toml_says_so(text)
@@ -104,7 +104,8 @@ def _head_says_so(text: str, document: Document) -> bool:
     if not head.exists:
         return False
     body = text[head.body_start :].lstrip()
-    if body.startswith(("---\n", "---\r\n", "+++")) and _head_says_so(body, parse(body)):
+    has_inner = not is_inner and body.startswith(("---\n", "---\r\n", "+++"))
+    if has_inner and _head_says_so(body, parse(body), is_inner=True):
         return True  # a note that was imported with a head that couldn't be read
     if document.problem and not document.meta:
         document = parse(f"---\n{_COLON_WITHIN.sub(_quoted_value, text[head.start : head.end])}---\n")
