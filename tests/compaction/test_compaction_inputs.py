@@ -248,11 +248,11 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
         backend, calls = engine.parts.vault.backend, list[object]()
         real = getattr(backend, verb)
 
-        def failing(*arguments: object) -> object:
+        def failing(*arguments: object, **options: object) -> object:
             calls.append(arguments)
             if len(calls) > 1:
                 raise StorageFailed(f"the disk says no [{code}]")
-            return real(*arguments)
+            return real(*arguments, **options)
 
         with monkeypatch.context() as patched:
             patched.setattr(backend, verb, failing)
