@@ -22,7 +22,7 @@ from mcp_memory.conflicts.detector import NoteText
 from mcp_memory.errors import DeadlineExceeded, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate, Voice, id_of
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
-from mcp_memory.extraction.commitments import LogReading, UnreadEntries, kept, with_due
+from mcp_memory.extraction.commitments import UnreadEntries, kept, with_due
 from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.extractor import extract_candidates
@@ -141,15 +141,12 @@ class CandidateIngest:
         wanted = Filters(kinds=frozenset({LOG}), since=self._clock() - timedelta(days=2), foreign=False)
         stored = list[NoteId]()
         for note in await in_thread(lambda: self._index.notes(wanted), deadline_s=EXTRACT_S, what="looking for logs"):
-            read = partial(self._read_log, note.path)
+            read = partial(self._unread.read, self._vault, note.path)
             while (reading := await in_thread(read, deadline_s=EXTRACT_S, what="reading daily logs")).hashes:
                 for captured, found in reading.promises:
                     stored += (await self._ingest(found, captured)).active
                 self._unread.finish(reading)
         return stored
-
-    def _read_log(self, path: NotePath) -> LogReading:
-        return self._unread.read(self._vault.read(path), self._vault.layout.tz)
 
     async def _mark_done(self, captured: CapturedMessages) -> tuple[str, ...]:
         own = captured.project if is_channel(captured.project) else None  # else you may say it in any project

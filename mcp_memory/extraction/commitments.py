@@ -20,6 +20,7 @@ from mcp_memory.text.markdown import logs
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.succession.entry_marks import private_entries
+from mcp_memory.vault.vault import Vault
 
 LATE = timedelta(days=2)
 """A promise that is longer over when it is read waits for review: you know what became of it."""
@@ -71,8 +72,9 @@ class UnreadEntries:
 
     _read: dict[NotePath, set[str]] = field(default_factory=dict[NotePath, set[str]])
 
-    def read(self, file: NoteFile, zone: tzinfo) -> LogReading:
-        """Some of the entries that were not read yet; without hashes, all were."""
+    def read(self, vault: Vault, path: NotePath) -> LogReading:
+        """Some of the entries that were not read yet; without hashes, all were. Raises as `Vault.read`."""
+        file, zone = vault.read(path), vault.layout.tz
         known = {*self._read.get(file.record.path, ()), *file.forgotten_entries}
         is_log = logs.is_log_path(file.record.path) is not None
         unread = [one for one in logs.entries(file.text, file.body_start) if one.hash not in known] if is_log else []

@@ -90,7 +90,6 @@ def plant(root: Path, data: bytes) -> bool:
     with naming_the_cause(str(root)):
         if root.exists() and any(root.iterdir()):
             return False
-        make_private(root)
         with suppress(FileExistsError):
             _publish(root, marker)
     return True
@@ -216,6 +215,7 @@ def _publish(root: Path, marker: Marker) -> None:
     """Never replaces a marker, so that two processes make one. Others may read it, as somebody may who searches a vault
     that isn't theirs, and nobody else may write it. Raises FileExistsError, OSError."""
     folder = root / FOLDER
+    make_private(root)
     folder.mkdir(mode=0o755, exist_ok=True)
     draft = folder / f".{FILE}.{ULID()}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

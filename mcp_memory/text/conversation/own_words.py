@@ -91,7 +91,7 @@ _NAME = r"[^\W\d_a-z][\w.’-]{0,30}(?: [\w.’-]{1,30}){0,2}"
 
 _FOREIGN = (
     re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),  # code, before what is covered looks like it
-    re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
+    re.compile(r"^[ \t]*(`{3,32}|~{3,32})[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
     re.compile(r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)|%%\n.*?(?:%%|\Z)", re.DOTALL),  # comments
     re.compile(r"\A.*-->[ \t]*$", re.DOTALL | re.MULTILINE),
     re.compile(r"<<<([0-9a-zA-Z_]{3,64})\b[^\n]*\n.*?(?:\1>>>|\Z)", re.DOTALL),  # notes, as recall quotes them
