@@ -54,6 +54,10 @@ class CircuitBreakerEmbedder:
             threading.Thread(target=self._ask_again, name="embedder", daemon=True).start()
         return not self._is_down
 
+    def resume(self) -> None:
+        """Call it when the model was seen to answer, so that it isn't skipped any longer."""
+        self._is_down, self._paused_until = False, 0.0
+
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         return self._call(lambda: self._embedder.embed_documents(texts))
 

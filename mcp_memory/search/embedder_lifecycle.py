@@ -36,6 +36,7 @@ RETURN_WAIT_S = 0.12
 LEARN_S = 600.0
 """For embedding 3,200 short texts; a slow endpoint needs minutes."""
 
+_FAILING = "failing"
 _SAID = {"loading": "still loading", "resting": "being loaded again"}
 
 log = logging.getLogger(__name__)
@@ -77,7 +78,9 @@ class EmbedderLifecycle:
         """`ready`, `loading`, `resting`, or what is wrong, for `status`."""
         if self._resting:
             return self._absence or "resting"
-        return self._state if self._is_answering else "not answering: words alone find notes until it does"
+        if self._is_answering or self._state.startswith(_FAILING):
+            return self._state
+        return "not answering: words alone find notes until it does"
 
     @property
     def reason(self) -> str:
@@ -231,13 +234,14 @@ class EmbedderLifecycle:
                 await in_thread(lambda: self._training.load(embedder), deadline_s=30, what="reading what it learned")
                 self.embedder, self._guarded = embedder, CircuitBreakerEmbedder(embedder)
             if embedder:
-                await self._builder.embed(embedder)
+                if await self._builder.embed(embedder) and self._guarded:
+                    self._guarded.resume()
                 self._state = "ready"
                 if self._is_training_due:
                     await self.train_classifier()
         except McpMemoryError as error:
             if self.embedder:
-                self._state = f"failing: {error.message}"
+                self._state = f"{_FAILING}: {error.message}"
             else:
                 self._faults["index"] = Problem("index", error.message)
             return False
