@@ -78,7 +78,7 @@ class CommandContext:
 
     @cached_property
     def projects(self) -> Projects:
-        """The vault's projects, so that a command needn't ask the engine for the one that it runs in."""
+        """The vault's projects, so that a command finds its own project without asking the engine."""
         from mcp_memory.projects.projects import Projects
 
         vault = self.settings.vault_path

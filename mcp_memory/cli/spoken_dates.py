@@ -17,4 +17,4 @@ def _callback(leans: Leans, _: click.Context, param: click.Parameter, value: str
 
 
 past_date, coming_date = partial(_callback, "past"), partial(_callback, "future")
-"""Of several days with a name, the latest that is over, or the next."""
+"""Callbacks that read a date in words: `Friday` is the last Friday for `past_date`, the next for `coming_date`."""

@@ -95,7 +95,7 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
 
 
 def _server_name(changes: Sequence[ConfigChange]) -> str | None:
-    """What the client will call our server, if its files name it."""
+    """Return the name under which the client's files list our server, if they do."""
     found = (ask_entry(change.target, change.new or change.old, ServerEntry, ServerEntry.names) for change in changes)
     return next((names[0] for names in found if names), None)
 

@@ -30,7 +30,7 @@ from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 
 DISTRIBUTION = "mcp-memory-vault"
-"""What pip calls us; `mcp-memory` is a stranger's package."""
+"""The name of our package on PyPI, where `mcp-memory` is somebody else's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,9 @@ def conflicts(
     """Decide which of two notes that contradict each other holds, with one key each; the latest first.
 
     Until then agents are told the newer one, with what held before. `keep` marks the other one, whole, as superseded:
-    where that says more, edit the old value in it instead, which settles the conflict, too. What goes is shown first,
-    and only that goes. `both` writes into the newer one that it holds beside the other. The files keep what you decide;
-    `mcp-memory undo NOTE` takes it back.
+    where that says more, edit the old value in it instead, which settles the conflict, too. You see first what `keep`
+    retires, and it retires nothing else. `both` records in the newer note that both notes apply. Your decision is
+    written to the files; `mcp-memory undo NOTE` takes it back.
 
     \b
     mcp-memory conflicts                                    with keys, on a terminal

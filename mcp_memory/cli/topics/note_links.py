@@ -78,8 +78,9 @@ def _named(note: dict[str, Any]) -> str:
 @click.option("--yes", is_flag=True, help="With --personal: don't ask.")
 @command_options
 def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: bool) -> None:
-    """List links that lead nowhere, to several notes, or to what no longer counts, notes about code that has changed
-    since, and properties whose name is a slip; and count notes without links.
+    """List links that lead nowhere, to several notes or to a retired one, and count notes without links.
+
+    Also lists notes about code that has changed since, and properties whose names are misspelled.
 
     A link that broke because a file was renamed or moved is repaired where one note alone can be meant: by its id, its
     content, or at last its name. Only the link's target is changed, and compact --undo RUN takes it back.
