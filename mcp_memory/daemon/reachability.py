@@ -14,7 +14,7 @@ PROBE_S = 1.0
 _FORBIDDEN = frozenset({
     errno.EPERM, errno.EACCES, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EAFNOSUPPORT,
 })  # fmt: skip
-"""What connecting to loopback fails with where a sandbox has taken the network away."""
+"""The errors of connecting to loopback where a sandbox has taken the network away."""
 
 
 def find_barrier(settings: Settings) -> Busy | None:

@@ -21,7 +21,7 @@ MOST_READ = 10_000
 
 
 async def with_known_kinds(parts: EngineParts, filters: Filters) -> Filters:
-    """The filters with each kind in the forms that notes may have. Raises InvalidInput for one that is not known."""
+    """The filters with each kind in the forms that notes may have. Raises InvalidInput for an unknown kind."""
     if not filters.kinds:
         return filters
     if unknown := [kind for kind in filters.kinds if not _configured(parts, kind)]:

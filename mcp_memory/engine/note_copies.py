@@ -23,7 +23,7 @@ _MADE_KINDS = frozenset({"commitment", "lesson"})
 
 @dataclass(frozen=True, slots=True)
 class ErasedText:
-    """What is erased: a whole note, or one entry of a log; its text is empty if the file has gone."""
+    """A whole note, or one entry of a log, that is erased. The text is empty if the file has gone."""
 
     path: NotePath
     entry: str | None

@@ -251,7 +251,7 @@ class EngineParts:
         await self.swept.wait()
         try:
             await in_thread(self.index.check, what="checking the index")
-        except McpMemoryError:  # it was replaced, or the sweep says what is wrong
+        except McpMemoryError:  # it was replaced, or the sweep reports the fault
             self.watcher.hurry()
 
     async def _run_jobs(self) -> None:

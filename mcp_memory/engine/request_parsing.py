@@ -1,4 +1,4 @@
-"""Makes requests from JSON, and checks those for a recall; says what agents' calls leave out."""
+"""Makes requests from JSON, checks recall requests, and decides which project an agent's call means."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

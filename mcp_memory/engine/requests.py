@@ -398,8 +398,8 @@ class ReviewRequest:
 
 @dataclass(frozen=True, slots=True)
 class DecideRequest:
-    """What to do with the contradictions of a note or entry, or the one with `other`, or only those with the ids in
-    `only`. `verb`: keep it, or both."""
+    """A decision about the contradictions of a note or entry: all of them, the one with `other`, or only those with
+    the ids in `only`. `verb`: keep it, or both."""
 
     verb: str
     target: str

@@ -30,7 +30,7 @@ async def with_iso_dates(parts: "EngineParts", request: R) -> R:
 
 
 def _in_iso(spoken: Mapping[str, str], now: datetime) -> dict[str, str]:
-    """`until` a day is until it is over, and what expires today does so at its end."""
+    """Read each argument. `until` a day includes that day, and a note that expires today does so at its end."""
     found: dict[str, str] = {}
     for name, text in spoken.items():
         date = read_date(name, text, _LEANS[name], now)

@@ -32,7 +32,7 @@ class StatementKind(StrEnum):
 
 
 class Voice(StrEnum):
-    """Whose word a candidate is. The note's head has it, and what is announced names it."""
+    """The person whose word a candidate is, as the note's head and the announcement name it."""
 
     SAID = "said"
     """You typed it in a session."""

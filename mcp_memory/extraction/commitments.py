@@ -26,7 +26,7 @@ LATE = timedelta(days=2)
 """A promise that is longer over when it is read waits for review: you know what became of it."""
 
 MOST_ENTRIES = 200
-"""Of a log, read at once: some .8 s."""
+"""The entries of a log that are read at once, in some 0.8 s."""
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """So many words in common, that share of its own, tie a sentence about something done to a promise: words of four
@@ -92,7 +92,7 @@ def log_promises(
     file: NoteFile, entries: Sequence[logs.LogEntry], zone: tzinfo
 ) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
     """The promises and reminders in each of these entries of a daily log, with where they are from. An agent's entries
-    only propose. What is made of a private entry is private."""
+    only propose. A promise from a private entry is private."""
     day, private = logs.is_log_path(file.record.path), private_entries(file, PrivateMarks()) if entries else ()
     for entry in entries:
         heading, _, body = file.text[entry.start : entry.end].partition("\n")

@@ -45,8 +45,8 @@ class ConflictReview:
         self, verb: str, target: str, other: str | None = None, *, only: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
         """Settle the open conflicts of a note or entry, or the one with `other`, or those with `only` these ids, as one
-        change to undo. `verb`: keep it, or both. What is found to contradict the kept one only now is listed next:
-        nobody has seen it yet.
+        change to undo. `verb`: keep it, or both. Contradictions of the kept note that are found only now are listed
+        next, as nobody has seen them yet.
 
         Raises NotFound if there is none, InvalidInput, and what a change of a note raises."""
         if verb not in (KEEP, BOTH):
@@ -61,7 +61,7 @@ class ConflictReview:
             for one in pairs:
                 change = partial(self._retire, one, kept) if verb == KEEP else partial(self._hold_both, one)
                 file = await in_thread(change, deadline_s=WRITE_S, what="changing the note")
-                with suppress(IndexUnavailable):  # it is decided, and the next sweep says so to the index
+                with suppress(IndexUnavailable):  # the decision is written, and the next sweep updates the index
                     await self._writer.index_note(file)
         with suppress(IndexUnavailable):
             await self._conflicts.scan()

@@ -41,7 +41,7 @@ def extract_candidates(
 
 
 def _read_in(messages: Sequence[TranscriptMessage]) -> Iterator[str]:
-    """What tools answered, and what the person pasted."""
+    """Yield the answers of tools and the text that the person pasted."""
     for message in messages:
         if message.role is Role.TOOL:
             yield message.turn.text

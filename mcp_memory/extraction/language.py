@@ -64,7 +64,7 @@ def repository_paths(text: str) -> list[str]:
 
 
 def names_project(text: str, project: str) -> bool:
-    """Whether a text has the name of a project, with or without what tells it from another of that name."""
+    """Whether a text names a project; it may leave out the part in brackets, as in `my-app (personal)`."""
     return re.search(rf"(?<![\w-]){re.escape(name_in(project))}(?![\w-])", text, re.IGNORECASE) is not None
 
 

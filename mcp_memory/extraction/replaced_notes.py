@@ -78,7 +78,7 @@ class RejectedCandidate:
     at: float
 
     def rules_out(self, candidate: Candidate) -> bool:
-        """What you state outright again after that is your later word."""
+        """Whether the candidate says the same, unless you stated it outright again since."""
         is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
         return not is_later and say_the_same(candidate.text, self.text)
 

@@ -257,8 +257,8 @@ class Index(ABC):
         """(n,): a number that the chunks of one section share; −1 for an unknown id."""
 
     # -- links of the active generation ------------------------------------------------------------------------
-    # A link leads to the notes of which a name (`names_of`) is its key: to those that have it in the best way, and of
-    # these, to the forgotten ones last.
+    # A link leads to the notes with a name (`names_of`) that is its key. Only those with the best match count, and the
+    # forgotten ones come last.
     @abstractmethod
     def named(self, key: str) -> list[NotePath]:
         """The notes that a link with this key leads to, by path."""

@@ -133,7 +133,7 @@ def to_upsert(
     record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: ChunkedNote | None = None
 ) -> Upsert:
     """The rows of a note: its chunks with their embedded text, and the text above its sections. `cut`: its chunks, if
-    they are known already. What its properties say is found with its first chunk; without a text they are one.
+    they are known already. Its properties are found with its first chunk; without a text, they become a chunk.
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, not
     even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record's

@@ -19,7 +19,7 @@ description: Lessons, decisions and workflows of this project. Read before you r
 
 """
 }
-"""What a file begins with that `teach` makes, by its name."""
+"""File name → the beginning of a file that `teach` makes."""
 
 _TAUGHT_NOTE = re.compile(r"^<!-- note (\S+) -->\r?\n", re.MULTILINE)
 

@@ -125,9 +125,10 @@ class WholeNotes(ABC):
         return number
 
     def load(self, file: str | Path) -> Mapping[str, int]:
-        """Put the notes of a dump to their own paths, byte for byte, over none that is there, and bring back those that
-        were deleted since: how many became what (`new`, `unchanged`, `restored` …). Raises InvalidInput for a damaged
-        line, before anything is stored."""
+        """Put the notes of a dump to their own paths, byte for byte, and bring back those that were deleted since.
+
+        Overwrites nothing. Returns how many notes were `new`, `unchanged`, `restored` and so on. Raises InvalidInput
+        for a damaged line, before anything is stored."""
         damaged: list[SkippedItem] = []
         notes = list(jsonl.files(Path(file), damaged))
         if damaged:
@@ -144,12 +145,12 @@ class WholeNotes(ABC):
         return dict(deeds)
 
     def _put(self, notes: Sequence[ArchivedFile]) -> list[str]:
-        """What became of each."""
+        """Store the notes, and return what became of each."""
         items = [{"path": note.path, "data": b64encode(note.data).decode()} for note in notes]
         return [taken["deed"] for taken in self._ask("import", items=items)["taken"]]
 
     def _bring_back(self, note: ArchivedFile) -> str:
-        """Restore a note that was deleted, to the very bytes of the dump unless it had been changed before."""
+        """Restore a deleted note, byte for byte as in the dump unless it was changed before it was deleted."""
         try:
             self._ask("restore", target=note.path)
         except McpMemoryError:  # not from here

@@ -66,7 +66,7 @@ class ReaderContext:
     arguments: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     """Id of a tool call → its texts."""
     silence: Silence = Silence.NONE
-    """Whether the person wants nothing kept of what comes; readers leave it alone."""
+    """Whether the person wants nothing kept of the messages to come. Readers don't change it."""
     turn_at: int = -1
     """The offset of the person's last message."""
     turn_pages: dict[str, int] = field(default_factory=dict[str, int])

@@ -35,8 +35,8 @@ class Demotion(NamedTuple):
 
 def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -> Iterator[Demotion]:
     """The entries that were used on the fewest days, of these the longest first, until the rest fits; none that others
-    are nested in, or that is nested, and no private one, which its section may mark. `used_days`: by the hash of an
-    entry."""
+    are nested in, or that is nested. Private entries stay, also where only their section is marked. `used_days`: by
+    the hash of an entry."""
     lines = len(memory.splitlines())
     over = lines - most_lines
     known = [] if "\n<<<<<<< " in f"\n{memory}" else entries(memory)  # whose conflict is for you

@@ -78,7 +78,7 @@ class VaultFacts:
     projects: str | None = None
     """Why the file of the projects can't be used."""
     near_projects: Sequence[NearMatch] = ()
-    """A project without notes, and one that has some and may be the same."""
+    """Pairs of a project without notes and a project with notes that may be the same."""
 
 
 def findings_of(facts: VaultFacts) -> list[Finding]:

@@ -84,7 +84,7 @@ class ChangeHistory:
 
     def find(self, target: str) -> list[NoteChange]:
         """The change with this id (its first characters suffice), those of a run, or the last one of a note that isn't
-        undone; of a decision, all that it changed. Raises InvalidInput, NotFound."""
+        undone. A decision's changes come together. Raises InvalidInput, NotFound."""
         found = [one for one in self.changes if one.run == target or (len(target) >= 4 and one.id.startswith(target))]
         if not found:
             of_note = [one for one in self.changes if _concerns(one, target)]

@@ -24,7 +24,7 @@ LEAST_CONTENT_WORDS = 4
 LEAST_ASKED = 2
 """Content words of a question to which a bare yes agrees: "Shall I use SQLite for the cache?", not "Soll der weg?"."""
 _BUT = re.compile(r"\b(?:but|except|aber|außer|mais|sauf|pero|salvo)\b.*[^\s.!]", re.IGNORECASE)
-"""What you agree to with a change."""
+"""A condition or change that you add to your agreement."""
 ANTECEDENT = 2
 """What `it` or `the one` stands for is named in the last sentences."""
 

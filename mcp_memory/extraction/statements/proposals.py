@@ -17,14 +17,14 @@ LEAST_REPEATED = 2
 REPEATED_SHARE = 0.8
 SHORT_QUESTION = 5
 QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
-"""A sentence that quotes so many words, and has fewer content words of its own, is a quotation."""
+"""A sentence with a quotation of at least 4 words and fewer than 3 content words of its own is a quotation."""
 
 _SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
 
 
 def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
-    """Whether the sentence at this place of a message proposes something, by itself or by a question that follows it,
-    such as `Is that fine?`; `OK?`, `More?` and `Continue?` ask for no more than a go-ahead."""
+    """Whether the sentence at this place of a message proposes something, by itself or with a question after it, such
+    as `Is that fine?`. `OK?`, `More?` and `Continue?` only ask for a go-ahead."""
     view, found = said[at].view, patterns(PROPOSAL)
     is_short = said[at].is_question and len(view.split()) <= SHORT_QUESTION
     asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)

@@ -10,7 +10,7 @@ from mcp_memory.index.sqlite.damage import DamagedRow
 from mcp_memory.index.sqlite.schema import Tables
 
 STEPS = 100_000
-"""Of SQLite's machine, between two looks at whether a long check is still wanted."""
+"""The steps of SQLite's virtual machine after which a long check looks whether it is still wanted."""
 
 _KEPT_ONCE = ("state", "models", "generations")
 

@@ -1,6 +1,6 @@
 """Implements the index with one SQLite file for rows, words and vectors, and caches beside it.
 
-A write is one transaction, a read one snapshot. What is cached between calls belongs to the token that it was read at.
+A write is one transaction, a read one snapshot. A cache entry belongs to the token at which it was read.
 """
 
 from __future__ import annotations
