@@ -25,16 +25,16 @@ _WHICH = re.compile(
     r"(?:am\s+)?(?:(?P<past>letzte|vorige|vergangene)|(?P<future>nächste|kommende)|diese)[nmrs]?\s+(?=\w+(?:tag|abend|woch)$)",
     re.IGNORECASE,
 )
-"""Of a day of the week in German, `letzten Freitag`: dateparser reads these words before weeks and months alone."""
+"""The words before a German weekday, as in `letzten Freitag`; dateparser reads them only before weeks and months."""
 _LAST = re.compile(r"\s+(?:dernier|pasado)$", re.IGNORECASE)
-"""Of a day of the week in French and Spanish, `vendredi dernier`."""
+"""The words after a French or Spanish weekday, as in `vendredi dernier`."""
 _ARTICLES = ("la ", "le ", "el ")
 """dateparser knows `la semaine dernière`, and not `semaine dernière`."""
 _EXAMPLES = {"past": "yesterday, last week, 2 days ago, Friday", "future": "tomorrow, Friday, in 2 weeks, next month"}
 
 
 class SpokenDate(NamedTuple):
-    """What was named in ISO 8601: a moment, which is both, or a day, week, month or year with the day after it."""
+    """A date in ISO 8601: a moment, with both fields the same, or a day, week, month or year and the day after it."""
 
     start: str
     end: str
@@ -50,8 +50,8 @@ def is_iso(text: str) -> bool:
 
 
 def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
-    """`leans`: of several days with a name, the latest that is over, or the next. `now`: aware, in the zone of whoever
-    speaks. Takes half a second the first time, most of it imports. Raises InvalidInput with `name` and examples."""
+    """Read a date in words. `leans`: whether a weekday is the last or the next one. `now`: aware, in the speaker's
+    zone. Takes half a second the first time, most of it imports. Raises InvalidInput with `name` and examples."""
     if is_iso(text):
         return SpokenDate(text.strip(), text.strip())
     for variant in _variants(text.strip()):

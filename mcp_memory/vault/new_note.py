@@ -24,7 +24,7 @@ OTHER_NAME = "choose another name"
 
 _PERSONS_FOLDERS = frozenset({ALWAYS_LOAD, INBOX, ENTITIES, SUMMARIES})
 _PERSONS_PAGES = frozenset({plain_name(DREAMS), plain_name(CONTENTS)})
-"""What is there is taken for the person's decisions, or for pages made from their notes."""
+"""Agents don't write there: a file there counts as the person's decision, or as a page made from their notes."""
 
 _NUMBER = re.compile(r"([0-9]{1,6})-[^/]*")  # more digits are a date
 
@@ -40,9 +40,10 @@ class NotePublisher:
         self._last_numbers: dict[str, int] = {}
 
     def already_written(self, draft: Draft, same: Sequence[NotePath], *, replaces: bool = False) -> WriteResult | None:
-        """The active note with the same content, at a place in the ledger or in `same`; else one in whose place another
-        note counts by now, unless the draft was said after that, or `replaces` what counts. For a draft to be stored
-        only `once` also any other retired note."""
+        """Return the active note with the same content, at a place in the ledger or in `same`.
+
+        If there is none, return a superseded note whose successor is active, unless the draft was said later or
+        `replaces` the successor. A draft to be stored only `once` also finds any other retired note."""
         wanted = (draft.content_hash, draft.kind.name, draft.project)
         known = self._ledger.written(*wanted)
         contents = {draft.content_hash, *(entry.now for entry in known)}

@@ -137,7 +137,7 @@ class NoteImporter:
             return _Step(incoming, ImportResult(ImportAction.REFUSED, incoming.path, error.message))
 
     def _plan_exact(self, incoming: IncomingNote) -> _Step:
-        """Its own path, whatever other systems allow, or where an earlier import had to put it on this disk."""
+        """Plan for the file's own path, even if other systems don't allow it, or the path of an earlier import."""
         wanted = validate_new(incoming.path, portable=False)
         etags = {path: self._etag_at(path) for path in (wanted, _allowed_path(wanted))}
         for path, etag in etags.items():

@@ -1,8 +1,8 @@
 """Recognizes what a person wants nobody to keep: `off the record`, `das bleibt unter uns`, `<private>…</private>`.
 
 In English, German, French and Spanish; `off_record.toml` has the phrases. In doubt a wish counts, since what was kept
-against somebody's will can't be made unheard. What is said of a program (`don't save this: write to temp instead`)
-doesn't count.
+against somebody's will can't be made unheard. A sentence about a program (`don't save this: write to temp instead`)
+is not a wish.
 """
 
 import re
@@ -16,7 +16,7 @@ from mcp_memory.text.language.terms import content_words
 
 
 class OffRecord(Flag):
-    """What of a session a message wants nobody to keep; nothing if it is empty."""
+    """The parts of a session that a message wants nobody to keep."""
 
     NOTHING = 0
     THIS = auto()
@@ -30,7 +30,7 @@ class OffRecord(Flag):
 
 
 def off_record(message: str) -> OffRecord:
-    """What a person wants of a message of theirs. What they pasted or quote says nothing."""
+    """Return the wish that a person's message expresses. Pasted and quoted text expresses none."""
     sentences = _SENTENCE.findall(masked(own_words(message.replace("\r", "\n"))))
     wishes = [sentence for sentence in sentences if _is_wish(sentence)]
     if not wishes:
@@ -74,7 +74,7 @@ def on_record_again(message: str) -> bool:
 
 
 def without_private(text: str) -> str:
-    """Without what is between `<private>` and `</private>`, or the end of the text."""
+    """Remove the text between `<private>` and `</private>`, or up to the end."""
     kept: list[str] = []
     depth = at = 0
     for tag in _TAG.finditer(text):

@@ -24,7 +24,7 @@ def own_words(message: str) -> str:
 
 
 def pasted_words(message: str) -> str:
-    """What isn't the person's own in a message, with spaces for the rest."""
+    """Return the words that aren't the person's own, with spaces in place of the others."""
     message = message.replace("\r\n", "\n").replace("\r", "\n")
     own = own_words(message)
     start = pasted_from(message, own)
@@ -48,8 +48,8 @@ def covered(text: str, cover: str) -> str:
 
 
 def pasted_from(message: str, typed: str) -> int:
-    """Where a part may begin that wasn't typed. What is known to be foreign doesn't count: it is left out anyway, and
-    the person goes on after it."""
+    """Return where pasted text may begin. Skips openings in text that `typed` masks as foreign, since the person goes
+    on after it."""
     for opening in _OPENING.finditer(message):
         if not typed[opening.start()].isspace() and not typed[opening.end()].isspace():
             return opening.end()
@@ -57,7 +57,7 @@ def pasted_from(message: str, typed: str) -> int:
 
 
 def _without_handed_over(text: str) -> str:
-    """Without the text that a line asks to explain, correct, translate or sum up: `explain this` above or below it."""
+    """Mask the text that a line above or below asks to explain, correct, translate or sum up: `explain this`."""
     view = lowered(text)
     for wish in _HANDS_OVER.finditer(view):
         above, below = text[: wish.start()], text[wish.end() :]
@@ -79,9 +79,9 @@ _OPENING = re.compile(
     r"from (?:the|our|their|his|her) [^\n]{0,30}\b(?:mail|letter|brochure|docs|ticket|contract))\b)"
     r"[^\n]{0,80}(?<![.!])[ \t]{0,20}\n\s*(?=\S)"
 )
-"""Something follows a line that ends with a colon or a question mark, or says that something came from elsewhere, or a
-paragraph follows one that doesn't end as a sentence: a heading, or `I fetched it and got`. People type like that too,
-so the rest waits for review."""
+"""The openings after which text may be pasted: a line that ends with a colon or a question mark, a line about something
+from elsewhere, and a paragraph that doesn't end as a sentence (a heading, or `I fetched it and got`). People also type
+like that, so the rest waits for review."""
 
 _TIME = (
     r"\[?(?:[0-9]{1,4}[./-][0-9]{1,2}(?:[./-][0-9]{2,4})?,? )?"

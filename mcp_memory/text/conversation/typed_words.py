@@ -1,4 +1,4 @@
-"""Tells what a person typed in a message from what a program wrote there in the person's name. Pure."""
+"""Separates the words that a person typed from those that a program wrote in their name. Pure."""
 
 import re
 

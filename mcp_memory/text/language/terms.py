@@ -18,7 +18,7 @@ _UNSPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]+")
 
 _EMOJI_CHARS = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
 _MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
-"""Of an emoji: its presentation and the tone of its skin."""
+"""The modifiers of an emoji: its presentation and its skin tone."""
 _JOINER = "\u200d"
 _EMOJI = f"[\U0001f1e6-\U0001f1ff]{{2}}|[{_EMOJI_CHARS}][{_MODIFIERS}]*(?:{_JOINER}[{_EMOJI_CHARS}][{_MODIFIERS}]*)*"
 _MODIFIER = re.compile(f"[{_MODIFIERS}]")
@@ -76,8 +76,8 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
     """The distinct words that a keyword search should look for, in order of appearance.
 
     Leaves out stop words unless there is nothing else. A stop word in capitals is an acronym (IT, US, WHO) and stays,
-    unless the whole question is in capitals. `C++`, `.NET` and, of a short question, emoji and `node.js` are terms; a
-    question that is nothing but `node.js` means that alone. Empty for a question without any of these.
+    unless the whole question is in capitals. `C++` and `.NET` are terms; in a short question, so are emoji and
+    `node.js`. A question that is just `node.js` has only that term. Empty for a question without any of these.
     """
     head = question[:limit_chars]
     if _DOTTED.fullmatch(alone := head.strip(" \n?!.,")):

@@ -24,13 +24,13 @@ _COMMON = frozenset(("sources", "course", "states", "stats", "tabs", "find", "mi
 _TECHNICAL = frozenset(
     ("cssclass", "cssclasses", "publish", "date", "position", "permalink", "layout", "draft", "lang")
 )
-"""What other programs keep in a head."""
+"""The properties that other programs keep in a head."""
 
 MAX_WORDS_CHARS = 600
 
 
 def by_hand(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The head with our fields under our names, however they are spelled; one that is spelled as ours comes first."""
+    """The head with our fields under our names, however they are spelled. An exact spelling wins."""
     named = {_ALSO.get(name, name): value for key, value in meta.items() if (name := _name(key)) in {*_BY_HAND, *_ALSO}}
     return {**named, **meta}
 
@@ -56,7 +56,7 @@ def is_slip(one: str, other: str) -> bool:
 
 
 def words(meta: Mapping[str, Any]) -> str:
-    """What the properties say that aren't ours, in one line of limited length: search finds the note by it, too."""
+    """The text of the properties that aren't ours, in one line of limited length, for the search."""
     said = (text for key, value in meta.items() if _name(key) not in _NOT_SEARCHED for text in _texts(value))
     return " ".join(dict.fromkeys(said))[:MAX_WORDS_CHARS]
 

@@ -27,7 +27,7 @@ def head_tags(meta: Mapping[str, Any]) -> list[str]:
 
 
 def tags_of(value: object) -> Iterator[str]:
-    """The tags that a property lists; those of one text have commas, semicolons or else spaces between them."""
+    """The tags that a property lists. A single text is split at commas and semicolons, or else at spaces."""
     if isinstance(value, (list, Mapping)):
         for item in cast("Iterable[object]", value):
             yield from _named(item) if isinstance(item, str) and "#" not in item else tags_of(item)

@@ -90,7 +90,7 @@ _OF_SENTENCES = STOP_WORDS | frozenset(
     "stored kept written never always known shared changed needed required long four five six words same rotated used "  # noqa: SIM905 -- a list of words
     "ask see set use via now new old must should can one from".split()
 )
-"""What a passphrase drawn by chance lacks, and what is told about one has."""
+"""Words that occur in sentences about a passphrase, but not in a random passphrase."""
 _MOST_LONG_WORDS = 12
 _FEWEST_DIGITS = 3
 _LEAST_IN_A_KEY = 6

@@ -28,7 +28,7 @@ MOST_ELEMENT_CHARS = 32 << 20
 """The longest conversation, or file that is no array; real ones have a few megabytes."""
 
 MOST_RATIO = 100
-"""Of a large file's size to its size in the zip; conversations have about 5."""
+"""The ratio of a large file's size to its size in the zip; conversations have about 5."""
 
 _ENDINGS = (".json", ".af")
 _STEP_CHARS = 1 << 20

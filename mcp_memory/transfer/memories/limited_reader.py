@@ -22,7 +22,8 @@ def detect_memories(root: Path) -> SourceKind | None:
 
 
 def read_memories(source: ImportSource) -> SourceReading:
-    """Of two with the same key the first is read. Raises StorageFailed, InvalidInput for damage, LimitExceeded."""
+    """Read the memories; if two have the same key, only the first. Raises StorageFailed, InvalidInput for damage,
+    LimitExceeded."""
     *records, about = _ask(source.root, source.kind)
     items = [from_json(answer["record"]).as_item() for answer in records]
     known = {item.key: item for item in reversed(items)}

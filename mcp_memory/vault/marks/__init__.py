@@ -1,1 +1,1 @@
-"""What a person says of a note: in its head, by a tag or folder, and that it is private."""
+"""Reads a person's marks on a note: its head, its tags, and whether it is private."""

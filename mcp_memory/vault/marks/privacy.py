@@ -59,8 +59,10 @@ _SAID = re.compile(
 
 
 def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
-    """What a record keeps of it: `private` for the whole file; else of a log the hashes of `private_entries`, of a
-    curated file the `private_lines`, as pairs of the first and the last line, 1-based."""
+    """Return the marks that a record keeps: `private` for the whole file, else `private_entries` or `private_lines`.
+
+    `private_entries`: the hashes of a log's entries. `private_lines`: a curated file's pairs of the first and the last
+    line, 1-based."""
     start = document.body_start
     if _is_private_folder(path) or _head_says_so(text, document):
         return {"private": True}
@@ -88,7 +90,7 @@ def says_private(text: str) -> bool:
 
 
 def is_private_tag(tag: str) -> bool:
-    """Whether a tag, or a part of a nested one, says so, in any case and with any signs around it."""
+    """Whether a tag, or a part of a nested tag, means private, in any case and with any signs around it."""
     return any(_letters(part) in WORDS for part in tag.split("/"))
 
 
@@ -188,14 +190,14 @@ def _line_says_so(key: str, value: str) -> bool:
 
 
 def _note_says_so(part: str) -> bool:
-    """What stands in brackets, up to a semicolon: `private`, `tags: a, private`, `private: true`."""
+    """Whether a part of a bracketed note means private: `private`, `tags: a, private`, `private: true`."""
     key, colon, value = part.partition(":")
     return _line_says_so(key, value) if colon else is_private_tag(part)
 
 
 def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Sections, list items with those in them, and paragraphs of `MEMORY.md`. A mark that stands alone says it of its
-    section, or of the whole file where there is no heading above."""
+    """Sections, list items with those in them, and paragraphs of `MEMORY.md`. A mark by itself makes its section
+    private, or the whole file where there is no heading above."""
     blocks = list(scan(text, start))
     entries = sections.entries(text, start)
     for at, block in enumerate(blocks):

@@ -1,1 +1,1 @@
-"""What is in the vault and is no note to be searched: copies, merge conflicts, templates."""
+"""Finds files in the vault that searches skip: copies, merge conflicts, templates."""

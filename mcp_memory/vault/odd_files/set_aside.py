@@ -22,7 +22,7 @@ SET_ASIDE = "set_aside"
 """The key of a note's oddity in the `meta` of its record."""
 
 LEAST_ALIKE = 0.65
-"""Of two versions of one note. Below it, `iPhone 2.md` is a note of its own beside `iPhone.md`."""
+"""The likeness of two versions of a note. Below it, `iPhone 2.md` is a separate note beside `iPhone.md`."""
 
 _LEAST_KEPT = 0.9
 """The share of a short version's words that a much longer one still has."""
@@ -42,7 +42,7 @@ _SURE = re.compile(
     r"|[ _-]*conflicted copy[^./]*",
     re.IGNORECASE,
 )
-"""What Dropbox, Nextcloud, Obsidian Sync, pCloud, Seafile, Syncthing, Synology and our own writes add to a name."""
+"""The additions to a name by Dropbox, Nextcloud, Obsidian Sync, pCloud, Seafile, Syncthing, Synology and ourselves."""
 
 _COPY_WORD = r"(?:copy|copie|copia|cópia|kopie|kopia|kopi|kopio|副本|のコピー)"
 _LIKELY = tuple(
@@ -62,7 +62,7 @@ _LIKELY = tuple(
         ),  # OneDrive adds the computer's name
     )
 )
-"""What copies are called, and notes of their own as well: the texts decide."""
+"""Names of copies that other notes may also have; the texts decide."""
 
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _TEMPLATE_FOLDER = re.compile(r"(?:[0-9]+ )?_?(?:templates|vorlagen|plantillas)|_template", re.IGNORECASE)
@@ -71,7 +71,7 @@ _MACRO = re.compile(
     r"\{\{ *(?:query|embed|renderer|video|youtube|tweet|twitter|cloze|namespace|function|pdf|iframe|toc)\b",
     re.IGNORECASE,
 )
-"""Of Logseq, Roam and others: they show something, where a template leaves a gap."""
+"""The macros of Logseq, Roam and others. They show something, while a template leaves a gap."""
 _FIELD = re.compile(
     rf"[\s>|]*(?:(?:[-*+]|[0-9]{{1,9}}[.)]) )?(?:\[.\] )?(?:[*_]{{0,2}}\w[^:=|.!?]{{0,50}}[:=][*_]{{0,2}}[:=]?\s*)?"
     rf"[\"']?{_PLACEHOLDER}(?:[\s,/|–-]*{_PLACEHOLDER})*[\"']?(?:[ ,]{{0,2}}[^\s.!?]{{1,8}})?[\s|]*"
@@ -143,8 +143,8 @@ def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile
 
 
 def _oddity_of(file: NoteFile) -> Oddity | None:
-    """Judging by the file alone. What an agent stored as a template is a note like any other, and the copy of a log has
-    entries of another device, of which an answer leaves out those that the log has, too."""
+    """Judge by the file only. A template that an agent stored is a normal note. The copy of a log has entries of
+    another device; answers skip those that the log has, too."""
     note, text, start = file.record, file.text, file.body_start
     if original := original_of(note.path):
         return None if is_log_path(original) else Oddity.COPY

@@ -135,7 +135,7 @@ class Chains:
 
     def depending(self, record: NoteRecord) -> list[NotePath]:
         """The notes whose state may be another after this one was stored, forgotten, restored or removed: what it
-        replaced, and through forgotten and lost notes what those had replaced; and what may be another version."""
+        replaced, also through forgotten and lost notes, and possible other versions of it."""
         replaced = {name: self._found(name) for name in record.supersedes}
         found, seen = {file.record.path: None for file in replaced.values() if file}, {record.id}
         pending = [record.id, *(name for name, file in replaced.items() if file is None)]

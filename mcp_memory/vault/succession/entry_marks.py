@@ -11,7 +11,7 @@ from mcp_memory.text.markdown.tags import text_tags
 from mcp_memory.vault.note_file import NoteFile, content_hash, derive_title, muted_projects
 
 _OF_ENTRIES = frozenset(("superseded", "muted", "private_entries"))
-"""What a log's head or text says of single entries."""
+"""Marks of single entries in a log's head or text."""
 
 
 def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
@@ -56,7 +56,7 @@ def private_entries(log: NoteFile, private: PrivateMarks) -> frozenset[str]:
 
 
 def note_of(passage: Passage) -> NoteRecord:
-    """What filters look at: the note, private if the passage is; a log entry has its own project, tags and mutes."""
+    """The note as filters see it: private if the passage is. A log entry has its own project, tags and mutes."""
     note, chunk = passage.note, passage.chunk
     if not chunk.entry:
         return as_private(note) if has_private_lines(note, chunk.start_line, chunk.end_line) else note
