@@ -137,17 +137,17 @@ class NoteRecord:
 
     @property
     def all_tags(self) -> tuple[str, ...]:
-        """Those of its head, or of a log's entries, and those in its text."""
+        """The tags of its head, or of a log's entries, and the tags in its text."""
         return tuple(dict.fromkeys((*self.tags, *self.meta.get("text_tags", ()))))
 
     @property
     def is_private(self) -> bool:
-        """Whether it, or its folder, says so; see `PrivateMarks` for what the settings add."""
+        """Whether the note itself or its folder is marked; `PrivateMarks` adds the settings."""
         return self.meta.get("private") is True
 
     @property
     def properties(self) -> str:
-        """What its head says besides our fields; empty for a page or candidate, whose head the program made."""
+        """The text of its head without our fields; empty for a page or candidate, whose head the program made."""
         made = self.state in {NoteState.SUMMARY, NoteState.TRANSCRIPT, NoteState.INBOX}
         return "" if made else str(self.meta.get("properties", ""))
 
@@ -163,7 +163,7 @@ def tag_name(tag: str) -> str:
 
 
 def tag_names(tags: Iterable[str]) -> frozenset[str]:
-    """What finds these tags: a nested one (`kiln/hot`) is found by what is above it, too."""
+    """The names that find these tags: `kiln` also finds the nested tag `kiln/hot`."""
     parts = [tag_name(tag).split("/") for tag in tags]
     return frozenset("/".join(names[:length]) for names in parts for length in range(1, len(names) + 1))
 
@@ -181,7 +181,7 @@ def is_channel(project: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PrivateMarks:
-    """What makes a note private besides what it says itself."""
+    """The folders, kinds and tags that make a note private, besides its own mark."""
 
     folders: tuple[str, ...] = ()  # `/notes/health/` at the vault's root, `private/` at any depth
     kinds: frozenset[str] = frozenset()

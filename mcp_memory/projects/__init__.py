@@ -1,1 +1,1 @@
-"""Tells which project a folder belongs to, and keeps the vault's list of projects."""
+"""Finds the project of a folder, and keeps the vault's list of projects."""

@@ -74,7 +74,7 @@ def _values(text: str) -> Iterator[ConfigValue]:
 
 
 def _value(text: str) -> str:
-    """Without comments and quotes."""
+    """Remove comments and quotes."""
     found, is_quoted, kept = list[str](), False, 0
     letters = iter(text)
     for letter in letters:

@@ -1,7 +1,7 @@
 """Decides which known project a repository belongs to, and what a new one is called. Pure, but for git's first commits.
 
-In doubt a repository is a project of its own: its notes are then missing elsewhere until a person merges the two, while
-one that is taken for another would give away what is confidential.
+In doubt a repository becomes a new project. Its notes are then missing elsewhere until a person merges the two, but a
+wrong match would give away confidential notes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from mcp_memory.projects.remote_url import is_local, owner_of
 from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFacts, is_label
 
 SAME_ORIGIN = "has the origin of"
-"""Of two projects that a person has split: else they would be one."""
+"""The reason for two projects that a person has split; without the split they would be one."""
 LEAST_NAME_CHARS = 3
 """A shorter name of a repository is part of any other."""
 
@@ -121,7 +121,7 @@ def _end_off(folder: str) -> str:
 
 
 def _labels(facts: RepositoryFacts, labels_in_use: Collection[str]) -> Iterator[str]:
-    """What it may be called, best first."""
+    """Yield the names that the project may get, best first."""
     repository = os.path.basename(facts.origin).casefold()
     if facts.name not in labels_in_use:  # a clone with a name of its own
         yield from (one for one in sorted(labels_in_use) if one.casefold() == repository)

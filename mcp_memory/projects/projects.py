@@ -1,4 +1,4 @@
-"""The projects of a vault: names that of a folder, and lists, merges and splits them."""
+"""Finds the project of a folder, and lists, merges and splits the projects of a vault."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class Projects:
         return (found.label, found.names - {found.label}) if found else (name, frozenset())
 
     def label_named(self, name: str | None) -> str | None:
-        """As `names_of`; None for no project, and for all of them."""
+        """Return the label that `names_of` finds; None for no project, and for all projects."""
         name = (name or "").strip()
         return self.names_of(name)[0] if name and name != "*" else None
 
     def book(self) -> ProjectBook:
-        """As the file is now; if it can't be used, as it was before, and `problem` says why. Raises ConfigInvalid if it
-        never could, Refused, StorageFailed."""
+        """Read the file again if it has changed. If it can't be used, return its last good state; `problem` has the
+        reason. Raises ConfigInvalid if there is no such state, Refused, StorageFailed."""
         try:
             found = self._file.stat()
         except OSError:
@@ -106,7 +106,7 @@ class Projects:
         return self._change(change)
 
     def split(self, name: str, folder: str, label: str | None = None) -> Project:
-        """Makes a repository of a project one of its own. Its notes stay where they are: nobody knows which are its.
+        """Makes a project's repository a project of its own. No note moves, as nobody knows which notes are from it.
         Raises NotFound, InvalidInput."""
         facts = self._facts_of(folder)
         if facts is None:

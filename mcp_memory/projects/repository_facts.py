@@ -1,4 +1,4 @@
-"""Finds the repository that holds a folder, and what tells it from another: its remotes and its first commits."""
+"""Finds the repository that holds a folder, and the facts that identify it: its remotes and its first commits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mcp_memory.projects.remote_url import normalized
 from mcp_memory.runtime.git_command import Git
 
 MAX_LABEL_CHARS = 100
-"""As in every tool."""
+"""The limit of `project` in every tool."""
 
 GIT_S = 3.0
 """How long git may look for the first commits; of 1,000,000 commits it takes 2 s without a commit graph."""
@@ -64,9 +64,9 @@ class RepositoryFacts:
 
 
 def find_repository_facts(folder: str, vault: str = "") -> RepositoryFacts | None:
-    """Of the repository around a folder, a submodule's own. None outside of one, in the `vault`, in a repository that
-    holds your home folder, and if its name can't be a label. Doesn't start git, which would take as long as everything
-    else."""
+    """Return the facts of the repository around a folder; a submodule has its own. None outside of repositories, in
+    the `vault`, in a repository that holds your home folder, and if the name can't be a label. Doesn't start git, which
+    would take as long as everything else."""
     if "\0" in folder or not folder.startswith("/"):
         return None
     folder = os.path.normpath("/" + folder.lstrip("/"))
@@ -93,7 +93,7 @@ def is_label(name: str) -> bool:
 
 
 def name_in(label: str) -> str:
-    """The name of a project's folder in a label that tells it from another of that name: `my-app (personal)`."""
+    """Return the folder's name from a project's label: `my-app` from `my-app (personal)`."""
     return label.partition(" (")[0]
 
 
@@ -115,7 +115,7 @@ def _address(url: str, folder: str) -> str:
 
 
 def _own_configuration() -> list[ConfigValue]:
-    """What you configured for all repositories."""
+    """Read your `url` sections, which apply to all repositories."""
     above = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     files = (f"{above}/git/config", os.path.expanduser("~/.gitconfig"))
     return [one for file in files for one in read_values(file) if one.section == "url"]

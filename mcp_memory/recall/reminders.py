@@ -124,7 +124,7 @@ def _title(one: Commitment) -> str:
 
 
 def _by_an_agent(note: NoteRecord) -> str:
-    """Whose word it is, unless it is the person's: an agent stored it by itself."""
+    """Name the agent that stored the commitment by itself; empty if it is the person's word."""
     is_persons = note.source in {None, PERSON} or "voice" in note.meta
     return "" if is_persons else f" (noted by {in_line(str(note.source))})"
 

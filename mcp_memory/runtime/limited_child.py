@@ -26,7 +26,7 @@ _PIECE_BYTES = 1 << 16
 _OUT_OF_MEMORY = 12
 """The child's exit code."""
 _WAIT_FACTOR = 4
-"""A busy machine may take so many times as long as the processor time that a request may use."""
+"""A request may take 4 times its limit of processor time, since the machine may be busy."""
 
 
 class LimitExceeded(Refused):

@@ -64,7 +64,7 @@ class ThreadPool:
         self._threads = anyio.CapacityLimiter(most)
 
     async def run(self, work: Callable[[], T], *, what: str, deadline_s: float, is_repeat: bool = False) -> T:
-        """As `in_thread`; the deadline includes the wait for a turn. A repeat goes before the others: it has waited."""
+        """Run like `in_thread`, with the wait for a turn in the deadline. A repeat goes first, as it has waited."""
         with anyio.move_on_after(deadline_s):
             async with self._turns.turn(is_first=is_repeat):
                 return await in_thread(work, what=what, deadline_s=deadline_s, limiter=self._threads)

@@ -144,11 +144,11 @@ FIELDS = {
 
 ARCHIVED = "include_archived=false"
 RETIRED = frozenset({NoteState.ARCHIVED, NoteState.ASIDE})
-"""What `include_archived` adds."""
+"""The states that `include_archived` adds."""
 
 
 _UNSEEN = frozenset({NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT})
-"""What no search outside of `@transcripts` looks at."""
+"""The states that a search outside of `@transcripts` never includes."""
 
 
 def explain_no_hits(index: Index, filters: Filters) -> str:

@@ -1,5 +1,7 @@
-"""Says which arguments each tool takes, and reads those of a call before FastMCP looks at them, whose report of a fault
-would quote the value (it may be a note)."""
+"""Lists the arguments of each tool, and reads a call's arguments before FastMCP does.
+
+FastMCP's error would quote the value, which may be a note.
+"""
 
 from collections.abc import Mapping
 from functools import cache
@@ -31,14 +33,14 @@ _REQUESTS: Mapping[str, tuple[tuple[Field, ...], type[Any]]] = {
 
 @cache
 def tool_fields(tool: str) -> tuple[Field, ...]:
-    """What agents are offered: the fields with a description."""
+    """The fields that agents see: those with a description."""
     own, request = _REQUESTS[tool]
     return (*own, *(field for field in fields_of(request) if field.about))
 
 
 class ToolArguments(Middleware):
-    """Turns arguments into those of a tool's fields, or into a tool error in sentences. `facts`: what stands in braces
-    in the descriptions of fields."""
+    """Converts the arguments of a call to the types of the tool's fields, or answers with an error in sentences.
+    `facts`: the values for the braces in the descriptions of fields."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self._facts = facts

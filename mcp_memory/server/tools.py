@@ -143,7 +143,7 @@ def _with_fields(
 
 
 def _parameters(tool: str, engine: Engine) -> Iterator[Parameter]:
-    """Of any type, since `ToolArguments` has read them; listed with their own."""
+    """Yield a tool's parameters, listed with their types. Each takes any value: `ToolArguments` has checked it."""
     for field in tool_fields(tool):
         schema = pydantic.TypeAdapter(field.hint).json_schema()
         schema |= {"description": (field.about or "").format(**engine.facts), IS_LISTED: field.is_listed}

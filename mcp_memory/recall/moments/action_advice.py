@@ -149,7 +149,7 @@ class ActionAdvisor:
 
 
 def _mark(what: str) -> str:
-    """What a session has seen of it, as `SeenPassages` keeps it."""
+    """Return the key under which `SeenPassages` keeps that a session has seen it."""
     return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

@@ -1,5 +1,7 @@
-"""Decides whether a note is the person's own word: only such a one may refuse a call. What an agent stored, a page says
-or an import brought may be told, but forbids nothing."""
+"""Decides whether a note is the person's own word.
+
+Only such a note may refuse a call. Text from an agent, a page or an import may be shown, but forbids nothing.
+"""
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError
@@ -11,7 +13,7 @@ from mcp_memory.vault.note_file import MEMORY, entries_of
 from mcp_memory.vault.vault import Vault
 
 _THEIRS = frozenset({None, PERSON, DISK, DREAM})
-"""Who writes for the person: they by hand, or in a terminal; and dreaming, what they ticked."""
+"""The sources that write for the person: an edit by hand, a terminal, and dreaming with their ticks."""
 
 _OWN_WORDS = frozenset({"said", "wrote"})
 """The voices of what was captured from a session or a log; not of a proposal to which they only agreed."""
