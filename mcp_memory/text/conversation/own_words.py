@@ -79,9 +79,9 @@ _OPENING = re.compile(
     r"from (?:the|our|their|his|her) [^\n]{0,30}\b(?:mail|letter|brochure|docs|ticket|contract))\b)"
     r"[^\n]{0,80}(?<![.!])[ \t]{0,20}\n\s*(?=\S)"
 )
-"""The openings after which text may be pasted: a line that ends with a colon or a question mark, a line about something
-from elsewhere, and a paragraph that doesn't end as a sentence (a heading, or `I fetched it and got`). People also type
-like that, so the rest waits for review."""
+"""The openings after which text may be pasted: a line that ends with a colon or a question mark, or is about something
+from elsewhere. So is a paragraph that doesn't end as a sentence: a heading, or `I fetched it and got`. People also
+type like that, so the rest waits for review."""
 
 _TIME = (
     r"\[?(?:[0-9]{1,4}[./-][0-9]{1,2}(?:[./-][0-9]{2,4})?,? )?"
