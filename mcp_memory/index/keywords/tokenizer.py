@@ -3,7 +3,7 @@
 A key is a 64-bit hash of a word's stem, so that postings need no dictionary; among a million words two share a key
 with a probability of 3e-8. Besides its words, a text has a key for each pair of words joined without white space, which
 finds `read_file`, `v1.2` and `a-b` as a whole; for each hump of `retryBookingSync`; for the abbreviations of a long
-hash; for each emoji, and each name with signs (`C++`, `.NET`); and for the name that it begins with (`- Ada: …`).
+hash. It also has keys for emoji, names with signs (`C++`, `.NET`), and the name that it begins with (`- Ada: …`).
 
 A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has no white space between words, so it
 becomes its overlapping pairs, and each single character for questions of one character.

@@ -197,7 +197,7 @@ def _note_says_so(part: str) -> bool:
 
 def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Sections, list items with those in them, and paragraphs of `MEMORY.md`. A mark by itself makes its section
-    private, or the whole file where there is no heading above."""
+    private, or the whole file if no heading is above."""
     blocks = list(scan(text, start))
     entries = sections.entries(text, start)
     for at, block in enumerate(blocks):
