@@ -74,8 +74,7 @@ def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
 
 
 def check(known: Reference, code: CodeRepository) -> Reference:
-    """Return the reference as it is now, or as it was if its file can't be read. Raises GitUnavailable,
-    DeadlineExceeded."""
+    """Update the reference, unless its file can't be read. Raises GitUnavailable, DeadlineExceeded."""
     signature = code.signature(known.now_path)
     seen = f"{signature} {code.head}"
     is_settled = known.symbol and not known.gone and known.changed != UNCOMMITTED

@@ -1,7 +1,5 @@
-"""Limits an agent's token on `/api` to what its tools and hooks do.
-
-Everything else is for the person only, also an operation that is added later.
-"""
+"""Limits an agent's token on `/api` to what its tools and hooks do. All else is for the person only, also an operation
+that is added later."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -37,8 +35,7 @@ def check_rights(operation: str) -> None:
 
 
 def agents_arguments(operation: str, arguments: Mapping[str, Any], client: str) -> dict[str, Any]:
-    """The arguments with the name of the agent that passes them. Raises Refused for an argument that only a
-    person may pass."""
+    """The arguments with the name of the agent that passes them. Raises Refused for a person's argument."""
     if operation in AGENTS_MAY:
         persons_own = {field.name for field in fields_of(OPERATIONS[operation][0])} - {*AGENTS_MAY[operation].split()}
         for name in persons_own.intersection(arguments):

@@ -1,7 +1,5 @@
-"""Lists the arguments of each tool, and reads a call's arguments before FastMCP does.
-
-FastMCP's error would quote the value, which may be a note.
-"""
+"""Lists the arguments of each tool, and reads a call's arguments before FastMCP does, whose error would quote the value
+(it may be a note)."""
 
 from collections.abc import Mapping
 from functools import cache

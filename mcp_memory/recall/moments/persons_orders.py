@@ -1,7 +1,5 @@
-"""Decides whether a note is the person's own word.
-
-Only such a note may refuse a call. Text from an agent, a page or an import may be shown, but forbids nothing.
-"""
+"""Decides whether a note is the person's own word. Only such a note may refuse a call: text from an agent, a page or an
+import may be shown, but forbids nothing."""
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError

@@ -22,8 +22,7 @@ def detect_memories(root: Path) -> SourceKind | None:
 
 
 def read_memories(source: ImportSource) -> SourceReading:
-    """Read the memories; if two have the same key, only the first. Raises StorageFailed, InvalidInput for damage,
-    LimitExceeded."""
+    """Read each key's first memory. Raises StorageFailed, InvalidInput for damage, LimitExceeded."""
     *records, about = _ask(source.root, source.kind)
     items = [from_json(answer["record"]).as_item() for answer in records]
     known = {item.key: item for item in reversed(items)}

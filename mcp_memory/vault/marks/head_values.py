@@ -16,8 +16,7 @@ MAX_TEXT_TAGS = 200
 
 
 def marks_of(path: NotePath, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
-    """The marks that the index keeps, as JSON values: tags in the text, private parts, and the head's other
-    properties."""
+    """The marks that the index keeps, as JSON values: tags in the text, private parts, other properties."""
     if path.startswith(f"@{TRANSCRIPTS}/"):
         return {}
     found = privacy.marks(path, text, document, is_curated=is_curated)
