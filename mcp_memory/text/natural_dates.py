@@ -12,8 +12,11 @@ from mcp_memory.text.due_dates import find_due
 LANGUAGES = ["en", "de", "fr", "es"]
 MAX_CHARS = 60
 Leans = Literal["past", "future"]
-_AMBIGUOUS = re.compile(r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)?|[0-9]{4}-(?:1[3-9]|[2-9][0-9]).*")
-"""A number or letter alone, `3/11`, which is in March or in November, and a 13th month, which would become a day."""
+_AMBIGUOUS = re.compile(
+    r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)?|[0-9]{4}-(?:1[3-9]|[2-9][0-9]).*|[QTqt][1-4]\b.*"
+)
+"""A number or letter alone, `3/11`, which is in March or in November, and a 13th month or a quarter, which would become
+a day."""
 _COUNTED = re.compile(r"[0-9]\s*[a-zäöü]|\b(?:an?|one|ein\w*|une?|una)\b", re.IGNORECASE)
 """`2 weeks ago` is counted from today; `last week` begins on its Monday."""
 _PREPOSITION = re.compile(
@@ -28,6 +31,26 @@ _WHICH = re.compile(
 """The words before a German weekday, as in `letzten Freitag`; dateparser reads them only before weeks and months."""
 _LAST = re.compile(r"\s+(?:dernier|pasado)$", re.IGNORECASE)
 """The words after a French or Spanish weekday, as in `vendredi dernier`."""
+_PART_OF_DAY = re.compile(
+    r"(?<=\w)(?<!\bthis)(?<!\bce)(?<!\bcet)(?<!\bcette)"
+    r"(?:\s*abends?|\s+(?:früh|morgens?|nachts?|(?:vor|nach)?mittags?|(?:(?:au|dans la|in the) )?"
+    r"(?:soir|matin|après-midi|nuit|evening|morning|afternoon)|(?:por|en) la (?:mañana|tarde|noche)))$",
+    re.IGNORECASE,
+)
+"""Of a day that is over, `gestern Abend`: all of that day is meant, in which nothing is missed."""
+_PART_OF_MONTH = re.compile(
+    r"(?:a\s+)?(?:(?P<early>early|beginning of|start of|anfang|début|principios de)"
+    r"|(?P<mid>mid|middle of|mitte|mi|mediados de)|(?P<late>late|end of|ende|fin|finales de|fines de))[\s-]+(?=\w)",
+    re.IGNORECASE,
+)
+"""`early November`, `Ende 2025`: a third of what is named."""
+_SAME = {
+    "ce mois": "ce mois-ci", "l'an dernier": "l'année dernière", "voriges jahr": "letztes jahr",
+    "vergangenes jahr": "letztes jahr", "vorigen monat": "letzten monat", "vergangenen monat": "letzten monat",
+    "ce matin": "aujourd'hui", "ce soir": "aujourd'hui", "cette nuit": "aujourd'hui", "cet après-midi": "aujourd'hui",
+    "esta mañana": "hoy", "esta tarde": "hoy", "esta noche": "hoy", "anoche": "ayer",
+}  # fmt: skip
+"""What dateparser doesn't know, as what it knows."""
 _ARTICLES = ("la ", "le ", "el ")
 """dateparser knows `la semaine dernière`, and not `semaine dernière`."""
 _EXAMPLES = {"past": "yesterday, last week, 2 days ago, Friday", "future": "tomorrow, Friday, in 2 weeks, next month"}
@@ -54,9 +77,9 @@ def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
     zone. Takes half a second the first time, most of it imports. Raises InvalidInput with `name` and examples."""
     if is_iso(text):
         return SpokenDate(text.strip(), text.strip())
-    for variant in _variants(text.strip()):
-        if found := _in_words(variant, leans, now):
-            return found
+    whole = _PART_OF_DAY.sub("", text.strip()) if leans == "past" else text.strip()
+    if found := _named(whole, leans, now):
+        return found
     if leans == "future" and len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text.strip()):
         due = find_due(text, now)
         if due and due.at:
@@ -66,6 +89,25 @@ def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
             return _days(due.day, due.day + timedelta(days=1))
     hint = f"pass for example {_EXAMPLES[leans]}, 14:30 or 2026-11-21"
     raise InvalidInput(f"{name}: not a date or time that can be read", hint=hint)
+
+
+def _named(text: str, leans: Leans, now: datetime) -> SpokenDate | None:
+    for variant in _variants(text):
+        if found := _in_words(_SAME.get(variant.lower(), variant), leans, now):
+            return found
+    plain = _PREPOSITION.sub("", text)
+    part = _PART_OF_MONTH.match(plain) if leans == "past" and len(text) <= MAX_CHARS else None
+    whole = part and _named(plain[part.end() :], leans, now)
+    return _third(whole, ("early", "mid", "late").index(str(part.lastgroup))) if part and whole else None
+
+
+def _third(whole: SpokenDate, number: int) -> SpokenDate:
+    """The first, second or last third of a month or year; all of what is shorter than three days."""
+    first, after = (datetime.fromisoformat(at).date() for at in whole)
+    third = (after - first) // 3
+    if not third:
+        return whole
+    return _days(first + number * third, after if number == 2 else first + (number + 1) * third)
 
 
 def _variants(text: str) -> Iterator[str]:

@@ -41,6 +41,13 @@ def coming(text: str) -> str | None:
             ("Friday", "on friday", "am Freitag", "letzten Freitag", "am vergangenen Freitag"),
             FRIDAY if FRIDAY < TODAY else FRIDAY - timedelta(days=7),
         ),
+        (("gestern Abend", "hier soir", "anoche", "ayer por la tarde", "yesterday morning"), TODAY - timedelta(days=1)),
+        (("heute Morgen", "heute früh", "this morning", "ce matin", "esta mañana", "ce soir"), TODAY),
+        (("ce mois", "ce mois-ci"), TODAY.replace(day=1)),
+        (("voriges Jahr", "l'an dernier", "last year"), date(TODAY.year - 1, 1, 1)),
+        (("early November 2025", "Anfang November 2025", "a principios de noviembre 2025"), date(2025, 11, 1)),
+        (("mid-November 2025", "mi-novembre 2025", "Mitte November 2025"), date(2025, 11, 11)),
+        (("late October 2025", "fin octobre 2025", "end of October 2025"), date(2025, 10, 21)),
         (("3.11.2025", "3 November 2025", "Nov 3, 2025"), date(2025, 11, 3)),
     ],
 )
@@ -77,7 +84,20 @@ def test_iso_8601_stays_as_it_is(text: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["lunch", "3", "a", "-3", "3/11", "03/11/2026", "31.02.2026", "99999999999 years ago", "x" * 10_000, " "]
+    "text",
+    [
+        "lunch",
+        "Q3 2026",
+        "3",
+        "a",
+        "-3",
+        "3/11",
+        "03/11/2026",
+        "31.02.2026",
+        "99999999999 years ago",
+        "x" * 10_000,
+        " ",
+    ],
 )
 def test_what_is_none_or_two_is_refused_with_examples(text: str):
     with pytest.raises(InvalidInput, match="--since") as refused:
