@@ -12,12 +12,15 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from ulid import ULID
+
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, Prepared
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
 from mcp_memory.vault.draft import Draft, WriteResult
+from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.marker import WELCOME
@@ -307,7 +310,9 @@ class Vault:
             stored = again or self._publisher.publish(draft, old.record.id)
         try:
             self._notes.require_vault()
-            self._retirement.supersede(old.record.path, stored.file.record.id, entry if old is named else None)
+            decision = Caller(run=f"{DECISION}-{ULID()}") if again else UNKNOWN  # undone, it leaves `again` as it was
+            with acting(decision):
+                self._retirement.supersede(old.record.path, stored.file.record.id, entry if old is named else None)
         except McpMemoryError:
             if stored.outcome is Outcome.CREATED:
                 with suppress(McpMemoryError):  # unless another program has written to it already

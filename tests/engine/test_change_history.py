@@ -92,6 +92,17 @@ async def test_taking_back_a_note_lets_the_one_it_replaced_hold_again(world: Wor
         assert await found(engine, "port") == [old.path]
 
 
+async def test_what_gave_way_to_a_note_that_stood_already_is_taken_back_without_that_note(world: World) -> None:
+    async with world.engine() as engine:
+        old = await engine.append("The port is 8087", kind="fact")
+        new = await engine.append("The port is 8090", kind="fact")
+        again = await engine.append("The port is 8090", kind="fact", supersedes=old.id)
+        assert (again.id, again.outcome) == (new.id, "duplicate")
+        assert await undo(engine, new.id) == [("superseded", "reinstate", "")]
+        assert sorted(await found(engine, "port")) == sorted([old.path, new.path])
+        assert await undo(engine, new.id) == [("stored", "forget", "")]
+
+
 async def test_an_entry_that_was_replaced_holds_again(world: World) -> None:
     async with world.engine() as engine:
         entry = await engine.append("The port is 8087", kind="log")

@@ -74,8 +74,8 @@ def _decide(cli: CommandContext, verb: str, note: str, other: str | None, yes: b
 
 
 def _is_named(side: Mapping[str, Any], name: str) -> bool:
-    """Whether a note goes by this name: its id, the end of it, or its path."""
-    return name == side["path"] or side["id"].endswith(name)
+    """Whether a note goes by this name: its id, the end of it in any case, or its path."""
+    return name == side["path"] or side["id"].lower().endswith(name.lower())
 
 
 def _decide_with_keys(cli: CommandContext, items: list[dict[str, Any]], project: str | None) -> None:
