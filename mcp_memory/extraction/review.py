@@ -6,12 +6,19 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import cast
 
-from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError, NotFound, PreconditionFailed
+from mcp_memory.errors import (
+    AlreadyExists,
+    IndexUnavailable,
+    InvalidInput,
+    McpMemoryError,
+    NotFound,
+    PreconditionFailed,
+)
 from mcp_memory.extraction.candidate import make_title
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Problem
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.text.markdown import frontmatter
@@ -88,9 +95,10 @@ class Review:
             what="accepting it",
         )
         for changed in (file, *others):
-            await self._writer.index_note(changed)
+            await self._index_written(changed)
         if path != file.record.path:
-            await self._writer.remove_deleted(path)
+            with suppress(IndexUnavailable):  # the next sweep finds that it has gone
+                await self._writer.remove_deleted(path)
         await self._record(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 
@@ -100,7 +108,7 @@ class Review:
         if entry or other == path:
             raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
         file = await in_thread(lambda: self._merged(path, other, etag), deadline_s=LOOK_S, what="merging it")
-        await self._writer.index_note(file)
+        await self._index_written(file)
         await self._forget(path, f"merged into {file.record.id}", CandidateOutcome.MERGED)
         return file.record
 
@@ -120,6 +128,15 @@ class Review:
                 f"{target} did not become active through a transcript", hint=f"mcp-memory forget {target}"
             )
         return await self._forget(path, "undone in review", CandidateOutcome.UNDONE)
+
+    async def _index_written(self, file: NoteFile) -> None:
+        """What fails is left to the next sweep: it is decided."""
+        path = file.record.path
+        try:
+            await self._writer.index_note(file)
+        except IndexUnavailable as error:
+            self._writer.reindex_later(path)
+            self._writer.set_problems([path], {path: Problem(path, error.message)})
 
     async def _forget(self, path: NotePath, reason: str, outcome: CandidateOutcome) -> NoteRecord:
         record = await self._forget_note(path, reason)

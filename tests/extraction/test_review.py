@@ -9,7 +9,7 @@ import pytest
 
 from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.engine import Engine
-from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed
+from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.models import NoteState
@@ -288,6 +288,28 @@ async def test_accepted_edited_merged_dropped(world: World):
         assert (await take(engine, again, "third")).known == 1, "nor in nearly the same words"
         with pytest.raises(NotFound):
             await engine.parts.review.drop(globex.id, None)
+
+
+@pytest.mark.parametrize("verb", ["accept", "merge", "drop"])
+async def test_what_is_decided_is_answered_as_done_while_the_index_fails(
+    world: World, verb: str, monkeypatch: pytest.MonkeyPatch
+):
+    async with world.engine() as engine:
+        other = await engine.append("Reports are made at night.", kind="fact")
+        await take(engine, [person(LEANING)])
+        (item,) = await engine.parts.review.waiting()
+
+        def fail(*_: object) -> int:
+            raise IndexUnavailable("the index cannot be used: the disk is full")
+
+        with monkeypatch.context() as faulty:
+            faulty.setattr(engine.parts.index, "apply", fail)
+            asked = {"verb": verb, "target": item.id, "into": other.id if verb == "merge" else None}
+            answer = await engine.perform("review", asked)
+        assert "the disk is full" in answer["behind"]
+        await engine.perform("reconcile", {})
+        holds = {"accept": [answer["path"]], "merge": [other.path], "drop": []}
+        assert await found(engine, "DuckDB") == holds[verb] and await engine.parts.review.waiting() == []
 
 
 async def test_what_somebody_wrote_meanwhile_stays(world: World):

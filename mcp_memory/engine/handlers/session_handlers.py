@@ -183,4 +183,6 @@ async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:
             record = await review.undo(target)
         case verb:
             raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge, drop or undo")
-    return {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}
+    behind = engine.behind(record)
+    done = {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}
+    return done | ({"behind": behind} if behind else {})
