@@ -26,7 +26,7 @@ BATCH_CHUNKS = 256
 MAX_ABOVE_CHARS = 300
 """Title and tags are repeated with every chunk, so long ones would fill the index."""
 
-PASSAGES_VERSION = 12
+PASSAGES_VERSION = 13
 """Raise it whenever the same chunks would be embedded or tokenized differently, so that indexes are rebuilt."""
 
 

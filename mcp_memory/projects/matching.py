@@ -17,6 +17,7 @@ from mcp_memory.projects.repository_facts import MAX_LABEL_CHARS, RepositoryFact
 
 SAME_ORIGIN = "has the origin of"
 """The reason for two projects that a person has split; without the split they would be one."""
+FORK = "is a fork of"
 LEAST_NAME_CHARS = 3
 """A shorter name of a repository is part of any other."""
 
@@ -72,22 +73,23 @@ def new_project(facts: RepositoryFacts, book: ProjectBook, labels_in_use: Collec
 
 def near_matches(projects: Sequence[Project], seen: Sequence[tuple[str, RepositoryFacts]]) -> Iterator[NearMatch]:
     """Pairs that may be one project. `seen`: repositories that are there now, each with its project's label."""
-    told = set[frozenset[str]]()
+    found = dict[frozenset[str], NearMatch]()
     for label, facts in seen:
         for other in projects:
-            pair = frozenset((label, other.label))
-            if other.label == label or pair in told:
+            if other.label == label:
                 continue
             if facts.origin and facts.origin in other.origins:
                 why = SAME_ORIGIN
             elif facts.upstream and facts.upstream in other.origins:
-                why = "is a fork of"
-            elif not set(facts.first_commits).isdisjoint(other.first_commits):
+                why = FORK
+            elif _begins_alike(facts, other):
                 why = "begins with the same commit as"
             else:
                 continue
-            told.add(pair)
-            yield NearMatch(label, other.label, why)
+            pair = frozenset((label, other.label))
+            if pair not in found or why == FORK:  # which only one of the two can say
+                found[pair] = NearMatch(label, other.label, why)
+    yield from found.values()
 
 
 def namesakes(projects: Sequence[Project], loose: Collection[str]) -> Iterator[NearMatch]:

@@ -87,7 +87,12 @@ class Projects:
     def near_matches(self, loose: Collection[str] = ()) -> list[NearMatch]:
         """Projects that may be one. Reads their repositories. `loose`: those that only notes name."""
         projects = self.book().projects
-        seen = [(one.label, facts) for one in projects for folder in one.folders if (facts := self._facts_of(folder))]
+        seen = [
+            (one.label, facts)
+            for one in projects
+            for folder in one.folders  # another repository may be there now
+            if (facts := self._facts_of(folder)) and find_project(facts, projects, _is_gone) == one
+        ]
         return [*near_matches(projects, seen), *namesakes(projects, loose)]
 
     def merge(self, name: str, into: str) -> Project:

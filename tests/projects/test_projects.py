@@ -265,6 +265,20 @@ def test_a_file_that_cannot_be_used_says_why(disk: Disk, text: str) -> None:
         disk.label("shop")
 
 
+def test_a_fork_is_named_as_one_whichever_project_was_first(disk: Disk) -> None:
+    shop = disk.make("shop", SHOP)
+    git("clone", "-q", "shop", "own", cwd=disk.root)
+    git("remote", "set-url", "origin", FORK, cwd=disk.root / "own")
+    git("remote", "add", "upstream", SHOP, cwd=disk.root / "own")
+    assert [disk.label("shop"), disk.label("own")] == ["shop", "own"]
+    assert [(one.label, one.why, one.other) for one in disk.projects.near_matches()] == [
+        ("own", "is a fork of", "shop")
+    ]
+    shutil.rmtree(shop)
+    disk.make("shop", "git@github.com:umbra/other")
+    assert [one.why for one in disk.projects.near_matches()] == ["is a fork of"]
+
+
 def test_projects_are_merged_and_split(disk: Disk) -> None:
     disk.labels += ["kiln"]
     disk.make("shop", SHOP)

@@ -33,6 +33,7 @@ BODIES = (
     "- [private] x", "- x (private)", "x (tags: private)", "| a | #private |\n|---|---|\n| b | c |",
     "```js\nx\n```\n#private", "---\nprivate: true\nx\n", "+++\nprivate = true\n+++\nx",
     "+++\ntags = ['Private']\n+++\nx",
+    "# Off the record\n\nx",
     "+++\nbroken = = \n+++\nx", "---\nid: x\n---\n---\nprivate: [\n---\nx", "\ufeff---\r\nprivate: true\r\n---\r\nx",
 )  # fmt: skip
 FOLDERS = (
@@ -63,6 +64,11 @@ def test_a_note_in_a_private_folder_is_private(folder: str):
     assert marks("x", f"{folder}/a.md") == {"private": True}
 
 
+@pytest.mark.parametrize("name", ["Doctor (private).md", "a/Arzt [privat].md", "My #private day.md"])
+def test_a_note_whose_name_says_so_is_private(name: str):
+    assert marks("x", name) == {"private": True}
+
+
 @pytest.mark.parametrize("text", [*(f"---\n{head}\n---\n\nThe salary is 900.\n" for head in OPEN_HEADS), *OPEN_BODIES])
 def test_a_note_that_only_has_the_word_is_not(text: str):
     assert marks(text) == {}
@@ -71,7 +77,8 @@ def test_a_note_that_only_has_the_word_is_not(text: str):
 
 ENTRIES = (
     "Doctor (tags: private)", "Doctor (tags: [Private, health])", "Doctor (private)", "Doctor (tag: private)",
-    "Doctor (tags: a; private)", "Doctor [private]", "Doctor\n\nprivate: true\nx", "Doctor\n\nOff the record. x",
+    "Doctor (tags: a; private)", "Doctor [private]", "Off the record",
+    "Doctor\n\nprivate: true\nx", "Doctor\n\nOff the record. x",
     "Doctor\n\n<private>x</private>", "Private", "Doctor (private) (source: codex; session: x)", "Doctor #private",
     "Doctor (project: shop; tags: private/health; source: codex)",
 )  # fmt: skip

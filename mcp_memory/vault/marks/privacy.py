@@ -50,7 +50,7 @@ _PARENTHESES = re.compile(
     r"(?<!\])[(（]((?:[^()（）\n\[\]]|\[[^()\[\]\n]*\]){1,300})[)）](?=\s{0,20}(?:[(（]|[\W_]{0,20}$))", re.MULTILINE
 )
 _SAID = re.compile(
-    r"(?:^|[.!?:;(*_>–—-])[\s\"'“„*_>-]{0,20}"
+    r"(?:^(?:#{1,6} {1,9}(?:\d{1,2}:\d\d )?)?|[.!?:;(*_>–—-])[\s\"'“„*_>-]{0,20}"
     r"(?:(?:this is |that’s |it’s |strictly )?off the record|(?:das )?bleibt unter uns|das ist privat"
     r"|(?:(?:ça )?reste )?entre nous|(?:que )?quede? entre nosotros|this (?:note |entry )?is private)"
     r"(?=[\s\"'”*_)]{0,20}(?:[.,!:;–—-]|$))",
@@ -64,7 +64,7 @@ def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict
     `private_entries`: the hashes of a log's entries. `private_lines`: a curated file's pairs of the first and the last
     line, 1-based."""
     start = document.body_start
-    if _is_private_folder(path) or _head_says_so(text, document):
+    if _is_private_path(path) or _head_says_so(text, document):
         return {"private": True}
     if not _HINT.search(text, start):
         return {}
@@ -94,8 +94,12 @@ def is_private_tag(tag: str) -> bool:
     return any(_letters(part) in WORDS for part in tag.split("/"))
 
 
-def _is_private_folder(path: str) -> bool:
-    return any(_letters(folder) in _FOLDERS for folder in path.split("/")[:-1])
+def _is_private_path(path: str) -> bool:
+    """A file's name is its title in Obsidian: `Doctor (private).md`."""
+    *folders, file = path.split("/")
+    title = file.removesuffix(".md")
+    is_marked = _letters(title) not in WORDS and says_private(title)
+    return is_marked or any(_letters(folder) in _FOLDERS for folder in folders)
 
 
 def _head_says_so(text: str, document: Document, *, is_inner: bool = False) -> bool:

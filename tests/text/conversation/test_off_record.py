@@ -90,8 +90,10 @@ This stays between us.
 don't add this to your memory
 this must not be recorded
 don't log this conversation
+off record - we leave in May
 """
 OTHERS = """\
+the off record flag of a log
 don't remember this user's session
 don't save this: write to temp instead
 make the method private
