@@ -91,6 +91,34 @@ don't add this to your memory
 this must not be recorded
 don't log this conversation
 off record - we leave in May
+Do not persist any of what follows
+please forget this message
+scratch that from the record
+erase what I told you about my illness
+make sure this isn't saved
+not to be stored: my PIN is 1234
+could you please avoid storing this?
+sensitive, do not store
+this never leaves this chat
+nobody else may know this
+you didn't hear this from me
+that part isn't for your notes
+Bitte merk dir nichts davon
+Das geht niemanden etwas an
+Nicht weitersagen
+Streng geheim: Eva geht im Mai
+Behandle das vertraulich
+Bitte lösch das wieder aus deinem Gedächtnis
+Kein Wort davon in die Notizen
+à ne pas noter
+n'écris ça nulle part
+ne le répète à personne
+efface ça de ta mémoire
+que ça reste entre toi et moi
+oublie ce message
+no tomes nota de esto
+bórralo de tu memoria
+que no salga de aquí
 """
 OTHERS = """\
 the off record flag of a log
@@ -146,6 +174,18 @@ this must be kept secret by the vault service
 Why is this not saved?
 it isn't saved to disk
 why do we not log that
+speichere das nicht in der Session
+ne stocke pas ça dans la base
+no lo guardes en la base de datos
+keep it between us-east-1 and eu-west-1
+avoid storing this in localStorage
+make sure this isn't saved twice
+don't save, just validate
+no one should know the salt
+this should not leave the try block
+lösch das aus dem Index
+supprime ça de la liste
+bórralo de la caché
 don't write this in Java
 do not add that dependency
 Don't repeat that
