@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -38,9 +39,14 @@ def filled(served: Machine) -> None:
 def claude(served: Machine, anthropic: AnthropicStub) -> Iterator[Agent]:
     served.mcp_memory("install", "claude-code", "--yes")
     environ = {**claude_environ(served, anthropic), **PATIENT}
-    folder = served.home / "canal"
-    yield Agent(served, anthropic, ("claude", "-p"), environ, folder=folder if folder.exists() else repository(folder))
+    yield Agent(served, anthropic, ("claude", "-p"), environ, folder=canal(served))
     served.mcp_memory("uninstall", "claude-code", "--yes")
+
+
+def canal(served: Machine) -> Path:
+    """The same repository for both clients: another one of this name would be another project."""
+    folder = served.home / "canal"
+    return folder if folder.exists() else repository(folder)
 
 
 def sent(model: ModelStub, task: str) -> list[str]:
@@ -86,9 +92,8 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     config.parent.mkdir(exist_ok=True)
     config.write_text(codex_model(openai), encoding="utf-8")
     served.mcp_memory("install", "codex", "--yes", "--trust-hooks")
-    folder = served.home / "codex" / "canal"
     command = ("codex", "exec", "--skip-git-repo-check")
-    agent = Agent(served, openai, command, served.environ(STUB_KEY="stub", **PATIENT), folder=repository(folder))
+    agent = Agent(served, openai, command, served.environ(STUB_KEY="stub", **PATIENT), folder=canal(served))
     spawn = {"worker": TASK, "explorer": TASK.replace("Write", "Find")}
     agent.ask(
         *(call("spawn_agent", message=task, agent_type=kind) for kind, task in spawn.items()),
