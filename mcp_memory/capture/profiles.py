@@ -8,6 +8,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import commands, config_files
 from mcp_memory.integrations.clients import TITLES, ClientPaths
 from mcp_memory.integrations.installed_plugin import find_installed_plugin
+from mcp_memory.projects.repository_facts import find_repository_facts
 from mcp_memory.text.parsed_values import list_at, table_at, text_at
 
 _VARIABLES: Mapping[str, str] = {"claude-code": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
@@ -27,6 +28,8 @@ def why_not_captured(client: str, root: Path) -> str | None:
     folder = root.parent
     if root.is_symlink():
         return f"{root} is a link"
+    if find_repository_facts(str(folder)):
+        return f"{folder} is in a git repository, whose author may have written these sessions"
     try:
         is_installed = any(_hooks(client, folder)) or _has_plugin(client, folder)
     except McpMemoryError as error:

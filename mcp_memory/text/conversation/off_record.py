@@ -41,7 +41,7 @@ def off_record(message: str) -> OffRecord:
     is_all = _is_little(others)
     speaks_of_that = _has("that", asked) and _is_little(others[: sentences.index(wishes[0])])
     found = OffRecord.THIS
-    if _has("session", said):
+    if any(_speaks_of_session(clause) for sentence in wishes for clause in _CLAUSE.split(sentence)):
         found |= OffRecord.SESSION
     if _has("said_before", said) or (speaks_of_that and not announces) or (is_all and not announces):
         found |= OffRecord.BEFORE
@@ -96,10 +96,19 @@ _POLITE = re.compile(
     r"\b(?:por favor|porfa|vale|bitte|übrigens|s’il te plaît|stp|svp|d’ailleurs|please|btw|ok|okay|thanks)\b"
 )
 _SENTENCE = re.compile(r"[^\n.!?…]+[.!?…]{0,3}")
+_CLAUSE = re.compile(r"[,;:–—]")
 
 
 def _is_wish(sentence: str) -> bool:
     return _patterns()["wish"].search(sentence) is not None and not _has("of_a_program", sentence)
+
+
+def _speaks_of_session(clause: str) -> bool:
+    """Whether a clause of a wish extends it: `between us, we use X from now on` doesn't."""
+    session = _patterns()["session"]
+    if not session.search(clause):
+        return False
+    return _patterns()["wish"].search(clause) is not None or _is_little([session.sub(" ", clause)])
 
 
 def _is_little(sentences: list[str]) -> bool:

@@ -230,6 +230,9 @@ def test_what_a_wish_is_about(message: str, meant: OffRecord) -> None:
 def test_a_session_is_off_the_record_until_the_person_ends_it() -> None:
     assert OffRecord.SESSION in off_record("Don't store anything from this conversation")
     assert OffRecord.SESSION in off_record("From now on this is off the record")
+    assert OffRecord.SESSION in off_record("Ab jetzt bitte nichts mehr speichern.")
+    assert OffRecord.SESSION not in off_record("unter uns gesagt, wir nutzen ab jetzt immer Postgres")
+    assert OffRecord.SESSION not in off_record("between you and me, we deploy on Tuesdays from now on")
     assert on_record_again("ok, back on the record") and not on_record_again("the record is on disk")
 
 
