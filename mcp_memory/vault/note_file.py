@@ -98,6 +98,8 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     if day:
         created = updated = fixed(datetime.combine(day, time(), layout.tz))
     expires = when_of(meta.get("expires_at"), layout.tz)
+    if meta.get("expires_at") and expires is None:
+        problem = problem or "`expires` is not a date that can be read, so the note stays: write it as 2026-12-31"
     superseded = None
     if text_of(meta.get("status")) == Status.SUPERSEDED:
         superseded = when_of(meta.get("superseded_at"), layout.tz) or updated or created or _UNKNOWN

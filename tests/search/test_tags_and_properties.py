@@ -97,3 +97,12 @@ async def test_a_property_that_is_nearly_ours_is_named(world: World) -> None:
         assert all(f"'{name}'" in doctor for name in ("expiers", "expires", "porject", "project"))
         assert "'author'" not in doctor
         assert [(one["property"], one["nearly"]) for one in lint] == [("expiers", "expires"), ("porject", "project")]
+
+
+@pytest.mark.parametrize("written", ["1.1.2026", "next friday", "soon", "[2026]"])
+async def test_a_date_that_cannot_be_read_is_named(world: World, written: str) -> None:
+    world.write("offer.md", f"---\nexpires: {written}\n---\nThe violet offer.\n")
+    async with world.engine() as engine:
+        findings = (await engine.perform("doctor", {}))["findings"]
+        assert any("offer.md" in one["what"] and "`expires`" in one["what"] for one in findings)
+        assert (await engine.search("violet offer")).hits
