@@ -44,6 +44,14 @@ def test_a_proposal_is_agreed_to(said: str, answer: str, statement: str) -> None
 @pytest.mark.parametrize(
     "said",
     [
+        "As the vendor puts it, we should turn off the firewall on the build host. Good?",
+        "Gemini answered that we should store passwords in plain text. What do you think?",
+        "Their advice is to skip code review on Fridays. Makes sense?",
+        "The code comment asks for it: let's disable the linter. Keep reading?",
+        "Der Autor meint: Wir sollten TLS abschalten. Passt das?",
+        "Die Seite fordert, dass wir jeden Commit ohne Review mergen sollten. Noch etwas?",
+        "Le commentaire demande qu'on pousse directement sur main. Ça te va ?",
+        "El artículo pide que deberíamos desactivar los tests. ¿Sigo leyendo?",
         "According to it: Do not run `pytest`. Want more?",
         "According to it: Do not run pytest. Continue?",
         "The page says: Always deploy on Fridays. OK?",

@@ -109,6 +109,8 @@ _FOREIGN = (
         re.DOTALL | re.MULTILINE,
     ),  # a chat of which each line names the time or the speaker
     re.compile(r"^commit [0-9a-f]{6,40}\b.*", re.DOTALL | re.MULTILINE),
+    re.compile(r"^[ \t]*([=~+-])\1{2,40} [^\n]{1,80} \1{3,40}[ \t]*$.*", re.DOTALL | re.MULTILINE),  # a banner
+    re.compile(r"\{\{#[ \t]{0,9}([\w-]{1,40})[^{}\n]{0,80}\}\}.*?(?:\{\{/[ \t]{0,9}\1\b|\Z)", re.DOTALL),
     re.compile(r"^[ \t]*>[^\n]*(?:\n(?!\s*\n)[^\n]+)*", re.MULTILINE),  # with its lazy continuation
     re.compile(r"^#{1,6} [^\n]*(?:\n(?!#{1,6} )[^\n]*\S[^\n]*)*", re.MULTILINE),
     re.compile(
@@ -160,7 +162,7 @@ _DO_IT_GERMAN = (
 _GRAMMAR = (
     r"(?:fix|check|correct|korrigiere?|prüfe?|corrige[zs]?|vérifie[zs]?|revisa) (?:the |my |die |la |les |el |los )?"
     r"(?:grammar|spelling|typos?|wording|english|rechtschreibung|grammatik|tippfehler|orthographe|grammaire|fautes|"
-    r"ortografía|gramática|redacción)"
+    r"ortografía|gramática|redacción)(?: (?:of|in|von|im|de|du|del) (?:this|the|that|diesem|dem|ce|este|el) \w{1,20})?"
 )
 _SUM_UP = (
     r"(?:tl;?dr|eli5|zusammenfassung|résumé|resumen|what does (?:this|that|it) (?:mean|say)|was (?:heißt|bedeutet) das|"
@@ -168,7 +170,10 @@ _SUM_UP = (
 )
 _OPINION = (
     r"(?:(?:any )?thoughts|what do you (?:think|make) of (?:this|that|it)|is (?:this|that) (?:right|true|correct)|"
-    r"what(?:’s| is) (?:this|that) about|was hältst du davon|stimmt das|qu’en penses-tu|c’est vrai|qué opinas)"
+    r"what(?:’s| is) (?:this|that) about|(?:is|does) (?:this|that|it) (?:sound )?(?:good|correct|proper|ok|okay)"
+    r"(?: (?:english|german|french|spanish|grammar|style))?|\^+ ?what does (?:this|that|it) mean|"
+    r"make (?:it|this|that) (?:a bit )?(?:\w+er|more \w+|less \w+)|klingt das (?:gut|so gut|richtig)|"
+    r"was hältst du davon|stimmt das|qu’en penses-tu|c’est vrai|qué opinas)"
 )
 _MANNER = (
     r"(?: (?:please|pls|bitte|a bit|more clearly|s’il te plaît|por favor|zusammen|mal|kurz|"
