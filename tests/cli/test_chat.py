@@ -6,14 +6,13 @@ import json
 import os
 import re
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.daemon.conftest import KEYWORDS_ONLY
-from tests.daemon.place import Place, eventually
+from tests.daemon.place import Place
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
 from tests.support.terminal import typed
 
@@ -172,19 +171,10 @@ def test_what_is_off_the_record_is_written_nowhere(served: Place) -> None:
         "Can I tell you something off the record?",
         f"We decided to move to {secret} in May.",
         "We decided to keep the shop in Ghent.",
-        f"Always call the new office {secret}.",
-        "don't remember what I just said",
     ]
     said(served, *lines).ok()
-
-    def holders() -> list[str]:
-        held: list[str] = []
-        for root in (served.state.root, served.root):
-            for file in root.rglob("*"):
-                with suppress(FileNotFoundError, IsADirectoryError):  # the daemon replaces some meanwhile
-                    if file.is_file() and secret.encode() in file.read_bytes():
-                        held.append(file.name)
-        return held
-
-    eventually(lambda: not holders())
+    roots = (served.state.root, served.root)
+    files = [file for root in roots for file in root.rglob("*") if file.is_file()]
+    holders = [file for file in files if secret.encode() in file.read_bytes()]
+    assert [file.name for file in holders] == []
     assert "Ghent" in transcripts(served)[-1].read_text()
