@@ -171,6 +171,8 @@ def test_what_is_off_the_record_is_written_nowhere(served: Place) -> None:
         "Can I tell you something off the record?",
         f"We decided to move to {secret} in May.",
         "We decided to keep the shop in Ghent.",
+        f"Always call the new office {secret}.",
+        "don't remember what I just said",
     ]
     said(served, *lines).ok()
     roots = (served.state.root, served.root)
