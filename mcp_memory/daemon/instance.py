@@ -103,11 +103,11 @@ def end_holder(
 def find_stranger(state: StateFolder) -> HeldLock | None:
     """Returns the error for a holder that isn't visible here: it wrote its process id in another container or on
     another machine, where a home folder is shared. The same number may be anybody's process here."""
-    for wait_s in (POLL_S, 0):  # who takes the lock needs an instant to write its own number
+    for wait_s in (POLL_S, 0):
         pid = holder(state)
         if pid is None or has_open(pid, state.lock):
             return None
-        time.sleep(wait_s)
+        time.sleep(wait_s)  # a process that has just taken the lock needs an instant to write its own number
     who = f"process {pid} of another container, sandbox, machine or user is using this vault"
     return HeldLock(who, hint="run this where that process runs")
 

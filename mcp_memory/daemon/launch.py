@@ -86,7 +86,7 @@ def launch(
             # While the lock is held, a daemon is starting or ending: wait for the result.
             elif child and child.has_ended and not is_held(settings.state):
                 raise _reason(child.exit_code, output)
-            # Of many processes that want a daemon, one starts it and the others wait.
+            # Several processes may want a daemon: one starts it, and the others wait.
             elif not child and (barrier := find_barrier(settings)):
                 raise barrier
             elif not child and take_lock(turn, fcntl.LOCK_EX) and not is_held(settings.state):

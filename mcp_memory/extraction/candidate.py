@@ -61,7 +61,7 @@ class Candidate:
     said: str = ""
     """Your words, if the text is made of them."""
     instead_of: Self | None = None
-    """What it takes back, said before in the same session."""
+    """The earlier candidate of the same session that this one takes back."""
     voice: Voice = Voice.UNSURE
 
     @property

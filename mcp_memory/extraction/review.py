@@ -130,7 +130,7 @@ class Review:
         return await self._forget(path, "undone in review", CandidateOutcome.UNDONE)
 
     async def _index_written(self, file: NoteFile) -> None:
-        """What fails is left to the next sweep: it is decided."""
+        """Index a file that was already written. If the index fails, the next sweep does it."""
         path = file.record.path
         try:
             await self._writer.index_note(file)

@@ -169,7 +169,7 @@ def explain_no_hits(index: Index, filters: Filters) -> str:
 
 
 def without_filters(filters: Filters) -> Filters:
-    """Without what a caller can set; hidden notes stay out."""
+    """Drop every filter that a caller can set. Hidden notes stay out."""
     return Filters(states=filters.states | RETIRED | {NoteState.ACTIVE})
 
 

@@ -37,7 +37,7 @@ _PART_OF_DAY = re.compile(
     r"(?:soir|matin|après-midi|nuit|evening|morning|afternoon)|(?:por|en) la (?:mañana|tarde|noche)))$",
     re.IGNORECASE,
 )
-"""Of a day that is over, `gestern Abend`: all of that day is meant, in which nothing is missed."""
+"""A part of a past day, `gestern Abend`. The whole day is meant, so that nothing is missed."""
 _PART_OF_MONTH = re.compile(
     r"(?:a\s+)?(?:(?P<early>early|beginning of|start of|anfang|début|principios de)"
     r"|(?P<mid>mid|middle of|mitte|mi|mediados de)|(?P<late>late|end of|ende|fin|finales de|fines de))[\s-]+(?=\w)",
@@ -50,7 +50,7 @@ _SAME = {
     "ce matin": "aujourd'hui", "ce soir": "aujourd'hui", "cette nuit": "aujourd'hui", "cet après-midi": "aujourd'hui",
     "esta mañana": "hoy", "esta tarde": "hoy", "esta noche": "hoy", "anoche": "ayer",
 }  # fmt: skip
-"""What dateparser doesn't know, as what it knows."""
+"""Phrases that dateparser doesn't know, with equivalents that it does."""
 _ARTICLES = ("la ", "le ", "el ")
 """dateparser knows `la semaine dernière`, and not `semaine dernière`."""
 _EXAMPLES = {"past": "yesterday, last week, 2 days ago, Friday", "future": "tomorrow, Friday, in 2 weeks, next month"}

@@ -143,7 +143,7 @@ class NoteStore:
         return note
 
     def write_made(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> NoteFile:
-        """The same for a page, which is made anew at any time: nobody has changed it, and there is nothing to undo."""
+        """Write a generated page. Nobody has changed it and it can be made anew, so there is nothing to undo."""
         written = self.backend.write(path, data, expected, portable=portable)
         return self.note(path, data, written.etag, written.stat)
 
@@ -231,7 +231,7 @@ class NoteStore:
     def _describe_change(
         self, path: NotePath, data: bytes, expected: Etag | None, added: str | None
     ) -> Mapping[str, Any]:
-        """What a write is going to do: the `kind` of the change and more of its facts."""
+        """Describe a write before it happens: the `kind` of the change and further facts."""
         run = current_caller().run or ""
         is_import = run.startswith(IMPORT)
         if added is not None:

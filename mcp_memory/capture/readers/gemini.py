@@ -68,5 +68,5 @@ def _answer(call: Table, session: str, offset: int) -> list[TranscriptMessage]:
 
 
 def _spoken(text: str) -> str:
-    """Without what the program and our hooks put in front of it."""
+    """Return the typed text, without what the program and our hooks put in front of it."""
     return typed_words(strip_memory(text)).strip()

@@ -31,7 +31,7 @@ def conflicts(
 ) -> None:
     """Decide which of two notes that contradict each other holds, with one key each; the latest first.
 
-    Until then agents are told the newer one, with what held before. `keep` marks the other one, whole, as superseded:
+    Until then agents see the newer note, with what held before. `keep` marks the other one, whole, as superseded:
     where that says more, edit the old value in it instead, which settles the conflict, too. You see first what `keep`
     retires, and it retires nothing else. `both` records in the newer note that both notes apply. Your decision is
     written to the files; `mcp-memory undo NOTE` takes it back.

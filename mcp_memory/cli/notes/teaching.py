@@ -29,8 +29,10 @@ _FRONTMATTER = re.compile(r"\A---\n.*?^---\n", re.DOTALL | re.MULTILINE)
 @click.option("--yes", is_flag=True, help="Don't ask.")
 @command_options
 def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool, yes: bool) -> None:
-    """Put a note (id, path or a few words of it) into a file of the git repository that you are in, or of this folder,
-    which agents' clients load at each start; skill: .claude/skills/project-lessons/SKILL.md.
+    """Put a note (id, path or a few words of it) into a file that agents' clients load at each start.
+
+    The file is in the git repository that you are in, or in this folder; skill means
+    .claude/skills/project-lessons/SKILL.md.
 
     Only the lines between our marks change. Each time, notes that were edited are brought up to date there, and those
     that were forgotten or superseded, or are private now, are taken out. You see a diff first.

@@ -233,7 +233,7 @@ class Conversation:
 
     def _append(self, file: Path, role: str, text: str) -> None:
         line = {"role": role, "text": text, "at": datetime.now().astimezone().isoformat(), "session": self.id}
-        append_line(file, json.dumps(line | {"cwd": os.getcwd()}).encode())  # noqa: PTH109 -- as elsewhere
+        append_line(file, json.dumps(line | {"cwd": os.getcwd()}).encode())  # noqa: PTH109 -- a string for JSON, as hooks send it
 
     def _ask(self, operation: str, **arguments: Any) -> Any:
         return self.engine.ask(operation, {name: value for name, value in arguments.items() if value is not None})

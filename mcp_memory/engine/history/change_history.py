@@ -83,8 +83,8 @@ class ChangeHistory:
         ]
 
     def find(self, target: str) -> list[NoteChange]:
-        """The change with this id (its first characters suffice), those of a run, or the last one of a note that isn't
-        undone. A decision's changes come together. Raises InvalidInput, NotFound."""
+        """Find changes by id (its first characters suffice) or by run, or a note's last change that isn't undone.
+        A decision's changes come together. Raises InvalidInput, NotFound."""
         found = [one for one in self.changes if one.run == target or (len(target) >= 4 and one.id.startswith(target))]
         if not found:
             of_note = [one for one in self.changes if _concerns(one, target)]

@@ -131,7 +131,7 @@ class ActionAdvisor:
         return now == [passage] and not (conflict and conflict.is_certain)
 
     def _is_new(self, session: str, passage: Passage, call: str) -> bool:
-        """`call`: one that is to be stopped; of several that an agent makes at once, each is."""
+        """`call` is the call to stop. If an agent makes several calls at once, each of them is stopped."""
         mark = _mark(f"{mark_of(passage)} as it acts")
         is_new = self.briefer.seen.add(session, [mark])
         began, calls = self.stopped.get(f"{session} {mark}") or (monotonic(), set[str]())
