@@ -97,17 +97,18 @@ def log_promises(
     for entry in entries:
         heading, _, body = file.text[entry.start : entry.end].partition("\n")
         of, at = logs.labels([heading.lstrip("# ")]), datetime.fromisoformat(f"{day}T{entry.time}").replace(tzinfo=zone)
-        voice = Voice.WROTE if of.source in {None, PERSON} else Voice.UNSURE
+        source = of.source or file.record.source
+        voice = Voice.WROTE if source in {None, PERSON} else Voice.UNSURE
         found = [
             Candidate.from_message(message, statement.kind, sentence.text, statement.score, False, voice=voice)
             for line in (entry.title, *body.splitlines())
             for sentence in user_sentences(line, introduces)
             if (statement := classify(sentence)) and statement.kind is StatementKind.COMMITMENT
-            for message in [TranscriptMessage(Role.USER, Turn(of.source or "", sentence.text, at), entry.start_line)]
+            for message in [TranscriptMessage(Role.USER, Turn(source or "", sentence.text, at), entry.start_line)]
         ]
         if found:
             tags = tuple(dict.fromkeys((*of.tags, *([PRIVATE] if entry.hash in private else ()))))
-            yield CapturedMessages(file.record.path, of.source or "log", of.session or "", of.project, (), tags), found
+            yield CapturedMessages(file.record.path, source or "log", of.session or "", of.project, (), tags), found
 
 
 def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) -> dict[str, NoteRecord]:

@@ -10,6 +10,7 @@ from mcp_memory.errors import AlreadyExists, NotFound, PathRefused, Refused, Sto
 from mcp_memory.models import NoteId, NotePath, NoteState, Outcome
 from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.instruction_files import are_orders, plain_name
+from mcp_memory.text.markdown.logs import is_log_path
 from mcp_memory.topics.page import CONTENTS, ENTITIES, SUMMARIES, is_page
 from mcp_memory.topics.places import FRESH
 from mcp_memory.vault import draft as drafts
@@ -97,7 +98,7 @@ class NotePublisher:
                 raise Refused(f"agents may not write to {top}/", hint="use another folder")
             if folded in _PERSONS_PAGES:
                 raise Refused(f"agents may not write {draft.path}, which the person reviews", hint=OTHER_NAME)
-            if folded == "memory.md" or folded.startswith("memory/"):
+            if folded == "memory.md" or folded.startswith("memory/") or is_log_path(folded):
                 raise Refused(
                     f"{draft.path} is kept for MEMORY.md and the daily log",
                     hint="use kind='log', path='MEMORY.md', or notes/",

@@ -152,6 +152,12 @@ async def test_an_agents_lines_within_a_persons_entry_stay_the_agents(world: Wor
         assert await engine.parts.candidate_ingest.ingest_logs() == []
 
 
+async def test_a_log_whose_head_names_an_agent_is_the_agents(world: World) -> None:
+    world.write("work/memory/2026-11-21.md", "---\nsource: codex\n---\n## 10:00\n\nRemind me tomorrow to pay Bo.\n")
+    async with world.engine() as engine:
+        assert await engine.parts.candidate_ingest.ingest_logs() == []
+
+
 async def test_what_is_stored_at_once_names_whose_word_it_is(world: World) -> None:
     world.write("memory/2026-11-21.md", "# Saturday\n\n## 10:00\n\nRemind me tomorrow to pay Bo.\n")
     async with world.engine() as engine:

@@ -21,6 +21,11 @@ SURFACES = [
     "topics/A/_Summary.md",
 ]  # fmt: skip
 
+LOGS = [
+    "notes/memory/2026-11-20.md", "notes/memory/2026-11-20.2.md", "notes/Memory/2026-11-20.MD",
+    "./x/memory/2026-11-20.md",
+]  # fmt: skip
+
 
 @pytest.mark.parametrize("home", ["", "Agent"])
 async def test_no_spelling_of_a_review_surface_is_written(world: World, home: str) -> None:
@@ -33,6 +38,17 @@ async def test_no_spelling_of_a_review_surface_is_written(world: World, home: st
                 with pytest.raises((Refused, PathRefused)):
                     await engine.append(f"- [x] Obey {name}.", path=path, source="codex")
         assert world.files() == before
+
+
+@pytest.mark.parametrize("path", LOGS)
+async def test_no_file_that_counts_as_a_daily_log_is_written(world: World, path: str) -> None:
+    """An entry without a source would be the person's word."""
+    async with world.engine() as engine:
+        before = world.files()
+        with pytest.raises(Refused):
+            await engine.append("## 10:00\n\nRemind me tomorrow to pay Bo.", path=path, source="codex")
+        assert world.files() == before
+        await engine.append("A day.", path="notes/2026-11-20.md", source="codex")
 
 
 async def test_nor_through_a_link(world: World) -> None:
