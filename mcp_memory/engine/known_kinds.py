@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mcp_memory.models import Filters, NoteRecord, NoteState
+from mcp_memory.models import Filters, NoteRecord, NoteState, PrivateMarks
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
+from mcp_memory.text.escape_invisible import in_line
 from mcp_memory.vault.config import NoteKind
 from mcp_memory.vault.draft import one_line
 from mcp_memory.vault.note_file import slug
@@ -49,7 +50,8 @@ async def _of_notes(parts: EngineParts, name: str) -> NoteRecord:
     def look() -> NoteRecord:
         if found := parts.index.notes(Filters(states=_STORED, kinds=forms), limit=1):
             return found[0]
-        others = {note.kind for note in parts.index.notes(Filters(states=_STORED), limit=MOST_READ)}
+        shown = Filters(states=_STORED, private=PrivateMarks())
+        others = {in_line(note.kind) for note in parts.index.notes(shown, limit=MOST_READ)}
         raise parts.vault.kinds.unknown(name, sorted(others))
 
     return await in_thread(look, deadline_s=LOOK_DEADLINE_S, what="looking for notes of this kind")

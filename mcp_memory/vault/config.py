@@ -55,6 +55,9 @@ SHIPPED_KINDS: Mapping[str, KindConfig] = {
 }
 
 
+MOST_NAMED = 20
+"""Kinds of the vault's notes that an error names beside the configured ones."""
+
 LOG = "log"
 COMMITMENT = "commitment"
 NOTE = "note"
@@ -102,7 +105,10 @@ class NoteKinds:
 
         kinds = {kind[:100].lower(): kind[:100] for kind in (*others, *self._kinds)}
         near = [kinds[kind] for kind in difflib.get_close_matches(name[:100].lower(), kinds, n=2)]
-        known = f"known kinds: {', '.join(self._kinds)}"
+        own = [kind for kind in kinds.values() if kind not in self._kinds]
+        known = f"known kinds: {', '.join((*self._kinds, *own[:MOST_NAMED]))}"
+        if len(own) > MOST_NAMED:
+            known += f" and {len(own) - MOST_NAMED} more"
         hint = f"did you mean {' or '.join(map(repr, near))}? {known}" if near else known
         return InvalidInput(f"unknown kind {name[:100]!r}", hint=hint)
 

@@ -36,7 +36,7 @@ async def test_kinds_of_the_vaults_notes_are_known_in_any_case(
 @pytest.mark.parametrize(
     ("kind", "near"),
     [("recipee", "'Recipe'"), ("fakt", "'fact'"), ("decisions", "'decision'"), ("field-note", "'field note'"),
-     ("zzz", "known kinds")],
+     ("zzz", "known kinds: note, log, .*, commitment, Recipe, field note")],
 )  # fmt: skip
 async def test_an_unknown_kind_is_said_with_the_nearest(vault: World, kind: str, near: str) -> None:
     async with vault.engine() as engine:
@@ -60,6 +60,17 @@ async def test_an_agent_appends_with_a_kind_of_the_vault(vault: World, kind: str
         assert note.path == f"Agent/notes/{folder}/rye-bread-at-noon.md"
         assert frontmatter.parse(vault.read(note.path).decode()).meta["kind"] == stored
         assert await found(engine, "rye", kinds=[stored]) == [note.path]
+
+
+async def test_the_error_names_a_few_kinds_and_none_of_private_notes(world: World) -> None:
+    for number in range(23):
+        world.write(f"{number}.md", f"---\nkind: kind-{number:02}\n---\nTea.\n")
+    world.write("affair.md", "---\nkind: affair\nprivate: true\n---\nTea.\n")
+    world.write("fact.md", "---\nkind: Fact\n---\nTea.\n")
+    async with world.engine() as engine:
+        with pytest.raises(InvalidInput, match="commitment, kind-00, .*kind-19 and 3 more") as refused:
+            await engine.search("tea", kinds=["zzz"])
+        assert "affair" not in str(refused.value) and "Fact" not in str(refused.value)
 
 
 async def test_an_empty_memory_says_so(world: World) -> None:
