@@ -4,6 +4,7 @@ Follows git's own protocol: whoever creates `index.lock` may change the index, a
 hold it for three short commands, while the branch moves, so nothing can be staged between our check and our write.
 """
 
+import fcntl
 import os
 import shutil
 from collections.abc import Generator, Sequence
@@ -20,8 +21,7 @@ from mcp_memory.git.repository import Repository
 from mcp_memory.runtime.os_errors import naming_the_cause
 
 _MARK = "mcp-memory"
-LIFE = token_hex(8)
-"""Our lock contains the mark, our process id, this number (process ids are reused), and the commit that it is for."""
+"""Begins the text of our lock, which ends with its commit. A living process of ours keeps the file under `flock`."""
 _MOST_BYTES = 200
 _LOOK_S = 5.0
 """For reading the branch after the deadline."""
@@ -116,34 +116,26 @@ def _locked(repository: Repository, commit: str) -> Generator[None]:
             raise Busy(
                 f"git's index is locked in {repository.top}", hint=f"if no git is running there: rm {lock}"
             ) from None
-        try:
-            with os.fdopen(descriptor, "w") as out:
-                out.write(f"{_MARK} {os.getpid()} {LIFE} {commit}")
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
+        with os.fdopen(descriptor, "w") as out:
+            try:
+                fcntl.flock(out, fcntl.LOCK_EX)
+                out.write(f"{_MARK} {commit}")
+                out.flush()
+                yield
+            finally:
+                lock.unlink(missing_ok=True)
 
 
 def _left_behind(lock: Path) -> str | None:
     """The commit that a lock of a dead process of ours was for, empty if unknown; None for any other lock or none."""
     try:
-        words = lock.read_bytes()[:_MOST_BYTES].decode("ascii", "replace").split()
-    except (FileNotFoundError, PermissionError):
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            words = file.read(_MOST_BYTES).decode("ascii", "replace").split()
+    except (FileNotFoundError, PermissionError, BlockingIOError):
         return None
     match words:
-        case [mark, pid, life, *rest] if mark == _MARK and pid.isdigit() and not _is_alive(int(pid), life):
-            return rest[0] if rest and set(rest[0]) <= set(hexdigits) else ""
+        case [mark, *_, commit] if mark == _MARK:
+            return commit if set(commit) <= set(hexdigits) else ""
         case _:
             return None
-
-
-def _is_alive(pid: int, life: str) -> bool:
-    if pid == os.getpid():
-        return life == LIFE
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        pass
-    return True
