@@ -7,6 +7,7 @@ import shutil
 from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 
 import anyio
 import pytest
@@ -178,31 +179,19 @@ async def test_folders_that_cannot_be_watched_do_not_stop_the_sweeps(world: Worl
         tasks.cancel_scope.cancel()
 
 
-async def test_a_storm_of_hints_is_not_put_off_for_ever(world: World) -> None:
-    swept = anyio.Event()
-    storming = True
+async def test_a_storm_of_changes_and_searches_does_not_put_the_sweep_off(world: World) -> None:
+    world.write("known.md", "The kiln fires at cone six")
+    never_quiet = WatchConfig(debounce_s=60, longest_wait_s=0.5, active_sweep_s=600, idle_sweep_s=600)
+    async with world.engine(watching=True, watch=never_quiet) as engine:
+        await ready(engine)
+        world.write("new.md", "The kiln fires at cone nine")
 
-    async def sweep() -> None:
-        nonlocal first
-        if not first:
-            swept.set()
-        first = False
+        async def is_known() -> bool:
+            world.write("known.md", f"The kiln fires at cone six, {monotonic()}")
+            await engine.search("kiln cone")
+            return "new.md" in paths(engine)
 
-    first = True
-    watching = Watcher(sweep, WatchConfig(hints=False, debounce_s=5, longest_wait_s=0.2, active_sweep_s=600))
-
-    async def storm() -> None:
-        while storming:
-            watching.hint()
-            await anyio.sleep(0.01)  # a hundred hints a second
-
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watching.run)
-        tasks.start_soon(storm)
-        with anyio.fail_after(10):
-            await swept.wait()
-        storming = False
-        tasks.cancel_scope.cancel()
+        await eventually(is_known, within_s=10)
 
 
 @pytest.mark.parametrize("what", ["edit", "new after a deletion", "rename", "deletion", "folder renamed", "replaced"])
