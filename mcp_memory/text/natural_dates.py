@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Literal, NamedTuple
 
 from mcp_memory.errors import InvalidInput
+from mcp_memory.text.calendar_periods import find_period
 from mcp_memory.text.due_dates import find_due
 
 LANGUAGES = ["en", "de", "fr", "es"]
@@ -29,6 +30,35 @@ _WHICH = re.compile(
     re.IGNORECASE,
 )
 """The words before a German weekday, as in `letzten Freitag`; dateparser reads them only before weeks and months."""
+_NUMBERS = {
+    word: str(number)
+    for number, words in {
+        2: "two zwei deux dos|a couple of|couple of|a couple|un par de", 4: "four vier quatre cuatro",
+        3: "three drei trois tres|a few|few|several|some|ein paar|einigen|einige|mehreren|quelques|plusieurs|unos|unas"
+        "|algunos|algunas|varios|varias",
+        5: "five fünf cinq cinco", 6: "six sechs seis", 7: "seven sieben sept siete", 8: "eight acht huit ocho",
+        9: "nine neun neuf nueve", 10: "ten zehn dix diez",
+    }.items()
+    for word in (*words.partition("|")[0].split(), *filter(None, words.partition("|")[2].split("|")))
+}  # fmt: skip
+"""Number words, and those that leave the number open, which mean three: `a few days ago`."""
+_UNIT = (
+    r"(?:minute[sn]?|minutos?|hours?|stunden?|heures?|horas?|days?|tage?n?|jours?|días?|weeks?|wochen?|semaines?|semanas?"
+    r"|months?|monate?n?|mois|mes(?:es)?|years?|jahre?n?|ans?|années?|años?)"
+)
+_NUMBER_WORD = re.compile(
+    rf"\b({'|'.join(sorted(_NUMBERS, key=len, reverse=True))})\s+(?=(?:derni\S+ |últim\S+ )?{_UNIT}\b)", re.IGNORECASE
+)
+_FROM_NOW = re.compile(rf"(?P<span>\S+\s+{_UNIT})\s+from\s+(?:now|today)", re.IGNORECASE)
+_RUNNING = re.compile(
+    r"(?:(?:in|im|over|during|within|au cours|pendant|durante|en)\s+)?(?:(?:the|den|der|die|des|ces|les|los|las)\s+)?"
+    rf"(?:(?:last|past|letzten?|vergangenen?|últim[oa]s)\s+(?P<span>\d+\s+{_UNIT})"
+    rf"|(?P<number>\d+)\s+(?:(?:derni(?:er|ère)s|últim[oa]s)\s+(?P<unit>{_UNIT})"
+    rf"|(?P<unit2>{_UNIT})\s+(?:passée?s|pasad[oa]s)))",
+    re.IGNORECASE,
+)
+"""`the last two weeks`, `ces 3 derniers jours`: until now."""
+_AGO = ("{} ago", "vor {}", "il y a {}", "hace {}")
 _LAST = re.compile(r"\s+(?:dernier|pasado)$", re.IGNORECASE)
 """The words after a French or Spanish weekday, as in `vendredi dernier`."""
 _PART_OF_DAY = re.compile(
@@ -39,11 +69,13 @@ _PART_OF_DAY = re.compile(
 )
 """A part of a past day, `gestern Abend`. The whole day is meant, so that nothing is missed."""
 _PART_OF_MONTH = re.compile(
-    r"(?:a\s+)?(?:(?P<early>early|beginning of|start of|anfang|début|principios de)"
-    r"|(?P<mid>mid|middle of|mitte|mi|mediados de)|(?P<late>late|end of|ende|fin|finales de|fines de))[\s-]+(?=\w)",
+    r"(?:(?:a|the|am|zu|à la|au)\s+)?(?:(?P<early>early|beginning of|start of|anfang|début|principios de|inicios de)"
+    r"|(?P<mid>mid|middle of|mitte|milieu|mi|mediados de)|(?P<late>late|end of|ende|fin|finales de|final de|fines de))"
+    r"[\s-]+(?=\w)(?!de semana)",
     re.IGNORECASE,
 )
 """`early November`, `Ende 2025`: a third of what is named."""
+_COMPOUND = re.compile(r"(monat|jahr)e?s(anfang|mitte|ende)", re.IGNORECASE)
 _SAME = {
     "ce mois": "ce mois-ci", "l'an dernier": "l'année dernière", "voriges jahr": "letztes jahr",
     "vergangenes jahr": "letztes jahr", "vorigen monat": "letzten monat", "vergangenen monat": "letzten monat",
@@ -53,7 +85,10 @@ _SAME = {
 """Phrases that dateparser doesn't know, with equivalents that it does."""
 _ARTICLES = ("la ", "le ", "el ")
 """dateparser knows `la semaine dernière`, and not `semaine dernière`."""
-_EXAMPLES = {"past": "yesterday, last week, 2 days ago, Friday", "future": "tomorrow, Friday, in 2 weeks, next month"}
+_EXAMPLES = {
+    "past": "yesterday, last weekend, 2 days ago, Friday, week 47",
+    "future": "tomorrow, Friday, in 2 weeks, end of the month",
+}
 
 
 class SpokenDate(NamedTuple):
@@ -64,12 +99,12 @@ class SpokenDate(NamedTuple):
 
 
 def is_iso(text: str) -> bool:
-    """Whether it is a date or time in ISO 8601, in which nothing is to be read."""
+    """Whether it is a date or time in ISO 8601, in which nothing is to be read. A week like `2026-W47` is."""
     try:
         datetime.fromisoformat(text.strip())
     except ValueError:
         return False
-    return True
+    return "W" not in text
 
 
 def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
@@ -77,28 +112,50 @@ def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
     zone. Takes half a second the first time, most of it imports. Raises InvalidInput with `name` and examples."""
     if is_iso(text):
         return SpokenDate(text.strip(), text.strip())
-    whole = _PART_OF_DAY.sub("", text.strip()) if leans == "past" else text.strip()
-    if found := _named(whole, leans, now):
-        return found
-    if leans == "future" and len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text.strip()):
-        due = find_due(text, now)
-        if due and due.at:
+    if len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text.strip()):
+        whole = _in_digits(text.strip())
+        if found := _named(_PART_OF_DAY.sub("", whole) if leans == "past" else whole, leans, now):
+            return found
+        if leans == "future" and (due := find_due(text, now)):
+            if not due.at:
+                return _days(due.day, due.day + timedelta(days=1))
             moment = due.moment(now.tzinfo or UTC).isoformat(timespec="seconds")
             return SpokenDate(moment, moment)
-        if due:
-            return _days(due.day, due.day + timedelta(days=1))
     hint = f"pass for example {_EXAMPLES[leans]}, 14:30 or 2026-11-21"
     raise InvalidInput(f"{name}: not a date or time that can be read", hint=hint)
 
 
+def _in_digits(text: str) -> str:
+    counted = _NUMBER_WORD.sub(lambda word: f"{_NUMBERS[word[1].lower()]} ", text)
+    return _COMPOUND.sub(r"\2 \1s", _FROM_NOW.sub(r"in \g<span>", counted))
+
+
 def _named(text: str, leans: Leans, now: datetime) -> SpokenDate | None:
+    plain = _PREPOSITION.sub("", text)
+    if running := _RUNNING.fullmatch(plain):
+        span = running["span"] or f"{running['number']} {running['unit'] or running['unit2']}"
+        began = next(filter(None, (_in_words(ago.format(span), "past", now) for ago in _AGO)), None)
+        return began and SpokenDate(began.start, (now.date() + timedelta(days=1)).isoformat())
+    period = find_period(plain, leans, now.date())
+    if period and (leans == "past" or period[1] > now.date()):
+        return _days(*period)
     for variant in _variants(text):
         if found := _in_words(_SAME.get(variant.lower(), variant), leans, now):
             return found
-    plain = _PREPOSITION.sub("", text)
-    part = _PART_OF_MONTH.match(plain) if leans == "past" and len(text) <= MAX_CHARS else None
-    whole = part and _named(plain[part.end() :], leans, now)
-    return _third(whole, ("early", "mid", "late").index(str(part.lastgroup))) if part and whole else None
+    part = _PART_OF_MONTH.match(plain)
+    return _part(part, plain[part.end() :], leans, now) if part else None
+
+
+def _part(part: re.Match[str], of: str, leans: Leans, now: datetime) -> SpokenDate | None:
+    """A third of the period. The end of one to come is its last day; that of a week is left to `find_due`."""
+    number = ("early", "mid", "late").index(str(part.lastgroup))
+    whole = _named(of, leans, now)
+    if whole and leans == "past" and _third(whole, number).start > now.date().isoformat():
+        whole = _named(of, leans, datetime.fromisoformat(whole.start).replace(tzinfo=now.tzinfo) - timedelta(days=1))
+    if whole is None or leans == "past" or number < 2:
+        return whole and _third(whole, number)
+    first, after = (datetime.fromisoformat(at).date() for at in whole)
+    return None if after - first == timedelta(weeks=1) else _days(after - timedelta(days=1), after)
 
 
 def _third(whole: SpokenDate, number: int) -> SpokenDate:
@@ -111,8 +168,8 @@ def _third(whole: SpokenDate, number: int) -> SpokenDate:
 
 
 def _variants(text: str) -> Iterator[str]:
-    if len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text):
-        plain = _PREPOSITION.sub("", text)
+    plain = _PREPOSITION.sub("", text)
+    if not _AMBIGUOUS.fullmatch(plain):
         yield from dict.fromkeys((text, plain, _LAST.sub("", plain), *(article + plain for article in _ARTICLES)))
 
 

@@ -1,0 +1,76 @@
+"""Reads weeks, weekends, months and years that are named by their place or number (`vorletzte Woche`, `le week-end
+dernier`, `KW 47`) in English, German, French and Spanish. Pure."""
+
+import re
+from datetime import date, timedelta
+from typing import Literal
+
+Period = tuple[date, date]
+"""The first day, and the day after the last."""
+
+_UNITS = {
+    "weekend": r"week-?end|wochenendes?|fin de semana|finde", "week": "week|woche|semaine|semana",
+    "month": "month|monate?s?|mois|mes", "year": "year|jahre?s?|année|año",
+}  # fmt: skip
+_UNIT = "(?:" + "|".join(f"(?P<{name}>{words})" for name, words in _UNITS.items()) + ")"
+_AHEAD = (
+    r"(?P<n2>vorletzte[nmrs]?|avant-derni(?:er|ère)|penúltim[oa])"
+    r"|(?P<n1>last|past|previous|(?:letzte|vorige|vergangene)[nmrs]?|últim[oa])"
+    r"|(?P<p2>übernächste[nmrs]?)|(?P<p1>next|coming|(?:nächste|kommende)[nmrs]?|próxim[oa])"
+    r"|(?:this|diese[nmrs]?|ce|cette|est[ea])"
+)
+_BEHIND = (
+    r"(?P<n2b>before last|d['’]avant|antepasad[oa])|(?P<n1b>derni(?:er|ère)|passée?|pasad[oa])"
+    r"|(?P<p2b>after next)|(?P<p1b>prochaine?|que viene|próxim[oa])|-ci"
+)
+_NAMED = re.compile(
+    rf"(?:(?:of|the|at|on|am|im|in|an|der|die|das|des|dem|du|de|del|le|la|el|au|en)\s+|l['’]\s*)*(?:(?:{_AHEAD})\s+)?{_UNIT}"
+    rf"(?:\s*(?:{_BEHIND}))?"
+)
+_NUMBERED = re.compile(
+    r"(?:(?P<year>\d{4})-W|(?:the\s+|la\s+|der\s+|die\s+|calendar\s+)?(?:week|kw|kalenderwoche|woche|semaine|semana|w|s)\s*)"
+    r"(?P<week>\d{1,2})(?:\s*(?:/|,|of|von|de|del)?\s*(?P<of>\d{4}))?",
+    re.IGNORECASE,
+)
+
+
+def find_period(text: str, leans: Literal["past", "future"], today: date) -> Period | None:
+    """The period that the whole text names. `leans`: whether week 47 is the last or the next one."""
+    if week := _NUMBERED.fullmatch(text):
+        return _week(int(week["week"]), week["year"] or week["of"], leans, today)
+    found = _NAMED.fullmatch(text.lower())
+    if found is None:
+        return None
+    steps = {"n2": -2, "n2b": -2, "n1": -1, "n1b": -1, "p1": 1, "p1b": 1, "p2": 2, "p2b": 2}
+    step = next((number for name, number in steps.items() if found[name]), 0)
+    return _period(next(unit for unit in _UNITS if found[unit]), step, today)
+
+
+def _period(unit: str, step: int, today: date) -> Period:
+    """The week, weekend, month or year of today, or the one so many steps from it. This weekend is the latest that has
+    begun, and the last one is over."""
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
+        return monday, monday + timedelta(weeks=1)
+    if unit == "weekend":
+        saturday = today - timedelta(days=(today.weekday() - 5) % 7)
+        is_on = today.weekday() >= 5
+        begun = step if is_on or step >= 0 else step + 1
+        return saturday + timedelta(weeks=begun), saturday + timedelta(weeks=begun, days=2)
+    if unit == "year":
+        return date(today.year + step, 1, 1), date(today.year + step + 1, 1, 1)
+    month = today.year * 12 + today.month - 1 + step
+    return date(month // 12, month % 12 + 1, 1), date((month + 1) // 12, (month + 1) % 12 + 1, 1)
+
+
+def _week(number: int, year: str | None, leans: str, today: date) -> Period | None:
+    """None if the year has no such week."""
+    years = [int(year)] if year else [today.year + ahead for ahead in ((0, -1) if leans == "past" else (0, 1))]
+    for candidate in years:
+        try:
+            monday = date.fromisocalendar(candidate, number, 1)
+        except ValueError:
+            continue
+        if year or (monday <= today if leans == "past" else monday + timedelta(weeks=1) > today):
+            return monday, monday + timedelta(weeks=1)
+    return None
