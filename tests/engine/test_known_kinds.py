@@ -68,7 +68,7 @@ async def test_the_error_names_a_few_kinds_and_none_of_private_notes(world: Worl
     world.write("affair.md", "---\nkind: affair\nprivate: true\n---\nTea.\n")
     world.write("fact.md", "---\nkind: Fact\n---\nTea.\n")
     async with world.engine() as engine:
-        with pytest.raises(InvalidInput, match="commitment, kind-00, .*kind-19 and 3 more") as refused:
+        with pytest.raises(InvalidInput, match=r"commitment, kind-00, .*kind-19 and 3 more") as refused:
             await engine.search("tea", kinds=["zzz"])
         assert "affair" not in str(refused.value) and "Fact" not in str(refused.value)
 
