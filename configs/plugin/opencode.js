@@ -3,7 +3,7 @@
 import { watchActions } from "./actions.js";
 import { hookAnswer } from "./command.js";
 
-const COMMAND = "mcp-memory hook EVENT --client opencode";
+const COMMAND = "/usr/bin/env -u PYTHONHOME -u PYTHONPATH mcp-memory hook EVENT --client opencode";
 
 export default async function memory({ directory, client }, { command = COMMAND } = {}) {
   const hook = (event, said) => hookAnswer(command.replace("EVENT", event), said);

@@ -9,7 +9,10 @@ PROGRAM, MODULE = "mcp-memory", ["-P", "-m", "mcp_memory"]
 OPTIONS = {"client", "vault", "config", "project"}
 
 ENV = "/usr/bin/env"
-UNSET_HOME = ["-u", "PYTHONHOME"]
+FOREIGN = ("PYTHONHOME", "PYTHONPATH")
+"""Variables for another Python, with which ours would not even start."""
+LAUNCHER = " ".join([ENV, *(f"-u {name}" for name in FOREIGN)])
+"""What precedes our program in every command that a client starts."""
 VARIABLES = ("MCP_MEMORY_STATE", "MCP_MEMORY_MODELS")
 """Variables that may be set before our program, because clients pass few on: this machine's folders."""
 
@@ -48,16 +51,23 @@ def read(line: object) -> OurCommand | None:
     return OurCommand(" ".join(plain), options.get("client", ""), options.get("vault")) if plain else None
 
 
+def program_of(line: object) -> str:
+    """Returns the word that names the program; empty if there is none."""
+    return next(iter(_after_variables(_words(line))), "")
+
+
 def variables_of(line: object) -> list[str]:
     """Returns our `NAME=value` words before the program."""
     words = _words(line)
-    return words[1 : len(words) - len(_after_variables(words))]
+    return [word for word in words[1 : len(words) - len(_after_variables(words))] if "=" in word]
 
 
 def _after_variables(words: list[str]) -> list[str]:
     if words[:1] != [ENV]:
         return words
-    rest = words[3:] if words[1:3] == UNSET_HOME else words[1:]
+    rest = words[1:]
+    while rest[:1] == ["-u"] and rest[1:2] and rest[1] in FOREIGN:
+        rest = rest[2:]
     while rest and rest[0].partition("=")[0] in VARIABLES and "=" in rest[0]:
         rest = rest[1:]
     return rest

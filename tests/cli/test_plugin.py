@@ -9,6 +9,7 @@ from pathlib import Path
 
 from mcp_memory.cli.clients.plugin import differing, marketplace, plugin_files
 from mcp_memory.integrations.clients import HOOK_EVENTS
+from mcp_memory.integrations.commands import LAUNCHER
 from mcp_memory.integrations.plugin_bundle import ABOUT, BY_HAND, FOLDER
 from tests.clients.agents import TEMPLATES
 from tests.daemon.place import CHECKOUT, Place
@@ -47,10 +48,12 @@ def test_they_say_what_install_says() -> None:
     for client in ("claude-code", "codex"):
         hooks = _json(f"{client}/hooks.json")["hooks"]
         assert {name: group["hooks"][0]["command"] for name, (group,) in hooks.items()} == {
-            name: f"mcp-memory hook {event.name} --client {client}" for name, event in HOOK_EVENTS[client].items()
+            name: f"{LAUNCHER} mcp-memory hook {event.name} --client {client}"
+            for name, event in HOOK_EVENTS[client].items()
         }
     default = _json("openclaw.plugin.json")["configSchema"]["properties"]["command"]["default"]
-    assert default == "mcp-memory hook EVENT --client openclaw"
+    assert default == f"{LAUNCHER} mcp-memory hook EVENT --client openclaw"
+    assert f'"{LAUNCHER} mcp-memory hook EVENT --client opencode"' in (SHOP / "opencode.js").read_text()
     assert tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["description"] == ABOUT
 
 

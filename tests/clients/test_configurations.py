@@ -8,6 +8,7 @@ import tomllib
 import pytest
 
 from mcp_memory.cli.clients.proxies import STDIO_USAGE
+from mcp_memory.integrations.commands import LAUNCHER
 from mcp_memory.settings.settings import PREFERRED_PORT
 from tests.clients.agents import SHIPPED_URL, TEMPLATES
 
@@ -42,14 +43,14 @@ def test_claude_code() -> None:
     assert json.loads(_read("claude-code.json")) == {
         "type": "http",
         "url": SHIPPED_URL,
-        "headersHelper": "mcp-memory headers --client claude-code",
+        "headersHelper": f"{LAUNCHER} mcp-memory headers --client claude-code",
     }
 
 
 def test_codex() -> None:
     server = tomllib.loads(_read("codex.toml"))["mcp_servers"]["memory"]
     assert server["url"] == SHIPPED_URL
-    assert server["http_headers_helper"] == "mcp-memory headers --client codex"
+    assert server["http_headers_helper"] == f"{LAUNCHER} mcp-memory headers --client codex"
     assert (server["tool_timeout_sec"], server["startup_timeout_sec"]) == (60, 45), "Codex alone waits for minutes"
     assert set(server) == {"url", "http_headers_helper", "tool_timeout_sec", "startup_timeout_sec"}
 

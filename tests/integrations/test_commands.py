@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.cli.clients.outgoing_proxy import find_proxy
+from mcp_memory.cli.clients.plugin import plugin_files
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.integrations.clients import ClientPaths
 from mcp_memory.settings.settings import load
@@ -116,14 +118,38 @@ def test_what_the_helper_says_reaches_the_daemon(served: Place, home: Path, tmp_
     )
     assert json.loads(said.stdout)["Authorization"].startswith("Bearer ")
     assert said.stdout.split("Bearer ")[1].split('"')[0] not in text
-    hooks = json.loads((home / ".claude" / "settings.json").read_text())["hooks"]
-    for groups in hooks.values():
-        ran = subprocess.run(
-            ["/bin/sh", "-c", groups[0]["hooks"][0]["command"]], input="{}", capture_output=True, text=True,
-            env={**environ, "PYTHONHOME": "/another/python"},
-        )  # fmt: skip
-        assert (ran.returncode, ran.stderr) == (0, ""), ran
     served.run("uninstall", "claude-code", "--yes").ok()
+
+
+def test_what_clients_start_runs_beside_another_python(served: Place, home: Path, tmp_path: Path) -> None:
+    """Its home has no library, and its modules hide those of ours."""
+    (tmp_path / "json.py").write_text("raise SystemExit('a module of another Python was imported')\n")
+    foreign = {"PYTHONHOME": "/nonexistent", "PYTHONPATH": str(tmp_path)}
+    found = f"{Path(sys.executable).parent}:{served.environ['PATH']}"
+    for client in ("claude-code", "codex", "cursor"):
+        served.run("install", client, "--yes").ok()
+    plugin, shipped = tmp_path / "plugin", Path("configs/plugin/claude-code/hooks.json")
+    served.run("plugin", "--write", str(plugin), "--here").ok()
+    hooks = [json.loads(file.read_text())["hooks"] for file in (home / ".claude/settings.json", plugin / shipped)]
+    server = json.loads((plugin / shipped.parents[1] / ".claude-plugin/plugin.json").read_text())["mcpServers"]
+    helpers = [
+        json.loads((home / ".claude.json").read_text())["mcpServers"][SERVER]["headersHelper"],
+        tomllib.loads((home / ".codex/config.toml").read_text())["mcp_servers"][SERVER]["http_headers_helper"],
+        server["memory"]["headersHelper"],
+    ]
+    stdio = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"][SERVER]
+    entries = plugin_files(None)
+    for_any = [json.loads(entries[str(shipped)])["hooks"]["Stop"][0]["hooks"][0]["command"]]
+    lines = [group["hooks"][0]["command"] for groups in hooks for (group,) in groups.values()]
+    for line in [*helpers, shlex.join([stdio["command"], *stdio["args"]]), *for_any, *lines[:2], *lines[-1:]]:
+        ran = subprocess.run(
+            ["/bin/sh", "-c", line], input="{}", env={**served.environ, "PATH": found, **foreign}, capture_output=True,
+            text=True,
+        )  # fmt: skip
+        assert (ran.returncode, ran.stderr) == (0, ""), (line, ran)
+        assert line not in helpers or "Bearer " in ran.stdout
+    for client in ("claude-code", "codex", "cursor"):
+        served.run("uninstall", client, "--yes").ok()
 
 
 def test_a_proxy_in_the_way_is_seen_and_what_works_is_offered(served: Place, home: Path) -> None:

@@ -13,6 +13,7 @@ OURS = {
     '"/home/ada/my tools/mcp-memory" headers --vault "/R&D; <\\$5> \\"x\\"" --client claude-code': '/R&D; <$5> "x"',
     "mcp-memory headers --vault '/my $notes' --client claude-code": "/my $notes",
     "/usr/bin/env -u PYTHONHOME MCP_MEMORY_STATE=/s /opt/mcp-memory headers --client claude-code": None,
+    "/usr/bin/env -u PYTHONHOME -u PYTHONPATH mcp-memory headers --client claude-code": None,
     '/usr/bin/env MCP_MEMORY_STATE=/s "MCP_MEMORY_MODELS=/a b" /opt/mcp-memory headers --client claude-code': None,
 }
 
@@ -25,6 +26,8 @@ OTHERS = [
     "/usr/bin/python3 -m mcp_memory headers --client claude-code",
     "A=1 mcp-memory headers --client claude-code",
     "/usr/bin/env LD_PRELOAD=/x MCP_MEMORY_STATE=/s mcp-memory headers --client claude-code",
+    "/usr/bin/env -u",
+    "/usr/bin/env -u PYTHONHOME -u PATH mcp-memory headers --client claude-code",
     "/usr/bin/env -u PATH mcp-memory headers --client claude-code",
     "/usr/bin/env -S evil mcp-memory headers --client claude-code",
     "env MCP_MEMORY_STATE=/s mcp-memory headers --client claude-code",

@@ -5,6 +5,7 @@ An entry may come with a stranger's repository, so no command in it is run unles
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -105,13 +106,15 @@ def unreachable_by_stdio(
     command: Sequence[str], client: str, file: Path, settings: Settings, paths: ClientPaths
 ) -> str | None:
     """Why `mcp-memory stdio` would not answer under that client's name; None if it would."""
-    ours, program = snippets.stdio_entry(settings, client), command[0]
-    if program not in {ours["command"], commands.PROGRAM}:
-        return f"{file} starts another program than {ours['command']}"
+    ours = snippets.stdio_entry(settings, client)
+    whole = [ours["command"], *ours["args"]]
+    program, usual = (commands.program_of(shlex.join(words)) for words in (command, whole))
+    if program not in {usual, commands.PROGRAM}:
+        return f"{file} starts another program than {usual}"
     if program == commands.PROGRAM and shutil.which(program, path=paths.environ.get("PATH")) is None:
         return f"{file} starts {program}, which is not on your PATH"
     try:
-        done = run_program([ours["command"], *ours["args"]], HELPER_S, data=json.dumps(GREETING) + "\n")
+        done = run_program(whole, HELPER_S, data=json.dumps(GREETING) + "\n")
         answer: dict[str, Any] = json.loads(done.stdout.partition("\n")[0] or "{}")
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         return f"mcp-memory stdio does not answer: {type(error).__name__}"
@@ -135,8 +138,7 @@ def _foreign_helper(line: object, helper: object, file: Path, paths: ClientPaths
     """What is wrong with a headers helper that differs from ours; our program's bare name will do if PATH has it."""
     if line == helper:
         return None
-    bare = isinstance(line, str) and line.startswith(f"{commands.PROGRAM} ")
-    if not bare or commands.read(line) != commands.read(helper):
+    if commands.program_of(line) != commands.PROGRAM or commands.read(line) != commands.read(helper):
         return f"{file} names another headers helper than install writes"
     if lacking := [word for word in commands.variables_of(helper) if word not in commands.variables_of(line)]:
         return f"{file} starts {commands.PROGRAM} without {' '.join(lacking)}, which not every client passes on"

@@ -11,7 +11,6 @@ import shutil
 import sys
 import tomllib
 import unicodedata
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 from mcp_memory.cli.clients.config_changes import short_path
 from mcp_memory.errors import ConfigInvalid
 from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths
-from mcp_memory.integrations.commands import ENV, UNSET_HOME
+from mcp_memory.integrations.commands import LAUNCHER, PROGRAM
 from mcp_memory.runtime.paths import absolute, config_file, state_home
 from mcp_memory.settings.settings import PREFERRED_PORT, Settings, load, shipped
 
@@ -73,9 +72,9 @@ def server_entry(client: str, settings: Settings | None, url: str, *, project: s
 
 def stdio_entry(settings: Settings | None, client: str = "NAME", *, project: str | None = None) -> dict[str, Any]:
     """The server's entry for a client that only speaks stdio; you choose NAME. `project`: a name for it to send."""
-    program = f"{_program(settings, shared=bool(project))} stdio" if settings else "mcp-memory stdio"
     more = (_options(settings) if settings else "") + (f" --project {_word(project)}" if project else "")
-    command, *arguments = shlex.split(f"{program} --client {_word(client)}{more}")
+    line = f"{_program(settings, shared=bool(project))} stdio --client {_word(client)}{more}"
+    command, *arguments = shlex.split(line)
     return {"command": command, "args": arguments}
 
 
@@ -87,11 +86,8 @@ def hook_commands(client: str, settings: Settings | None, *, shared: bool = Fals
 
 def hook_line(event: str, client: str, settings: Settings | None, *, shared: bool = False) -> str:
     """Our command for an event. `settings`: None for any machine's. `shared`: see `command_path`."""
-    if settings is None:
-        return f"mcp-memory hook {event} --client {client}"
-    # Python would not even start with another Python's home, and a hook has to be silent then, too.
-    unset = () if shared else UNSET_HOME
-    return f"{_program(settings, unset, shared=shared)} hook {event} --client {client}{_options(settings)}"
+    options = _options(settings) if settings else ""
+    return f"{_program(settings, shared=shared)} hook {event} --client {client}{options}"
 
 
 def headers_line(settings: Settings, *, shared: bool = False) -> str:
@@ -155,12 +151,15 @@ def _filled(name: str, settings: Settings | None, url: str, project: str | None 
     if settings is None:
         return text
     command = headers_line(settings, shared=bool(project)) + (f" --project {_word(project)}" if project else "")
-    return text.replace("mcp-memory headers", json.dumps(command, ensure_ascii=False)[1:-1])
+    return text.replace(f"{_program(None)} headers", json.dumps(command, ensure_ascii=False)[1:-1])
 
 
-def _program(settings: Settings, unset: Sequence[str] = (), *, shared: bool = False) -> str:
-    words = [*unset, *map(_word, environment(settings))]
-    return " ".join([*([ENV, *words] if words else []), command_path(shared=shared)])
+def _program(settings: Settings | None, *, shared: bool = False) -> str:
+    """Our program as a client starts it, whose environment may be for another Python. `settings`: None for any
+    machine's."""
+    if settings is None:
+        return f"{LAUNCHER} {PROGRAM}"
+    return " ".join([LAUNCHER, *map(_word, environment(settings)), command_path(shared=shared)])
 
 
 def _options(settings: Settings) -> str:

@@ -14,6 +14,7 @@ from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
 from mcp_memory.integrations import config_files
+from mcp_memory.integrations.commands import FOREIGN
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
 from mcp_memory.runtime.paths import PREFIX, absolute
 from mcp_memory.settings.settings import Settings
@@ -25,6 +26,7 @@ Description=mcp-memory: long-term memory for agents
 
 [Service]
 ExecStart={command}
+UnsetEnvironment={foreign}
 {environment}WorkingDirectory=/
 Restart=on-failure
 RestartSec=5
@@ -145,7 +147,7 @@ def unit(settings: Settings) -> str:
     ours = {name: value for name, value in sorted(settings.environ.items()) if name.startswith(PREFIX)}
     environment = "".join(f"Environment={_quoted(f'{name}={value}')}\n" for name, value in ours.items())
     command = " ".join(_quoted(word).replace("$", "$$") for word in words)
-    return _UNIT.format(command=command, environment=environment)
+    return _UNIT.format(command=command, environment=environment, foreign=" ".join(FOREIGN))
 
 
 def restarted_by_systemd(settings: Settings) -> bool:
