@@ -23,6 +23,9 @@ HEADS = (
     "tags: [Private]", "tags: [private/health]", "tags: [health/private]", "tags: [[private]]", "Tags:\n- a\n- Private",
     "tag: private", "tgas: private", "tags:private", "visibility: private", "private: true\nfoo: [bar",
     "a: 1\nprivate: true\na: 2", "title: x\npassword: @x", "private: true\nprivate: false",
+    "confidential: true", "vertraulich: ja", "confidentiel: oui", "confidencial: sí", "confidental: true",
+    "tags: [confidential]", "tags: [geheim]", "share: false", "classification: Strictly Confidential",
+    "visibility: vertraulich",
 )  # fmt: skip
 BODIES = (
     "<private>x</private>", "Hello.\n\n<private>\nx", "private: true\n\nx", "private:: true\nx", "**Private:** true",
@@ -33,7 +36,14 @@ BODIES = (
     "- [private] x", "- x (private)", "x (tags: private)", "| a | #private |\n|---|---|\n| b | c |",
     "```js\nx\n```\n#private", "---\nprivate: true\nx\n", "+++\nprivate = true\n+++\nx",
     "+++\ntags = ['Private']\n+++\nx",
-    "# Off the record\n\nx",
+    "# Off the record\n\nx", "x #confidential", "x #vertraulich", "x #confidentiel", "x #confidencial/rh",
+    "Confidential: the salary is 900.", "Vertraulich: das Gehalt ist 900.", "Confidentiel : le salaire est de 900.",
+    "Confidencial: el sueldo es 900.", "**Confidential:** x", "- Confidential: x", "> Vertraulich: x",
+    "# Vertraulich: Gehalt\n\nx", "x\nConfidential - the salary is 900.", "**Private**\n\nx", "**Private**\nx",
+    "__Privat__\n\nx", "Private\n\nx", "VERTRAULICH\n\nx", "Confidential\n============\n\nx", "(vertraulich) x",
+    "*Ne pas partager*\n\nx", "PRIVATE AND CONFIDENTIAL\n\nx", "🔒 private\n\nx", "Vertraulich: ja\n\nx",
+    "Strictly confidential\n\nx", "Streng vertraulich\n\nx", "[confidential] x", "x. Don't store this anywhere.",
+    "x\n\nBitte nicht speichern.", "Ne garde aucune trace de ça.", "Que no quede registrado.", "This is confidential.",
     "+++\nbroken = = \n+++\nx", "---\nid: x\n---\n---\nprivate: [\n---\nx", "\ufeff---\r\nprivate: true\r\n---\r\nx",
 )  # fmt: skip
 FOLDERS = (
@@ -42,6 +52,7 @@ FOLDERS = (
 )  # fmt: skip
 OPEN_HEADS = (
     "private: false", "private: no", "private: never", "private: public", "private: 0", "private:", "private_key: x",
+    "tags: [confidential-computing]", "confidential: false", "share: true", "share:",
     "title: Foo - bar: baz", "title: a private matter", "tags: [privateer]", "summary: public, private, and more",
 )  # fmt: skip
 OPEN_BODIES = (
@@ -50,7 +61,12 @@ OPEN_BODIES = (
     "see [x](#private)", "[private](http://x)", "[private]: http://x", "[[private]]", "[[Note#private]]",
     "https://x.y/#private", "private key in private-key.md", "class A:\n    private: int x", "arr[private] = 1",
     "private: a method that only its class sees", "The (private) method is", "# Private methods", "\\#private",
-    "entre nous trois il y a", "tags: health\n", "---\nfoo bar\n---\nx", "",
+    "the confidential-computing VM", "Confidential-computing VMs cost more", "confidential clients: keep a secret",
+    "The private repository is at x", "# Privacy policy\n\nx", "- public\n- private", "# Confidential clients\n\nx",
+    "Don't store secrets in git.", "don't save this: write to temp instead",
+    "Vertrauliche Daten gehören in den Tresor.",
+    "Sessions are not recorded.", "Off-the-record messaging is a protocol", "| private | x |\n|---|---|",
+    "private:\n  int x;", "entre nous trois il y a", "tags: health\n", "---\nfoo bar\n---\nx", "",
 )  # fmt: skip
 
 
@@ -64,7 +80,7 @@ def test_a_note_in_a_private_folder_is_private(folder: str):
     assert marks("x", f"{folder}/a.md") == {"private": True}
 
 
-@pytest.mark.parametrize("name", ["Doctor (private).md", "a/Arzt [privat].md", "My #private day.md"])
+@pytest.mark.parametrize("name", ["Doctor (private).md", "a/Arzt [privat].md", "My #private day.md", "u.private.md"])
 def test_a_note_whose_name_says_so_is_private(name: str):
     assert marks("x", name) == {"private": True}
 
@@ -80,7 +96,8 @@ ENTRIES = (
     "Doctor (tags: a; private)", "Doctor [private]", "Off the record",
     "Doctor\n\nprivate: true\nx", "Doctor\n\nOff the record. x",
     "Doctor\n\n<private>x</private>", "Private", "Doctor (private) (source: codex; session: x)", "Doctor #private",
-    "Doctor (project: shop; tags: private/health; source: codex)",
+    "Doctor (project: shop; tags: private/health; source: codex)", "Doctor\n\nRemind me. Don't store this anywhere.",
+    "Vertraulich: Doctor", "Doctor\n\nConfidential: x",
 )  # fmt: skip
 
 

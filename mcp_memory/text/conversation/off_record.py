@@ -31,7 +31,7 @@ class OffRecord(Flag):
 
 def off_record(message: str) -> OffRecord:
     """Return the wish that a person's message expresses. Pasted and quoted text expresses none."""
-    sentences = _SENTENCE.findall(masked(own_words(message.replace("\r", "\n"))))
+    sentences = _sentences(own_words(message.replace("\r", "\n")))
     wishes = [sentence for sentence in sentences if _is_wish(sentence)]
     if not wishes:
         return OffRecord.NOTHING
@@ -45,9 +45,14 @@ def off_record(message: str) -> OffRecord:
         found |= OffRecord.SESSION
     if _has("said_before", said) or (speaks_of_that and not announces) or (is_all and not announces):
         found |= OffRecord.BEFORE
-    if (is_all and not speaks_of_that) or (announces and said.endswith("?")):
+    if (is_all and (announces or not speaks_of_that)) or (announces and said.endswith("?")):
         found |= OffRecord.NEXT
     return found
+
+
+def says_off_record(text: str) -> bool:
+    """Whether a sentence of a note says that nobody is to keep it."""
+    return any(map(_is_wish, _sentences(text.replace("\r", "\n"))))
 
 
 class OffRecordSessions:
@@ -99,8 +104,12 @@ _SENTENCE = re.compile(r"[^\n.!?…]+[.!?…]{0,3}")
 _CLAUSE = re.compile(r"[,;:–—]")
 
 
+def _sentences(text: str) -> list[str]:
+    return _SENTENCE.findall(masked(text))
+
+
 def _is_wish(sentence: str) -> bool:
-    return _patterns()["wish"].search(sentence) is not None and not _has("of_a_program", sentence)
+    return _has("hint", sentence) and _has("wish", sentence) and not _has("of_a_program", sentence)
 
 
 def _speaks_of_session(clause: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, cast
 
+from mcp_memory.text.conversation.off_record import says_off_record
 from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.blocks import Block, BlockKind, scan, split_heading
 from mcp_memory.text.markdown.frontmatter import BOM, Document, parse, split_head
@@ -19,7 +20,11 @@ from mcp_memory.text.markdown.links import prose
 from mcp_memory.text.markdown.properties import is_slip
 from mcp_memory.text.markdown.tags import CODE, tags_of, text_tags
 
-WORDS = frozenset(("private", "privat", "privates", "prive", "privee", "privado", "privada"))
+WORDS = frozenset((
+    "private", "privat", "privates", "prive", "privee", "privado", "privada",
+    "confidential", "vertraulich", "vertrauliches", "confidentiel", "confidentielle", "confidencial", "geheim",
+    "privateandconfidential", "donotshare", "nichtteilen", "nichtweitergeben", "nepaspartager", "nocompartir",
+))  # fmt: skip
 """In the four languages, without accents."""
 
 PRIVATE = "private"
@@ -27,6 +32,8 @@ PRIVATE = "private"
 
 _FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in ("", "note", "notes", "notizen", "stuff", "diary"))
 _KEYS = WORDS | {f"is{word}" for word in WORDS}
+_SHARED_KEYS = frozenset(("share", "shared", "shareable", "sharing", "teilen", "partager", "compartir"))
+_ADVERB = re.compile("^(?:strictly|highly|streng|strikt|strictement|tres|estrictamente|muy)(?=.)")
 _YES = WORDS | frozenset(("true", "yes", "y", "x", "on", "ja", "oui", "si", "wahr", "vrai", "verdadero"))
 _NO = frozenset(
     ("", "false", "no", "n", "not", "never", "off", "none", "null", "nein", "nie", "non", "jamais", "nunca", "falsch")
@@ -35,7 +42,7 @@ _TAG_KEYS = frozenset(("tags", "tag"))
 _SENTENCES = frozenset(("title", "description", "summary", "abstract", "subtitle", "aliases", "alias"))
 """Properties in which a comma doesn't end an item."""
 
-_HINT = re.compile(r"pri[vw]|off the record|unter uns|entre (?:nous|nosotros)", re.IGNORECASE)
+_HINT = re.compile(r"pri[vw]|confiden|vertraulich|geheim|share|teilen|weiter|partager|compartir", re.IGNORECASE)
 _PROPERTY = re.compile(
     r"^[ \t>]{0,20}(?:[-*+][ \t]{1,20})?(?:<!--|%%|\{)?[ \t\"'*_]{0,20}(?P<key>[^\W\d_](?:[ _-]?[^\W_]){1,12})"
     r"[\"'*_?]{0,9}\s{0,20}[:：=]{1,2}(?P<value>[^\n]*)$",
@@ -49,13 +56,10 @@ _BRACKETS = re.compile(r"(?<![\w\[!])\[([^\[\]()\n]{1,100})\](?![(\[:\]])|<!--([
 _PARENTHESES = re.compile(
     r"(?<!\])[(（]((?:[^()（）\n\[\]]|\[[^()\[\]\n]*\]){1,300})[)）](?=\s{0,20}(?:[(（]|[\W_]{0,20}$))", re.MULTILINE
 )
-_SAID = re.compile(
-    r"(?:^(?:#{1,6} {1,9}(?:\d{1,2}:\d\d )?)?|[.!?:;(*_>–—-])[\s\"'“„*_>-]{0,20}"
-    r"(?:(?:this is |that’s |it’s |strictly )?off the record|(?:das )?bleibt unter uns|das ist privat"
-    r"|(?:(?:ça )?reste )?entre nous|(?:que )?quede? entre nosotros|this (?:note |entry )?is private)"
-    r"(?=[\s\"'”*_)]{0,20}(?:[.,!:;–—-]|$))",
-    re.IGNORECASE | re.MULTILINE,
-)
+_CLOCK = re.compile(r"^#{1,6}[ \t]{1,9}\d{1,2}:\d\d[ \t]{1,9}")
+"""Before the title of a log's entry."""
+_NO_LABEL = re.compile(r"[ \t>]{0,20}(?:[-+*|]|\d{1,9}[.)])[ \t]|[^\n]*[\[\\/@=(){};<]|\s*[a-z]+:\s*$")
+"""A list's item, a row, a link, code: there the word alone marks nothing."""
 
 
 def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
@@ -66,7 +70,7 @@ def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict
     start = document.body_start
     if _is_private_path(path) or _head_says_so(text, document):
         return {"private": True}
-    if not _HINT.search(text, start):
+    if not _may_say_so(text[start:]):
         return {}
     if logs.is_log_path(path):
         entries = logs.entries(text, start)
@@ -82,7 +86,7 @@ def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict
 
 def says_private(text: str) -> bool:
     """Whether a text, without a head, marks itself as private anywhere outside code."""
-    if not _HINT.search(text):
+    if not _may_say_so(text):
         return False
     if any(map(is_private_tag, text_tags(text, in_comments=True))):
         return True
@@ -91,14 +95,18 @@ def says_private(text: str) -> bool:
 
 def is_private_tag(tag: str) -> bool:
     """Whether a tag, or a part of a nested tag, means private, in any case and with any signs around it."""
-    return any(_letters(part) in WORDS for part in tag.split("/"))
+    return any(map(_means_private, tag.split("/")))
+
+
+def _means_private(words: str) -> bool:
+    return _ADVERB.sub("", _letters(words)) in WORDS
 
 
 def _is_private_path(path: str) -> bool:
     """A file's name is its title in Obsidian: `Doctor (private).md`."""
     *folders, file = path.split("/")
     title = file.removesuffix(".md")
-    is_marked = _letters(title) not in WORDS and says_private(title)
+    is_marked = _letters(title) not in WORDS and (says_private(title) or any(map(is_private_tag, title.split(".")[1:])))
     return is_marked or any(_letters(folder) in _FOLDERS for folder in folders)
 
 
@@ -146,8 +154,10 @@ def _pair_says_so(key: str, value: object) -> bool:
     name = _letters(key)
     if isinstance(value, Mapping):
         return _meta_says_so(cast("Mapping[str, Any]", value)) or name in _KEYS
-    if name in _KEYS or is_slip(name, "private"):
+    if name in _KEYS or is_slip(name, "private") or is_slip(name, "confidential"):
         return not _means_no(value)
+    if name in _SHARED_KEYS:
+        return value is False or (isinstance(value, str) and value != "" and _means_no(value))
     if name in _TAG_KEYS or is_slip(name, "tags"):
         return any(map(is_private_tag, tags_of(value)))
     items = cast("list[object]", value) if isinstance(value, list) else [value]
@@ -170,16 +180,23 @@ def _means_no(value: object) -> bool:
     return not value
 
 
+def _may_say_so(text: str) -> bool:
+    """Whether it has any of the words, which is quickly found out."""
+    return _HINT.search(text) is not None or says_off_record(text)
+
+
 def _stretch_says_so(stretch: str) -> bool:
     """One block of prose, without code."""
+    if says_off_record(_CLOCK.sub("", stretch)):
+        return True
     if not _HINT.search(stretch):
         return False
-    if (heading := split_heading(stretch)) and _letters(heading[1]) in WORDS:
+    heading, first_line = split_heading(stretch), stretch.partition("\n")[0]
+    if _means_private(heading[1] if heading else first_line) and not _NO_LABEL.match(first_line):
         return True
     notes = (*_PARENTHESES.finditer(stretch), *_BRACKETS.finditer(stretch))
     return bool(
         _ELEMENT.search(stretch)
-        or _SAID.search(stretch)
         or any(_line_says_so(found["key"], found["value"]) for found in _PROPERTY.finditer(stretch))
         or any(_note_says_so(part) for note in notes for part in (note[note.lastindex or 0]).split(";"))
     )
@@ -234,7 +251,10 @@ def _section(text: str, blocks: Sequence[Block], at: int) -> tuple[int, int]:
 
 def _stands_alone(block: str) -> bool:
     words = block.strip("<!->% \t\n")
-    return bool(_PROPERTY.fullmatch(words)) or all(word[0] in "#＃" for word in words.split()) or is_private_tag(words)
+    found = _PROPERTY.fullmatch(words)
+    if found and _line_says_so(found["key"], found["value"]):
+        return True
+    return all(word[0] in "#＃" for word in words.split()) or is_private_tag(words)
 
 
 def _indent(mark: str) -> int:

@@ -8,6 +8,13 @@ from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_re
 
 WISHES = """\
 Don't make a note of that
+no notes on this one pls: we never pay on time
+You don't need to remember this, in fact please don't. Varga gets root
+nur für deine Ohren: Wendt kündigt
+for your eyes only: Bob leaves
+rien que pour tes oreilles : Luc part
+solo para tus oídos: Ana se va
+Strictly confidential
 Vertraulich: das Gehalt von Eva ist 5000
 Bitte nicht speichern
 C'est confidentiel, ne garde aucune trace
@@ -215,6 +222,7 @@ def test_what_is_said_of_a_program_is_no_wish() -> None:
         ("My salary is 5k. Don't store that please", OffRecord.THIS),
         ("Can I tell you something off the record?", OffRecord.THIS | OffRecord.NEXT),
         ("don't remember what I just said", OffRecord.THIS | OffRecord.BEFORE),
+        ("what I say next is not for your memory", OffRecord.THIS | OffRecord.NEXT),
         ("forget that, it was confidential", OffRecord.THIS | OffRecord.BEFORE),
         ("das bleibt unter uns, ok?", OffRecord.THIS | OffRecord.BEFORE),
         ("that's private btw. Now fix the failing test in main.py", OffRecord.THIS | OffRecord.BEFORE),
