@@ -184,7 +184,11 @@ class Briefer:
                 lambda passage: mark_of(passage) in seen or passage.note.path in ordered_paths,
             )
             may_be_kept = without_private(prompt)
-            if self.off_record.covers(session, prompt):
+            is_off_record, taken_back = self.off_record.hear(session, prompt, self.answerer.clock())
+            if taken_back:
+                take_back = partial(self.log.take_back, session, taken_back)
+                await in_thread(take_back, deadline_s=LOOK_S, what="dropping what was taken back")
+            if is_off_record:
                 may_be_kept = ""
             elif recalled.wanted:
                 self.log.uses.gaps.add(may_be_kept, wanted.project, session)

@@ -57,6 +57,11 @@ class BriefingLog:
         wanted = found[0]["session"] if session == "last" and found else session
         return [one for one in found if wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}]
 
+    def take_back(self, session: str, since: datetime) -> None:
+        """Removes what this session asked and was given since then. Raises StorageFailed."""
+        self.uses.take_back(session, since)
+        self.lines.remove(lambda line: line["session"] == session and datetime.fromisoformat(line["at"]) >= since)
+
     def erase(self, ids: Collection[str], path: str, entry: str | None) -> None:
         """Removes what names one of these notes, or an entry of a file. Raises StorageFailed."""
         gone = {f"{path}#{entry}"} if entry else {*ids, f"path:{path}"}

@@ -100,7 +100,7 @@ class KnowledgeGaps:
         vector, model = self._meaning(miss.question), self._model()
         if vector is None or model is None:
             return
-        session = hashlib.sha256((miss.session or "").encode("utf-8", "replace")).digest()[:8] if miss.session else b""
+        session = _hashed(miss.session) if miss.session else b""
         same = "SELECT id, vector, sessions FROM gaps WHERE model = ? AND project IS ?"
         known = [(_cosine(row[1], vector), row[0], row[2]) for row in database.execute(same, (model, miss.project))]
         cosine, gap, sessions = max(known, default=(0.0, "", b""))
@@ -131,8 +131,27 @@ def forget_words(database: sqlite3.Connection) -> None:
     database.execute("UPDATE gaps SET question = NULL WHERE question IS NOT NULL")
 
 
+def take_back_gaps(database: sqlite3.Connection, session: str, since: datetime) -> None:
+    """Drops a session's gaps since then; of one that others have asked, too, its words and one time."""
+    own = _hashed(session)
+    for name, last, sessions in database.execute("SELECT id, last, sessions FROM gaps").fetchall():
+        heard = [sessions[start : start + 8] for start in range(0, len(sessions), 8)]
+        if own not in heard or datetime.fromisoformat(last) < since:
+            continue
+        if heard == [own]:
+            close_gap(database, name)
+        else:
+            rest = b"".join(one for one in heard if one != own)
+            changed = "UPDATE gaps SET times = max(1, times - 1), sessions = ?, question = NULL WHERE id = ?"
+            database.execute(changed, (rest, name))
+
+
 def close_gap(database: sqlite3.Connection, gap: str) -> None:
     database.execute("DELETE FROM gaps WHERE id = ?", (gap,))
+
+
+def _hashed(session: str) -> bytes:
+    return hashlib.sha256(session.encode("utf-8", "replace")).digest()[:8]
 
 
 def _packed(vector: "Vectors") -> bytes:

@@ -9,7 +9,7 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Collection, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
@@ -22,7 +22,7 @@ import numpy as np
 from mcp_memory.errors import McpMemoryError, StorageFailed
 from mcp_memory.models import NoteId
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.usage.knowledge_gaps import Gap, KnowledgeGaps, close_gap, forget_words, read_gaps
+from mcp_memory.usage.knowledge_gaps import Gap, KnowledgeGaps, close_gap, forget_words, read_gaps, take_back_gaps
 from mcp_memory.usage.note_use import DayUse, NoteUse
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange, current_caller
 
@@ -133,6 +133,15 @@ class UseCounter:
     def close_gaps(self, ids: Collection[str]) -> None:
         """Forgets these gaps, which are filled."""
         self._transact(lambda database: [close_gap(database, one) for one in ids])
+
+    def take_back(self, session: str, since: datetime) -> None:
+        """Forgets what this session has asked since then: what waits to be counted, and gaps. Raises StorageFailed."""
+        for use in [use for use in self._waiting.copy() if use.session == session]:
+            with suppress(ValueError):  # counted just now
+                self._waiting.remove(use)
+        self.flush()
+        if fault := self._transact(lambda database: take_back_gaps(database, session, since)):
+            raise StorageFailed(f"what was asked can't be dropped: {fault}", hint="try again")
 
     def erase(self, notes: Collection[str]) -> None:
         """Forgets all of these notes' use."""

@@ -69,6 +69,21 @@ async def test_a_long_day_is_read_once_for_all_that_was_given_of_it(world: World
         assert [passage["title"] for passage in given[0]["passages"]] == ["Step 399", "Step 400", "Step 401"]
 
 
+async def test_nothing_stays_of_a_turn_that_is_taken_back(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        for session in ("codex/one", "codex/one", "codex/two"):
+            await told(engine, session, QUESTION)
+            world.later(minutes=1)
+        await engine.append("The backup database listens on port 6000.", kind="fact")
+        await told(engine, "codex/one", "on which port does the backup database listen")
+        assert [one["session"] for one in await why(engine, "all")] == ["codex/one", "codex/two", "codex/one"]
+        world.later(minutes=1)
+        await told(engine, "codex/one", "forget what I just said, don't store that")
+        assert [one["session"] for one in await why(engine, "all")] == ["codex/two", "codex/one"]
+        assert b"backup" not in (world.state / "briefings.jsonl").read_bytes()
+
+
 async def test_an_erased_note_leaves_no_words_there(world: World) -> None:
     async with world.engine() as engine:
         note = await engine.append(PORT, kind="fact")

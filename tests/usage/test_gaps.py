@@ -170,3 +170,22 @@ async def test_in_a_review_a_question_that_comes_back_becomes_a_fact_or_is_dropp
             await engine.perform("review", {"verb": "drop", "target": target})
     async with world.engine() as engine:  # without their words there is nothing to answer
         assert (await engine.perform("inbox", {}))["waiting"] == []
+
+
+async def test_a_question_that_is_taken_back_is_no_gap_and_its_words_are_gone(world: World) -> None:
+    async with world.engine(usage=UsageConfig(keep_questions=True)) as engine:
+        await engine.fit_confidence()
+        await engine.append(PORT, kind="fact", project="shop")
+        for session, prompt in (("codex/one", WANTED), ("codex/two", UNKNOWN), ("codex/one", UNKNOWN)):
+            await told(engine, session, prompt, "shop")
+            world.later(minutes=1)
+        before = {gap["question"]: gap["times"] for gap in await listed(engine)}
+        assert WANTED in before
+        await told(engine, "codex/one", "forget what I just said", "shop")
+        after = {gap["question"]: gap["times"] for gap in await listed(engine)}
+        assert after == {WANTED: 1} | ({None: 1} if UNKNOWN in before else {})
+        await told(engine, "codex/one", WANTED, "shop")
+    async with world.engine(usage=UsageConfig(keep_questions=True)) as engine:  # which doesn't know what came last
+        await told(engine, "codex/one", "don't remember what I just said", "shop")
+        assert WANTED not in {gap["question"] for gap in await listed(engine)}
+    assert b"retention of invoices" not in (world.state / "usage.db").read_bytes()

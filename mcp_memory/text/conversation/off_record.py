@@ -7,6 +7,7 @@ is not a wish.
 
 import re
 import tomllib
+from datetime import UTC, datetime
 from enum import Flag, auto
 from functools import cache
 from importlib.resources import files
@@ -56,21 +57,22 @@ def says_off_record(text: str) -> bool:
 
 
 class OffRecordSessions:
-    """Remembers, as long as it lives, which sessions' next prompts are off the record."""
+    """Remembers, as long as it lives, when each session's person last spoke, and what they wished."""
 
     def __init__(self) -> None:
-        self._wishes: dict[str, OffRecord] = {}
+        self._last: dict[str, tuple[datetime, OffRecord]] = {}
 
-    def covers(self, session: str, prompt: str) -> bool:
-        """Whether nothing of this prompt may be kept."""
-        before, wish = self._wishes.pop(session, OffRecord.NOTHING), off_record(prompt)
+    def hear(self, session: str, prompt: str, at: datetime) -> tuple[bool, datetime | None]:
+        """Return whether nothing of this prompt may be kept, and since when nothing before it, if that is taken back.
+        Where it isn't known when the prompt before was, that is the whole session."""
+        began, before = self._last.pop(session, (datetime.min.replace(tzinfo=UTC), OffRecord.NOTHING))
+        wish = off_record(prompt)
         if OffRecord.SESSION in before and not on_record_again(prompt):
             wish |= OffRecord.SESSION
-        if wish & (OffRecord.NEXT | OffRecord.SESSION):
-            self._wishes[session] = wish
-            while len(self._wishes) > _MOST_SESSIONS:
-                del self._wishes[next(iter(self._wishes))]
-        return bool(wish) or OffRecord.NEXT in before
+        self._last[session] = (at.replace(microsecond=0), wish)  # records have whole seconds
+        while len(self._last) > _MOST_SESSIONS:
+            del self._last[next(iter(self._last))]
+        return bool(wish) or OffRecord.NEXT in before, began if OffRecord.BEFORE in wish else None
 
 
 def on_record_again(message: str) -> bool:
