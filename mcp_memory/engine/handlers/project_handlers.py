@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
 
 
+_USAGE = {
+    "merge": "mcp-memory projects merge NAME INTO",
+    "split": "mcp-memory projects split NAME FOLDER; a name that a merge made an alias is in .mcp-memory/projects.toml",
+}
+
+
 async def projects(engine: Engine, request: requests.ProjectsRequest) -> Payload:
     known, name, other = engine.parts.projects, request.name, request.other
 
@@ -26,7 +32,7 @@ async def projects(engine: Engine, request: requests.ProjectsRequest) -> Payload
         if request.verb is None:
             return list_projects(engine.parts)
         if not (name and other):
-            raise InvalidInput(f"{request.verb} what?", hint=f"mcp-memory projects {request.verb} --help")
+            raise InvalidInput(f"{request.verb} takes two arguments", hint=_USAGE.get(request.verb, "merge or split"))
         if request.verb == "merge":
             return {"project": asdict(known.merge(name, other))}
         if request.verb == "split":
