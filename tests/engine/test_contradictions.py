@@ -258,6 +258,13 @@ async def test_a_decision_is_in_the_files(world: World) -> None:
         assert (await engine.perform("conflicts", {}))["conflicts"] == []
         with pytest.raises(NotFound, match="no open conflict"):
             await engine.perform("decide", {"verb": "keep", "target": old.id})
+        await engine.perform("reindex", {})
+        kept = world.read(old.path).decode()
+        world.write(old.path, kept.replace(PORT, f"{PORT} It has for years."))
+        await engine.perform("reconcile", {})
+        assert (await engine.perform("conflicts", {}))["conflicts"] == [], "an edit opens nothing again"
+    async with world.engine() as restarted:
+        assert (await restarted.perform("conflicts", {}))["conflicts"] == []
 
 
 async def test_both_hold_survives_the_loss_of_the_index(world: World) -> None:
