@@ -22,7 +22,7 @@ from mcp_memory.conflicts.detector import NoteText
 from mcp_memory.errors import DeadlineExceeded, NotFound, Refused, SummarizerUnavailable
 from mcp_memory.extraction.candidate import Candidate, Voice, id_of
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
-from mcp_memory.extraction.commitments import UnreadEntries, kept, with_due
+from mcp_memory.extraction.commitments import kept, read_new_entries, with_due
 from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.extractor import extract_candidates
@@ -100,7 +100,6 @@ class CandidateIngest:
         default_factory=dict[tuple[str, str], Sequence[TranscriptMessage]]
     )
     """The last messages of the latest sessions, which the next ones may answer or take back."""
-    _unread: UnreadEntries = field(default_factory=UnreadEntries)
     _ingesting: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
@@ -141,11 +140,12 @@ class CandidateIngest:
         wanted = Filters(kinds=frozenset({LOG}), since=self._clock() - timedelta(days=2), foreign=False)
         stored = list[NoteId]()
         for note in await in_thread(lambda: self._index.notes(wanted), deadline_s=EXTRACT_S, what="looking for logs"):
-            read = partial(self._unread.read, self._vault, note.path)
-            while (reading := await in_thread(read, deadline_s=EXTRACT_S, what="reading daily logs")).hashes:
+            read = partial(read_new_entries, self._vault, note.path, self._log)
+            while (reading := await in_thread(read, deadline_s=EXTRACT_S, what="reading daily logs")).entries:
                 for captured, found in reading.promises:
                     stored += (await self._ingest(found, captured)).active
-                self._unread.finish(reading)
+                record = partial(self._log.record_all, reading.entries, CandidateOutcome.KNOWN, "log")
+                await in_thread(partial(record, self._clock().timestamp()), deadline_s=10, what="recording entries")
         return stored
 
     async def _mark_done(self, captured: CapturedMessages) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ class CandidateOutcome(StrEnum):
     ANNOUNCED = "told"
     """Stated outright, and announced; see `Digest`."""
     KNOWN = "known"
-    """Already in memory; it has no note of its own."""
+    """Already in memory; it has no note of its own. A log's entry of which nothing is left to be taken, too."""
     ACCEPTED = "accepted"
     DROPPED = "dropped"
     MERGED = "merged"
@@ -66,10 +66,14 @@ class CandidateLog:
 
     def record(self, note_id: NoteId, outcome: CandidateOutcome, session: str, at: float) -> None:
         """Raises StorageFailed, and then records nothing in memory either."""
-        line = {"id": note_id, "fate": outcome, "session": session, "at": at}
+        self.record_all([note_id], outcome, session, at)
+
+    def record_all(self, note_ids: Sequence[NoteId], outcome: CandidateOutcome, session: str, at: float) -> None:
+        """Record the same outcome of several, of all or none. Raises StorageFailed."""
+        lines = [json.dumps({"id": note_id, "fate": outcome, "session": session, "at": at}) for note_id in note_ids]
         with self._lock, naming_the_cause(str(self._file)):
-            append_line(self._file, json.dumps(line).encode())
-            self._known[note_id] = LoggedCandidate(note_id, outcome, session, at)
+            append_line(self._file, "\n".join(lines).encode())
+            self._known |= {note_id: LoggedCandidate(note_id, outcome, session, at) for note_id in note_ids}
 
 
 def _read(file: Path) -> Iterable[LoggedCandidate]:

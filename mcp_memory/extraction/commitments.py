@@ -2,17 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta, tzinfo
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.extraction.candidate import Candidate, StatementKind, Voice
+from mcp_memory.extraction.candidate_log import CandidateLog
 from mcp_memory.extraction.language import introduces
 from mcp_memory.extraction.statement_rules import OUTRIGHT, classify
 from mcp_memory.extraction.user_sentences import user_sentences
-from mcp_memory.models import NotePath, NoteRecord, PrivateMarks
+from mcp_memory.models import NoteId, NotePath, NoteRecord, PrivateMarks
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.due_dates import find_due
 from mcp_memory.text.language.terms import content_words
@@ -58,34 +59,26 @@ def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """The promises in some entries of a daily log, which have these hashes."""
+    """The promises in some entries of a daily log, which have these ids."""
 
-    path: NotePath
-    hashes: frozenset[str]
+    entries: Sequence[NoteId]
     promises: Sequence[tuple[CapturedMessages, list[Candidate]]]
 
 
-@dataclass(eq=False, slots=True)
-class UnreadEntries:
-    """Reads each entry of the daily logs once: 1,000 entries take some 4 s of processor, and a log only grows. Until a
-    restart; after it, what was made of an entry is known by its id."""
-
-    _read: dict[NotePath, set[str]] = field(default_factory=dict[NotePath, set[str]])
-
-    def read(self, vault: Vault, path: NotePath) -> LogReading:
-        """Some of the entries that were not read yet; without hashes, all were. Raises as `Vault.read`."""
-        file, zone = vault.read(path), vault.layout.tz
-        known = {*self._read.get(file.record.path, ()), *file.forgotten_entries}
-        is_log = logs.is_log_path(file.record.path) is not None
-        unread = [one for one in logs.entries(file.text, file.body_start) if one.hash not in known] if is_log else []
-        some = unread[:MOST_ENTRIES]
-        return LogReading(
-            file.record.path, frozenset(entry.hash for entry in some), list(log_promises(file, some, zone))
-        )
-
-    def finish(self, reading: LogReading) -> None:
-        """Call it once what was found is stored."""
-        self._read.setdefault(reading.path, set()).update(reading.hashes)
+def read_new_entries(vault: Vault, path: NotePath, known: CandidateLog) -> LogReading:
+    """Some of the entries that aren't `known`; without any, all are. Record them once what was found is stored: 1,000
+    entries take some 4 s of processor, and a log only grows. Raises as `Vault.read`."""
+    file = vault.read(path)
+    path = file.record.path
+    found = logs.entries(file.text, file.body_start) if logs.is_log_path(path) is not None else ()
+    new = [
+        entry
+        for entry in found
+        if entry.hash not in file.forgotten_entries and not known.find(NoteId(f"{path}#{entry.hash}"))
+    ]
+    some = new[:MOST_ENTRIES]
+    ids = dict.fromkeys(NoteId(f"{path}#{entry.hash}") for entry in some)
+    return LogReading(list(ids), list(log_promises(file, some, vault.layout.tz)))
 
 
 def log_promises(

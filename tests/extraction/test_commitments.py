@@ -119,6 +119,10 @@ async def test_an_entry_of_a_log_is_read_once(world: World, monkeypatch: pytest.
             await engine.perform("reconcile", {})
             await engine.parts.candidate_ingest.ingest_logs()
             assert len(read) == once_more
+    read.clear()
+    async with world.engine() as restarted:
+        await restarted.parts.candidate_ingest.ingest_logs()
+        assert read == [], "a restart reads no entry again"
 
 
 async def test_a_forgotten_entry_is_read_once_it_is_back(world: World) -> None:
