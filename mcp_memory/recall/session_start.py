@@ -5,13 +5,15 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, PrivateMarks
-from mcp_memory.recall.context_budget import MOST_NAMED, BudgetedText, fit, length
+from mcp_memory.recall.context_budget import BudgetedText, fit, length, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.excerpts import Excerpt, latest_entries, note_excerpts, stretches, without_private_lines
+from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.config import COMMITMENT
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
@@ -27,15 +29,22 @@ LEAST_SHARE = 0.4
 """Of a usual start, for what isn't curated where the curated part alone is longer."""
 
 MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
-_UNCOUNTED = "… and more left out"
+_COUNT_CHARS = 32
+"""What the line that counts what isn't shown takes, beside the room that each section leaves for its number."""
 _READ_AT_ONCE = 8
 
 _WORD = re.compile(r"\w+")
 _TIME_AHEAD = re.compile(r"^[#>\s*+-]*[0-9]{1,2}:[0-9]{2}\b")
 _FEWEST_WORDS = 4
 
-Part = tuple[Sequence[Excerpt], float, bool]
-"""What belongs together, its share of the room, and whether all of it was read."""
+
+class StartSection(NamedTuple):
+    """What belongs together, its share of the room, whether all of it was read, and what one and several are called."""
+
+    excerpts: Sequence[Excerpt]
+    share: float
+    is_whole: bool
+    names: tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +68,7 @@ class SessionStart:
         if usual_chars is not None and sum(rooms) > usual_chars:
             rest = min(sum(rooms[1:]), max(usual_chars - rooms[0], int(LEAST_SHARE * usual_chars)))
             rooms[1:] = _rooms(
-                [(part, share / (1 - CURATED_SHARE), is_whole) for part, share, is_whole in parts[1:]], rest
+                [section._replace(share=section.share / (1 - CURATED_SHARE)) for section in parts[1:]], rest
             )
         return _fit_parts(parts, rooms)
 
@@ -70,34 +79,37 @@ class SessionStart:
     def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
         """How many lines of MEMORY.md a start has room for, and how many it has."""
         parts = self._parts(room_chars, room_chars)
-        known = _fit_parts(parts, _rooms(parts, room_chars)).excerpts, parts[0][0]
+        known = _fit_parts(parts, _rooms(parts, room_chars)).excerpts, parts[0].excerpts
         shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
         return shown, there
 
-    def _parts(self, room_chars: int, usual_chars: int) -> list[Part]:
+    def _parts(self, room_chars: int, usual_chars: int) -> list[StartSection]:
         """Of a part, what could be shown is read: more than its share of the room, and than a usual start."""
         kinds = self.wanted.kinds
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
-        now = self.wanted.now or datetime.now(UTC)
-        days = (now.date() - timedelta(days=back) for back in range(self.log_days))
-        parts: list[tuple[list[NotePath], float]] = [
-            ([*self._orders(), MEMORY], CURATED_SHARE),
-            *((self._stored(wanted), share) for wanted, share in standing),
-            ([path for day in days for path in reversed(self.vault.logs_of(day))], LOG_SHARE),
-            (self._stored(kinds)[:MOST_LATEST], LATEST_SHARE),
+        parts: list[tuple[list[NotePath], float, tuple[str, str]]] = [
+            ([*self._orders(), MEMORY], CURATED_SHARE, ("standing order", "standing orders")),
+            *((self._stored(wanted), share, _called(wanted)) for wanted, share in standing),
+            (self._logs(), LOG_SHARE, ("log entry", "log entries")),
+            (self._stored(kinds)[:MOST_LATEST], LATEST_SHARE, ("note", "notes")),
         ]
         seen: set[NotePath] = set()
         stated: set[str] = set()
-        found: list[Part] = []
-        for paths, share in parts:
+        found: list[StartSection] = []
+        for paths, share, names in parts:
             new = [path for path in dict.fromkeys(paths) if path not in seen]
             seen.update(new)
             excerpts = list[Excerpt]()
             while new and (not found or length(excerpts) <= max(usual_chars, share * room_chars)):
                 read, new = new[:_READ_AT_ONCE], new[_READ_AT_ONCE:]
                 excerpts += _unstated((excerpt for path in read for excerpt in self._excerpts(path)), stated)
-            found.append((excerpts, share, not new))
+            found.append(StartSection(excerpts, share, not new, names))
         return found
+
+    def _logs(self) -> list[NotePath]:
+        now = self.wanted.now or datetime.now(UTC)
+        days = (now.date() - timedelta(days=back) for back in range(self.log_days))
+        return [path for day in days for path in reversed(self.vault.logs_of(day))]
 
     def _orders(self) -> list[NotePath]:
         orders = self.index.notes(replace(self.wanted, kinds=None, always_load=True))
@@ -146,26 +158,42 @@ def memory_over_budget(vault: Vault, most_lines: int) -> str | None:
     return None
 
 
-def _rooms(parts: Sequence[Part], room_chars: int) -> list[int]:
+def _rooms(parts: Sequence[StartSection], room_chars: int) -> list[int]:
     """The room of each part: its share, and what others leave, in their order."""
-    wanted = [length(excerpts) for excerpts, *_ in parts]
-    rooms = [min(chars, int(share * room_chars)) for chars, (_, share, _) in zip(wanted, parts, strict=True)]
+    wanted = [length(part.excerpts) for part in parts]
+    rooms = [min(chars, int(part.share * room_chars)) for chars, part in zip(wanted, parts, strict=True)]
     for at, chars in enumerate(wanted):
         rooms[at] += min(chars - rooms[at], room_chars - sum(rooms))
     return rooms
 
 
-def _fit_parts(parts: Sequence[Part], rooms: Sequence[int]) -> BudgetedText:
-    """Notes that don't fit whole are cut to their first paragraphs before any is left out, and only those of the first
-    part are named."""
+def _fit_parts(parts: Sequence[StartSection], rooms: Sequence[int]) -> BudgetedText:
+    """Notes that don't fit whole are cut to their first paragraphs before any is left out. Those of the first section
+    are named, and one line counts the others by what they are."""
     shown: list[Excerpt] = []
     notices: list[str] = []
-    for at, (excerpts, _, is_whole) in enumerate(parts):
-        is_cut = at > 0 and length(excerpts) > rooms[at]
-        text = fit(list(map(_first_paragraph, excerpts)) if is_cut else excerpts, rooms[at], 0 if at else MOST_NAMED)
+    missing: list[str] = []
+    for at, (part, room) in enumerate(zip(parts, rooms, strict=True)):
+        if at == 0 or length(part.excerpts) <= room:
+            text = fit(part.excerpts, room)
+        else:
+            reserved = 0 if missing else _COUNT_CHARS
+            text = fit(list(map(_first_paragraph, part.excerpts)), max(0, room - reserved), 0)
         shown += text.excerpts
-        notices += text.notices if is_whole else [] if _UNCOUNTED in notices else [_UNCOUNTED]
-    return BudgetedText(tuple(shown), tuple(notices))
+        left = len({excerpt.item for excerpt in part.excerpts} - {excerpt.item for excerpt in text.excerpts})
+        if at == 0:
+            notices += text.notices
+        elif left and part.is_whole:
+            missing.append(counted(left, *part.names))
+        if not part.is_whole:
+            missing.append(part.names[1])
+    text = BudgetedText(tuple(shown), tuple(notices))
+    return with_notice(text, f"More in memory_search: {', '.join(missing)}", sum(rooms)) if missing else text
+
+
+def _called(kinds: frozenset[str]) -> tuple[str, str]:
+    one = min(kinds) if kinds in STANDING_KINDS else "note"
+    return one, f"{one}s"
 
 
 def _unstated(excerpts: Iterable[Excerpt], stated: set[str]) -> list[Excerpt]:

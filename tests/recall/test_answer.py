@@ -172,7 +172,7 @@ async def test_what_a_session_starts_with(world: World) -> None:
         assert "says theirs" in await engine.recall(project="*")
         small = await engine.recall(budget_tokens=100)
         assert count_tokens(small) <= 100
-        assert "Left out" in small or "left out" in small
+        assert "More in memory_search: 2 preferences, 1 log entry" in small
 
 
 async def test_a_session_starts_with_the_latest_entries_of_a_log(world: World) -> None:
@@ -186,7 +186,7 @@ async def test_a_session_starts_with_the_latest_entries_of_a_log(world: World) -
         shown = [int(number) for number in re.findall(r"end of (\d+)", answer)]
         assert shown[0] == 39 and 38 not in shown
         assert shown[1:] == list(range(37, 37 - len(shown[1:]), -1)) and len(shown) > 3
-        assert f"… and {39 - len(shown)} more left out" in answer
+        assert f"More in memory_search: {39 - len(shown)} log entries" in answer
 
 
 async def test_a_last_entry_that_is_too_long_is_begun(world: World) -> None:
@@ -196,7 +196,7 @@ async def test_a_last_entry_that_is_too_long_is_begun(world: World) -> None:
     async with world.engine() as engine:
         answer = await engine.recall(budget_tokens=500)
         head = r"^\w{8} memory/2026-11-21\.md:\d+-\d+ \"late\":$"
-        assert re.search(head, answer, re.MULTILINE) and "early" not in answer and "41 more left out" in answer
+        assert re.search(head, answer, re.MULTILINE) and "early" not in answer and "40 log entries" in answer
         shown = await engine.recall(budget_tokens=1500)
         assert re.search(r"^2026-11-21 09:00 log \w{8} \"early\":\n>```$", shown, re.MULTILINE), "a whole entry"
 

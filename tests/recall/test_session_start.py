@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from mcp_memory.recall.config import RecallConfig
@@ -95,7 +97,8 @@ async def test_many_preferences_fill_their_room_with_the_newest(world: World) ->
         told = await begun(engine)
     shown = [number for number in range(60) if f"paddle {number} for" in told]
     assert len(shown) > 5 and shown == list(range(60 - len(shown), 60))
-    assert told.count("… and more left out") == 1
+    assert re.search("^More in memory_search: preferences$", told, re.MULTILINE)
+    assert told.count("More in") == 1 and "left out" not in told
 
 
 async def test_many_newer_notes_of_your_own_hide_none_that_agents_stored(world: World) -> None:
