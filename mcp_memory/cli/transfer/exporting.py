@@ -18,6 +18,7 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
 from mcp_memory.settings.settings import Settings
 from mcp_memory.storage import open_storage
+from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.markdown.frontmatter import decode, parse
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP
@@ -25,6 +26,7 @@ from mcp_memory.transfer.formats import archive, jsonl, markdown_book
 from mcp_memory.transfer.formats.archive import PROJECTS, ArchivedFile
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import SkippedItem
+from mcp_memory.transfer.odd_names import find_odd, read_odd
 from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.succession.retirement import remove_entry
 
@@ -107,19 +109,26 @@ class _Export:
 
     def write_tar(self) -> int:
         root = self._settings.vault_path
-        self.left_out += SourceFolder(root, most_bytes=0).tree().left_out
+        listed = self._backend.list().files
+        odd = find_odd(root, listed)
+        carried = {printable(path) for path in odd.values()}
+        self.left_out += [
+            item
+            for item in SourceFolder(root, most_bytes=0).tree().left_out
+            if not any(f"{path}/".startswith(f"{item.path}/") for path in carried)
+        ]
         number = 0
 
         def files() -> Iterator[ArchivedFile]:
             nonlocal number
-            for path in sorted(self._backend.list().files):
-                if file := self._read(path):
+            for path in sorted([*listed, *odd]):
+                if file := self._read_odd(path, odd[path]) if path in odd else self._read(NotePath(path)):
                     number += 1
                     yield file
 
         with naming_the_cause(str(root / MARKER)):
             marker = (root / MARKER).read_bytes()
-        archive.write(self._out, marker, files(), config_files.read(root / PROJECTS))
+        archive.write(self._out, marker, files(), config_files.read(root / PROJECTS), odd)
         return number
 
     def write_jsonl(self) -> int:
@@ -163,6 +172,14 @@ class _Export:
                     continue  # forgotten since the catalog was read
                 file = _without(file, facts["forgotten"])
             yield file, facts
+
+    def _read_odd(self, path: str, own: str) -> ArchivedFile | None:
+        try:
+            with naming_the_cause(printable(own)):
+                return ArchivedFile(path, read_odd(self._settings.vault_path, own, archive.MOST_FILE_BYTES))
+        except McpMemoryError as error:
+            self.left_out.append(SkippedItem(printable(own), error.message))
+            return None
 
     def _read(self, path: NotePath) -> ArchivedFile | None:
         try:

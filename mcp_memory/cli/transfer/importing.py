@@ -16,14 +16,18 @@ from mcp_memory.cli.console import Remark, print_status, progress_bar
 from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.transfer.import_batches import ImportBatches, ImportRow
+from mcp_memory.errors import PathRefused
 from mcp_memory.projects.projects import Projects, plant_projects
 from mcp_memory.settings.settings import Settings
+from mcp_memory.text.escape_invisible import printable
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.pluralize import counted
 from mcp_memory.transfer import target_paths
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.formats import archive, jsonl
+from mcp_memory.transfer.formats.archive import ArchivedFile
 from mcp_memory.transfer.item import OURS, ImportSource, SkippedItem, SourceKind
+from mcp_memory.transfer.odd_names import restore_odd
 from mcp_memory.vault.journals.change_journal import IMPORT
 from mcp_memory.vault.marker import MARKER, home_in, plant
 from mcp_memory.vault.note_file import ALWAYS_LOAD
@@ -95,9 +99,32 @@ def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) ->
     checked = archive.checked(source.root) if source.kind is SourceKind.TAR else None
     if checked and not dry_run and plant(cli.settings.vault_path, checked.marker) and checked.projects:
         plant_projects(cli.settings.vault_path, checked.projects)
-    files = checked.files() if checked else jsonl.files(source.root, skipped)
+    odd: list[ImportRow] = []
+    if checked:
+        files = _without_odd(checked, cli.settings.vault_path, odd, dry_run)
+    else:
+        files = jsonl.files(source.root, skipped)
     rows, run = _run(cli, len(checked.sums) if checked else None, lambda batches: batches.import_files(files), dry_run)
-    return _report(source, rows, skipped, dry_run, run) | {"remarks": _remarks(cli.settings, rows, checked, dry_run)}
+    remarks = _remarks(cli.settings, rows, checked, dry_run)
+    return _report(source, [*rows, *odd], skipped, dry_run, run) | {"remarks": remarks}
+
+
+def _without_odd(
+    checked: archive.Archive, vault: Path, restored: list[ImportRow], dry_run: bool
+) -> Iterator[ArchivedFile]:
+    """The files that the engine takes. Those with names that it doesn't are `restored` under these, or where the disk
+    can't have them, among the others under their portable ones."""
+    for file in checked.files():
+        own = checked.names.get(file.path)
+        if own is None:
+            yield file
+            continue
+        name, why = printable(own), "no tool reads it until it is renamed"
+        try:
+            is_new = dry_run or restore_odd(vault, own, file.data)
+            restored.append(ImportRow(name, name, "new" if is_new else "unchanged", why if is_new else ""))
+        except (OSError, PathRefused):
+            yield file
 
 
 def _remarks(
@@ -113,6 +140,10 @@ def _remarks(
         found.append(f"the managed folder {names}: notes in it are yours now")
     elif new and not dry_run:
         found.append("these notes are yours; to let agents change those in the managed folder: mcp-memory adopt")
+    for path in new:
+        if checked and path in checked.names:
+            own = printable(checked.names[path])
+            found.append(f"{own} is called {path} here: the disk refuses its name, or has another file there")
     return found
 
 
