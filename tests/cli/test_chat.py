@@ -7,10 +7,12 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from mcp_memory.cli.sessions.chat import Conversation
+from mcp_memory.summarizers.base import LlmReply
 from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
@@ -180,3 +182,28 @@ def test_what_is_off_the_record_is_written_nowhere(served: Place) -> None:
     holders = [file for file in files if secret.encode() in file.read_bytes()]
     assert [file.name for file in holders] == []
     assert "Ghent" in transcripts(served)[-1].read_text()
+
+
+def test_what_is_taken_back_is_kept_in_the_transcript_until_it_is_deleted_elsewhere(tmp_path: Path) -> None:
+    asked: list[bool] = []
+
+    class Busy:
+        def ask(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            if operation == "capture":
+                has_it = "zanzibar" in Path(arguments["files"][0]).read_text()
+                asked.append(has_it)
+                return {"reports": [{"error": "another program writes to it"} if len(asked) == 2 else {"at_end": True}]}
+            return {"text": "", "notes": []}
+
+    class Model:
+        name = "stub"
+
+        def write(self, *_: Any) -> LlmReply:
+            return LlmReply("ok", 0)
+
+    engine, model = cast("Any", Busy()), cast("Any", Model())
+    chat = Conversation(engine, model, None, tmp_path, 4000)
+    chat.say("Always call the new office zanzibar.")
+    chat.say("don't remember what I just said")
+    assert asked[:3] == [True, True, True], "it is asked again where the first attempt failed"
+    assert chat.file and "zanzibar" not in chat.file.read_text()

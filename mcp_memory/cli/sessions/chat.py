@@ -23,7 +23,7 @@ from mcp_memory.cli.engine_session import EngineSession
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.cli.topics.tree_view import draw_tree
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.errors import ConfigInvalid, McpMemoryError, SummarizerUnavailable
+from mcp_memory.errors import ConfigInvalid, McpMemoryError, StorageFailed, SummarizerUnavailable
 from mcp_memory.runtime.private_files import append_line
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.conversation.messages import Turn
@@ -39,6 +39,7 @@ where it fits, and say so when memory has nothing. What the person states is rem
 ANSWER_TOKENS = 1000
 _DAY_S = 86_400
 _TAKEN_BACK = "Forget what I just said."
+_TAKE_BACK_TRIES = 5
 _HELP = """/memories [WORDS]  what was stored last, or what fits the words
 /tree              the topics
 /save TEXT         store a note now
@@ -226,10 +227,20 @@ class Conversation:
         size = self.file.stat().st_size if self.file.exists() else 0
         self._append(self.file, role, text)
         if taken_back is not None:
-            self._ask("capture", files=[str(self.file)])  # which deletes what was made of the turn before
+            self._capture_take_back(self.file)
             os.truncate(self.file, self._turn_began)
         elif role == Role.USER:
             self._turn_began = size
+
+    def _capture_take_back(self, file: Path) -> None:
+        """Has everything deleted that was made of the turn before. The transcript says so until that is done."""
+        error = ""
+        for _ in range(_TAKE_BACK_TRIES):  # a job may be moving the note at this moment
+            (report,) = self._ask("capture", files=[str(file)])["reports"]
+            error = report.get("error") or ("" if report["at_end"] else "not done in time")
+            if not error:
+                return
+        raise StorageFailed(f"what you took back may still be stored: {error}", hint="mcp-memory erase deletes a note")
 
     def _append(self, file: Path, role: str, text: str) -> None:
         line = {"role": role, "text": text, "at": datetime.now().astimezone().isoformat(), "session": self.id}
