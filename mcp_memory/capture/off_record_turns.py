@@ -3,8 +3,9 @@ follows until the next one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, Silence, TranscriptMessage
+from mcp_memory.capture.readers.message import MOST_SILENCES, ReaderContext, Role, Silence, TranscriptMessage
 from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, without_private
 
 
@@ -23,6 +24,7 @@ def on_record(
         if OffRecord.BEFORE in wish and context.turn_at >= 0:
             taken_back = context.turn_at if taken_back is None else min(taken_back, context.turn_at)
             kept = [one for one in kept if one.offset < context.turn_at]
+            context.silences.append([context.turn_began, ""])
         context.turn_at = message.offset
         text = without_private(message.turn.text)
         context.silence = _silence(message, wish, context.silence)
@@ -30,7 +32,30 @@ def on_record(
             kept.append(replace(message, turn=replace(message.turn, text=text)))
         if not context.silence and text != message.turn.text:
             context.silence = Silence.TURN  # the answer may repeat it
+        _note_time(message, context)
     return kept, taken_back
+
+
+def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequence[str]]) -> int:
+    """Counts the messages of a sub-agent before the first that falls into a silence of its session: from there on it
+    may repeat what it was told."""
+    spans = [(datetime.fromisoformat(begin), datetime.fromisoformat(end) if end else None) for begin, end in silences]
+    for number, message in enumerate(messages):
+        at = message.turn.at
+        if at and any(begin <= at and (end is None or at < end) for begin, end in spans):
+            return number
+    return len(messages)
+
+
+def _note_time(message: TranscriptMessage, context: ReaderContext) -> None:
+    """Ends the silence before this message of the person's, and begins another if it asks for one."""
+    at = message.turn.at.isoformat() if message.turn.at else ""
+    for silence in context.silences:
+        silence[1] = silence[1] or at
+    if context.silence and at:
+        context.silences.append([at, ""])
+    context.silences = [silence for silence in context.silences if silence[0]][-MOST_SILENCES:]
+    context.turn_began = at
 
 
 def _silence(message: TranscriptMessage, wish: OffRecord, before: Silence) -> Silence:

@@ -18,7 +18,7 @@ from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.capture.readers.message import ReaderContext
 from mcp_memory.capture.readers.registry import CHAT
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.capture.step import CaptureStep, build_step, drop_removed_segments
+from mcp_memory.capture.step import CaptureStep, build_step, drop_removed_segments, pages_of
 from mcp_memory.capture.tail import Unread, list_sessions, measure_unread, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.capture.transcript_store import TranscriptStore
@@ -186,12 +186,21 @@ class CaptureService:
     # -- below -------------------------------------------------------------------------------------------------
 
     def _step(self, path: TranscriptPath, checkpoint: Checkpoint) -> CaptureStep:
+        """A sub-agent's transcript is read from its beginning again when more of its session is off the record."""
+        session = path.parent and self.checkpoints.read(path.client, path.parent.name)
+        silences = session.context.silences if session else []
+        removed: tuple[str, ...] = ()
+        if silences != checkpoint.context.silences and session and not checkpoint.context.silence:
+            removed = pages_of(path, checkpoint)
+            context = ReaderContext(delegated=checkpoint.context.delegated)
+            checkpoint = Checkpoint(path.client, path.name, context=context)
         new = read_new(self.paths, path, checkpoint)
         seen = self.checkpoints.read_digests(checkpoint) if new.restarted or checkpoint.restarts else frozenset[bytes]()
-        return build_step(
+        step = build_step(
             path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output,
-            project_of=self.project_of,
+            project_of=self.project_of, silences=silences,
         )  # fmt: skip
+        return replace(step, removed=(*removed, *step.removed))
 
     async def _tell(self, hear: Hear, path: TranscriptPath, step: CaptureStep) -> None:
         try:

@@ -8,9 +8,9 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
-from mcp_memory.capture.off_record_turns import on_record
+from mcp_memory.capture.off_record_turns import on_record, silent_from
 from mcp_memory.capture.readers.lines import TranscriptLine
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Role, Silence, TranscriptMessage
 from mcp_memory.capture.readers.openclaw import find_conversation
 from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.readers.spoken_text import WENT_WELL
@@ -70,9 +70,10 @@ def build_step(
     now: datetime,
     tool_output: bool,
     project_of: Callable[[str], str | None],
+    silences: Sequence[Sequence[str]] = (),
 ) -> CaptureStep:
     """`seen` holds the digests of earlier messages, if the file has ever been replaced. `project_of`: the project of a
-    folder."""
+    folder. `silences`: those of a sub-agent's session."""
     batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)
@@ -81,7 +82,13 @@ def build_step(
     context.session = context.session or path.session
     read = _Reading(path.client, context, seen, zone, tool_output)
     spoken = [message for line in batch.lines for message in read.messages(line)]
-    kept, taken_back = on_record(spoken, context)
+    audible = silent_from(spoken, silences)
+    silent_at = spoken[audible].offset if audible < len(spoken) else None
+    kept, taken_back = on_record(spoken[:audible], context)
+    if silences:
+        context.silences = [[*silence] for silence in silences]
+    if silent_at is not None:
+        context.silence = Silence.SESSION
     messages = [message for message in kept if read.is_new(message)]
     if context.silence:
         context.arguments.clear()
@@ -127,7 +134,16 @@ def build_step(
         read.secrets,
         batch.at_end,
         tuple(removed),
-        taken_back,
+        silent_at if taken_back is None else taken_back,
+    )
+
+
+def pages_of(path: TranscriptPath, checkpoint: Checkpoint) -> tuple[str, ...]:
+    """All pages that a transcript has, as `CaptureStep.removed`."""
+    return tuple(
+        page_of(number, SegmentOrigin(path.client, path.name, thread or path.inner.stem, None))
+        for thread, last in checkpoint.threads.items()
+        for number in range(1, last.number + 1)
     )
 
 

@@ -15,6 +15,7 @@ from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused, Stor
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 
 DATABASE = "openclaw-agent.sqlite"
+SUB_AGENTS = "subagents"
 MOST_PATH_CHARS = 4000
 MOST_FILES = 100_000
 
@@ -31,6 +32,14 @@ class TranscriptPath:
     @property
     def file(self) -> Path:
         return self.root / self.inner
+
+    @property
+    def parent(self) -> "TranscriptPath | None":
+        """The session's transcript, of a sub-agent's in a file of its own."""
+        folder = self.inner.parent
+        if folder.name != SUB_AGENTS:
+            return None
+        return TranscriptPath(self.client, self.root, folder.parent.with_name(f"{folder.parent.name}.jsonl"))
 
     @property
     def is_database(self) -> bool:
@@ -127,12 +136,12 @@ class TranscriptPaths:
 
     def list_sub_agents(self, path: TranscriptPath) -> list[TranscriptPath]:
         """Lists the transcripts of a session's sub-agents, where the client writes them to separate files."""
-        folder = path.file.with_suffix("") / "subagents"
+        folder = path.file.with_suffix("") / SUB_AGENTS
         try:
             names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False))
         except OSError:
             return []
-        inner = path.inner.with_suffix("") / "subagents"
+        inner = path.inner.with_suffix("") / SUB_AGENTS
         return [TranscriptPath(path.client, path.root, inner / name) for name in names if name.endswith(".jsonl")]
 
 

@@ -162,7 +162,7 @@ class CaptureWorker:
                 continue
             due, followed.due = followed.due, False
             beside = await in_thread(partial(self.service.paths.list_sub_agents, path), what="looking for sub-agents")
-            await self._attempt(path, followed, due=due)
+            await self._attempt(path, followed, due=due or bool(beside))  # first: it says what is off the record
             for sub_agent in beside:
                 await self._attempt(sub_agent, FollowedTranscript(due, 0.0), due=due)
 

@@ -66,6 +66,44 @@ async def test_what_is_taken_back_goes_from_pages_that_were_full(desk: Desk) -> 
     assert SECRET not in desk.bytes_on_disk().decode(errors="replace") and "and now" in desk.said()
 
 
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize(
+    ("told", "after"),
+    [
+        (f"Off the record: ask an agent about {SECRET}.", "and now"),
+        (f"Ask an agent about <private>{SECRET}</private>", "and now"),
+        (f"Ask an agent about {SECRET}.", "forget what I just said"),
+    ],
+)
+async def test_a_sub_agent_of_such_a_turn_is_kept_nowhere_either(
+    desk: Desk, told: str, after: str, *, together: bool
+) -> None:
+    def of_agent(at: int, text: str, name: str) -> bytes:
+        return line(at, text, role="assistant", isSidechain=True, agentId=name)
+
+    file = desk.file()
+    silent, early, late = (desk.file(f"-home-ada-app/s-1/subagents/agent-{name}.jsonl") for name in "abc")
+    writes = [
+        (file, line(0, "the first message stays")),
+        (early, of_agent(2, "an earlier sub-agent stays", "b")),
+        (file, line(10, told)),
+        (silent, of_agent(12, f"it is {SECRET}", "a")),
+        (file, line(20, after) + line(21, "Fine.", role="assistant")),
+        (silent, of_agent(22, f"still {SECRET}", "a")),
+        (file, line(30, "on we go")),
+        (late, of_agent(32, "a later sub-agent stays", "c")),
+    ]
+    for target, data in writes:
+        with target.open("ab") as transcript:
+            transcript.write(data)
+        if not together and file.exists():
+            await desk.take(file)
+    await desk.take(file)
+    kept = desk.bytes_on_disk().decode(errors="replace")
+    assert SECRET not in kept
+    assert all(text in kept for text in ("first message", "earlier sub-agent stays", "later sub-agent stays"))
+
+
 async def test_a_wish_about_a_program_keeps_the_session(desk: Desk) -> None:
     file = desk.file()
     file.write_bytes(line(0, "don't save this: write to temp instead") + line(1, "Fine.", role="assistant"))

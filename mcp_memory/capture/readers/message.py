@@ -45,6 +45,7 @@ class Silence(StrEnum):
 MOST_CALLS = 200
 """Tool calls without a result yet; the oldest are dropped first."""
 
+MOST_SILENCES = 200
 MOST_NAME_CHARS = 200
 MOST_ARGUMENT_CHARS = 2000
 
@@ -69,6 +70,11 @@ class ReaderContext:
     """Whether the person wants nothing kept of the messages to come. Readers don't change it."""
     turn_at: int = -1
     """The offset of the person's last message."""
+    turn_began: str = ""
+    """When that was, ISO 8601."""
+    silences: list[list[str]] = field(default_factory=list[list[str]])
+    """The times from when to when nothing may be kept, of a sub-agent either; the last may have no end yet. A
+    sub-agent's are those of its session."""
     turn_pages: dict[str, int] = field(default_factory=dict[str, int])
     """Thread → number of the page on which that message may be, or an earlier one."""
 
