@@ -8,10 +8,11 @@ import errno
 import logging
 import resource
 import time
+from collections.abc import Callable
 from typing import Any
 
 import h11
-from uvicorn.protocols.http.flow_control import CLOSE_HEADER
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER, FlowControl
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from mcp_memory.server.client_limits import RESERVED
@@ -100,6 +101,20 @@ class RateLimitedLog:
             self._times, self._silent_until_s = 0, time.monotonic() + SELDOM_S
 
 
+class WatchedFlow(FlowControl):
+    """Reports when a body is read on, of which uvicorn takes the beginning before the request has its turn."""
+
+    def __init__(self, transport: asyncio.Transport, resumed: Callable[[], None]) -> None:
+        super().__init__(transport)
+        self._resumed = resumed
+
+    def resume_reading(self) -> None:
+        was_paused = self.read_paused
+        super().resume_reading()
+        if was_paused:
+            self._resumed()
+
+
 class LimitedConnection(H11Protocol):
     """One connection. After each event it checks whose turn it is; a client's turn has a time limit. Between two
     requests uvicorn's keep-alive time applies."""
@@ -111,6 +126,7 @@ class LimitedConnection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] -- uvicorn names it so
         super().connection_made(transport)
+        self.flow = WatchedFlow(transport, self._look)
         transport.set_write_buffer_limits(high=0)  # so that pause_writing reports the first unread byte
         if self.shared.draining:
             transport.abort()
@@ -162,8 +178,9 @@ class LimitedConnection(H11Protocol):
 
     def _look(self) -> None:
         """Starts or ends the client's turn, and its time limit."""
-        owes = self._arriving() or self.flow.write_paused
-        idle = self.conn.their_state is h11.IDLE and not owes
+        arriving, unread = self._arriving(), self.flow.write_paused
+        owes = unread or (arriving and not self.flow.read_paused)  # paused: the rest waits for us
+        idle = self.conn.their_state is h11.IDLE and not (arriving or unread)
         if owes and not self._patience:
             self.shared.waiting.pop(self, None)
             self._patience = self.loop.call_later(self.shared.patience_s, self._cut)

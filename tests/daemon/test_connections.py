@@ -10,6 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import psutil
@@ -153,6 +154,21 @@ def test_what_does_not_arrive_whole_is_cut_off():
             assert is_closed(connection), name
             connection.close()
         eventually(lambda: site.open == 0)
+
+
+def test_a_request_that_waits_for_its_turn_is_not_cut_off():
+    """Of a long body the daemon reads on only then, and only then the client's time runs again."""
+    size = 4_000_000
+    head = f"POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode()
+    with serving() as site, ThreadPoolExecutor() as pool:
+        whole, half = site.connect(), site.connect()
+        for connection, body in ((whole, b"x" * size), (half, b"x" * (size - 1))):
+            pool.submit(connection.sendall, head + body)
+        eventually(lambda: site.app.working == 2)
+        time.sleep(2 * PATIENCE_S)
+        site.release()
+        assert answer(whole)
+        assert is_closed(half)
 
 
 def test_a_trickle_counts_as_a_whole():
