@@ -189,6 +189,11 @@ def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
         asked = place.run("setup", "--yes", "--client", "codex")
         assert asked.code == 1
         assert "you may not write to the folder" in asked.out
+        for client in ("claude-code", "codex", "cursor"):
+            refused = place.run("install", client, "--yes")
+            assert "you may not write" in refused.err and "the same command with --dry-run" in refused.err
+            assert "+" in place.run("install", client, "--dry-run").ok().out
+        assert "ExecStart" in place.run("service", "install", "--dry-run").ok().out
 
 
 @pytest.mark.parametrize("command", ["install openclaw", "setup --no-past --client openclaw"])

@@ -70,7 +70,8 @@ def install(cli: CommandContext, dry_run: bool) -> None:
     old = config_files.read(file)
     # An old unit may hold your edits, so it is kept.
     change = ConfigChange(ConfigTarget(file, ()), old, unit(settings).encode(), keeps_old=old is not None)
-    config_files.check(change)
+    if not dry_run:
+        config_files.check(change)
     changes = diff(change, str(file))
     lines = [changes.rstrip() or f"{file} is up to date"]
     if not dry_run:

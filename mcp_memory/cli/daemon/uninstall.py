@@ -105,7 +105,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
             if plugin := find_installed_plugin(client, paths):
                 print_status(f"{TITLES[client]} has our plugin: {PROGRAMS[client]} plugin remove {plugin.key}")
             plan = plan_disconnection(cli.settings_without_mistakes, client, "user")
-            for change in plan.changes:
+            for change in () if dry_run else plan.changes:
                 config_files.check(change)
             if not plan.changes:
                 continue

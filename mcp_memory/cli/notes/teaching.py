@@ -68,7 +68,8 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     if text == new:
         cli.show({"file": str(file), "notes": ids, "gone": gone, "diff": "", "done": False}, [f"{file} has it already"])
         return
-    config_files.check(change)
+    if not dry_run:
+        config_files.check(change)
     shown = diff(change, str(file.relative_to(root)))
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
