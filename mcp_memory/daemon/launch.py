@@ -179,11 +179,9 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
         return None
     if stranger := find_stranger(settings.state):
         raise stranger
-    try:
-        Address.read(settings.state.daemon)
-    except NotRunning:
+    if not _is_daemon(settings, pid):
         what = f"process {pid} uses the vault but is not a daemon"
-        raise Busy(what, hint=f"let it end; ps -p {pid} shows it") from None
+        raise Busy(what, hint=f"let it end; ps -p {pid} shows it")
     try:
         connect(settings)
     except DeadlineExceeded:
@@ -195,6 +193,13 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
     else:
         end_holder(settings.state, pid)
     return pid
+
+
+def _is_daemon(settings: Settings, pid: int) -> bool:
+    """Whether this process published its address. A killed daemon leaves one with its own number."""
+    with suppress(NotRunning):
+        return Address.read(settings.state.daemon).pid == pid
+    return False
 
 
 def _hung(settings: Settings) -> DeadlineExceeded | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import subprocess
 import time
@@ -96,6 +97,22 @@ def test_a_number_that_was_written_in_another_container_is_signalled_by_no_comma
             ran = place.run(*command)
             assert ran.code == 3 and f"process {pid} of another container" in ran.err, (command, ran)
         assert innocent.poll() is None and served.process.poll() is None
+
+
+def test_a_process_that_holds_the_lock_beside_a_dead_daemons_address_is_not_signalled(place: Place):
+    with place.serving() as served:
+        served.process.kill()
+        served.process.wait(LONG_S)
+    with place.state.lock.open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        innocent = subprocess.Popen(["sleep", "600"], stdin=lock)
+    place.state.lock.write_text(f"{innocent.pid}\n")
+    for command in ("stop", "restart"):
+        ran = place.run(command)
+        assert ran.code == 3 and f"process {innocent.pid} uses the vault but is not a daemon" in ran.err, ran
+        assert innocent.poll() is None
+    innocent.kill()
+    innocent.wait(LONG_S)
 
 
 def test_only_the_daemon_that_was_seen_is_ended(place: Place):
