@@ -1,17 +1,23 @@
 """Callbacks of options that take dates as people write them, and hand the engine ISO 8601."""
 
+from __future__ import annotations
+
 from datetime import datetime
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from mcp_memory.text.natural_dates import Leans, read_date
+if TYPE_CHECKING:
+    from mcp_memory.text.natural_dates import Leans
 
 
 def _callback(leans: Leans, _: click.Context, param: click.Parameter, value: str | None) -> str | None:
     """Raises InvalidInput."""
     if not value:
         return value
+    from mcp_memory.text.natural_dates import read_date  # slow, and most commands name no date
+
     found = read_date(param.opts[-1], value, leans, datetime.now().astimezone())
     return found.end if param.name == "until" else found.start
 

@@ -11,8 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-
-from ulid import ULID
+from secrets import token_hex
 
 from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
 from mcp_memory.runtime.atomic_rename import KernelRenames, publish_free, sync
@@ -160,6 +159,8 @@ class MarkerGuard:
 def _made(root: Path) -> Marker:
     try:
         make_private(root)
+        from ulid import ULID  # slow, and only a new vault needs it
+
         marker = Marker(str(ULID()), _new_home(root), made=True)
     except OSError as error:
         raise StorageFailed(f"cannot open the vault {root}: {error.strerror}", hint=ELSEWHERE) from error
@@ -217,7 +218,7 @@ def _publish(root: Path, marker: Marker) -> None:
     folder = root / FOLDER
     make_private(root)
     folder.mkdir(mode=0o755, exist_ok=True)
-    draft = folder / f".{FILE}.{ULID()}"
+    draft = folder / f".{FILE}.{token_hex(8)}"
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     try:
         with os.fdopen(os.open(draft, flags, 0o644), "w", encoding="utf-8") as out:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.daemon.place import Place
@@ -32,3 +35,13 @@ def test_projects_are_listed_merged_and_split(served: Place, tmp_path: Path) -> 
     assert "7 shelves" not in clone.run("search", "kiln shelves").ok().out
     for wrong, code in ((("merge", "kiln-room"), 2), (("split", "nope", "."), 4), (("merge", "nope", "kiln-room"), 4)):
         assert clone.run("projects", *wrong).code == code
+
+
+def test_a_search_in_a_repository_imports_no_slow_module_that_it_does_not_need(served: Place):
+    at = repository(served.root / "quick")
+    program = "import json, sys; from mcp_memory.cli import main; main(); print(json.dumps([*sys.modules]))"
+    asked = [sys.executable, "-c", program, "search", "kiln"]
+    done = subprocess.run(asked, env=served.environ, cwd=at, capture_output=True, text=True, timeout=60)
+    assert "project: quick" in done.stderr
+    slow = {"ulid", "dateparser", "importlib.metadata", "mcp_memory.text.natural_dates", "mcp_memory.engine.requests"}
+    assert slow.isdisjoint(json.loads(done.stdout.splitlines()[-1]))
