@@ -41,6 +41,7 @@ from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
 from mcp_memory.vault.note_file import MEMORY, NoteFile
 
 if TYPE_CHECKING:
+    from mcp_memory.capture.session_reader import CapturedMessages
     from mcp_memory.engine.parts import EngineParts
 
 MOST_SIMILAR = 5
@@ -273,3 +274,12 @@ def _identical_files(parts: EngineParts, file: NoteFile) -> list[NotePath]:
     """Other files with the bytes of a note that was just forgotten or restored: they are so too."""
     etags, own = {parts.vault.original_etag(file), file.record.etag}, file.record.path
     return [path for path, etag in parts.writer.indexed_etags.items() if etag in etags and path != own]
+
+
+async def take_captured(parts: EngineParts, captured: CapturedMessages) -> None:
+    """Store what is worth remembering of new messages. What was taken back leaves no bytes in the index either."""
+    if parts.config.extraction.automatic:
+        await parts.candidate_ingest.ingest(captured)
+    if captured.taken_back is not None:
+        await parts.indexer.reconcile()
+        await in_thread(parts.index.purge, what="cleaning the index")

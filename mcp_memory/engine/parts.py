@@ -24,7 +24,7 @@ from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
 from mcp_memory.engine.background_jobs import list_jobs
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.note_changes import append_note, forget_note
+from mcp_memory.engine.note_changes import append_note, forget_note, take_captured
 from mcp_memory.engine.project_finder import ProjectFinder
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
@@ -150,7 +150,7 @@ class EngineParts:
         self.scheduler = Scheduler(config.jobs, config.state, self.idle_detector, clock, self._summarizer.asked_in_s)
         self.auto_compactor = AutoCompactor(self.compactor, self.model, self.health, config.topics)
         self.writer.listeners.append(self.scheduler.note_changes)
-        on_captured = self.candidate_ingest.ingest if config.extraction.automatic else None
+        on_captured = partial(take_captured, self)
         capture = CaptureService(
             config.state, config.capture, vault.layout.tz, clock, self.watcher.hint, on_captured, self.projects.label_of
         )

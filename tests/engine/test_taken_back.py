@@ -1,0 +1,26 @@
+"""What a person takes back has gone from every file, also where it was indexed before."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_memory.capture.config import CaptureConfig
+from tests.capture.written import lately, line
+from tests.support.world import World
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_no_byte_of_what_is_taken_back_stays(world: World) -> None:
+    folder = world.state.parent / "claude"
+    folder.mkdir()
+    file = folder / "s-1.jsonl"
+    async with world.engine(capture=CaptureConfig(folders={"claude-code": str(folder)})) as engine:
+        for number, said in enumerate(["Always call the new office zanzibar.", "Forget what I just said."]):
+            with file.open("ab") as transcript:
+                transcript.write(lately(line(10 * number, said)))
+            await engine.perform("capture", {"files": [str(file)]})
+            await engine.parts.admin.reconcile()
+            held = [one for root in (world.root, world.state) for one in root.rglob("*") if one.is_file()]
+            holders = [one.name for one in held if b"zanzibar" in one.read_bytes()]
+            assert bool(holders) == (number == 0), holders
