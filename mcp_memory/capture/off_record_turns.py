@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mcp_memory.capture.readers.message import MOST_SILENCES, ReaderContext, Role, Silence, TranscriptMessage
-from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, without_private
+from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, open_sentences
 
 
 def on_record(
@@ -26,7 +26,7 @@ def on_record(
             kept = [one for one in kept if one.offset < context.turn_at]
             context.silences.append([context.turn_began, ""])
         context.turn_at = message.offset
-        text = without_private(message.turn.text)
+        text = open_sentences(message.turn.text)
         context.silence = _silence(message, wish, context.silence)
         if not context.silence and text.strip():
             kept.append(replace(message, turn=replace(message.turn, text=text)))

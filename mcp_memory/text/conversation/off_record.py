@@ -80,18 +80,25 @@ def on_record_again(message: str) -> bool:
     return _has("on_again", masked(own_words(message)))
 
 
-def without_private(text: str) -> str:
-    """Remove the text between `<private>` and `</private>`, or up to the end."""
+def without_private(text: str, mark: str = "") -> str:
+    """Remove the text between `<private>` and `</private>`, or up to the end. `mark` replaces it."""
     kept: list[str] = []
     depth = at = 0
     for tag in _TAG.finditer(text):
         if not depth and not tag[1]:
             kept.append(text[at : tag.start()])
         elif not depth:  # only its end is left
-            kept.clear()
+            kept = [""]
         depth = max(0, depth - 1) if tag[1] else depth + 1
         at = tag.end()
-    return "".join([*kept, "" if depth else text[at:]])
+    return mark.join([*kept, "" if depth else text[at:]])
+
+
+def open_sentences(text: str) -> str:
+    """Remove the sentences that have something between `<private>` and `</private>`: their rest says little."""
+    if not _TAG.search(text):
+        return text
+    return "".join(part for part in _WHOLE_SENTENCE.findall(without_private(text, _CUT)) if _CUT not in part)
 
 
 _MOST_SESSIONS = 1000
@@ -99,6 +106,8 @@ _FEW = 2
 """Fewer content words beside a wish say nothing: then it is about another message."""
 
 _TAG = re.compile(r"(?<!`)<(/?)private(?:\s[^<>]{0,80})?>", re.IGNORECASE)
+_CUT = "\0"
+_WHOLE_SENTENCE = re.compile(r"(?:[^\n.!?…]|[.!?…](?![.!?…\s]|$))+[.!?…]*|[\n.!?…]")
 _POLITE = re.compile(
     r"\b(?:por favor|porfa|vale|bitte|übrigens|s’il te plaît|stp|svp|d’ailleurs|please|btw|ok|okay|thanks)\b"
 )

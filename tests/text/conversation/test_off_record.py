@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, without_private
+from mcp_memory.text.conversation.off_record import (
+    OffRecord,
+    off_record,
+    on_record_again,
+    open_sentences,
+    without_private,
+)
 
 WISHES = """\
 Don't make a note of that
@@ -258,3 +264,17 @@ def test_a_session_is_off_the_record_until_the_person_ends_it() -> None:
 )
 def test_what_is_between_the_tags_is_left_out(text: str, left: str) -> None:
     assert without_private(text) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("My hint is <private>a</private>, and <private>b</private>. Fix main.py, please.", " Fix main.py, please."),
+        ("Fix it.\n<private>x. y.</private>\nThen push.", "Fix it.\n\nThen push."),
+        ("Use v1.2 <private>x", ""),
+        ("<private>x</private> is my hint! Go on… now", " Go on… now"),
+        ("what does `<private>` do? And... so\n\non", "what does `<private>` do? And... so\n\non"),
+    ],
+)
+def test_no_broken_sentence_is_left(text: str, left: str) -> None:
+    assert open_sentences(text) == left
