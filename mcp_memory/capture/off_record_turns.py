@@ -8,6 +8,9 @@ from datetime import datetime
 from mcp_memory.capture.readers.message import MOST_SILENCES, ReaderContext, Role, Silence, TranscriptMessage
 from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, open_sentences
 
+START = "0001-01-01T00:00:00+00:00"
+"""Before every session."""
+
 
 def on_record(
     messages: Sequence[TranscriptMessage], context: ReaderContext
@@ -21,6 +24,8 @@ def on_record(
             kept += [] if context.silence else [message]
             continue
         wish = off_record(message.turn.text)
+        if OffRecord.ALL in wish and context.turn_at >= 0:
+            context.turn_at, context.turn_began, context.turn_pages = 0, START, {}
         if OffRecord.BEFORE in wish and context.turn_at >= 0:
             taken_back = context.turn_at if taken_back is None else min(taken_back, context.turn_at)
             kept = [one for one in kept if one.offset < context.turn_at]

@@ -104,6 +104,31 @@ async def test_a_sub_agent_of_such_a_turn_is_kept_nowhere_either(
     assert all(text in kept for text in ("first message", "earlier sub-agent stays", "later sub-agent stays"))
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "forget everything we talked about",
+        "don't keep anything from this conversation, forget all of it",
+        "vergiss das ganze Gespräch",
+        "oublie toute cette conversation",
+        "olvida toda esta conversación",
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_whole_session_is_taken_back(desk: Desk, wish: str, *, together: bool) -> None:
+    file = desk.file()
+    lines = [line(0, f"{SECRET} begins"), line(1, f"So it is {SECRET}.", role="assistant")]
+    lines += [line(number, f"{SECRET} {number} " + "word " * 600, role="assistant") for number in range(2, 12)]
+    lines += [line(20, f"still {SECRET}"), line(21, "Fine.", role="assistant"), line(22, wish)]
+    lines += [line(23, "done", role="assistant"), line(24, "ok"), line(25, "on the record: now the tests")]
+    for some in [b"".join(lines)] if together else lines:
+        with file.open("ab") as transcript:
+            transcript.write(some)
+        await desk.take(file)
+    assert SECRET not in desk.bytes_on_disk().decode(errors="replace") and "now the tests" in desk.said()
+    assert together or any(told.taken_back == 0 for told in desk.heard)
+
+
 async def test_a_wish_about_a_program_keeps_the_session(desk: Desk) -> None:
     file = desk.file()
     file.write_bytes(line(0, "don't save this: write to temp instead") + line(1, "Fine.", role="assistant"))

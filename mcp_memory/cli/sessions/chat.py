@@ -228,7 +228,7 @@ class Conversation:
         self._append(self.file, role, text)
         if taken_back is not None:
             self._capture_take_back(self.file)
-            os.truncate(self.file, self._turn_began)
+            os.truncate(self.file, self._turn_began if taken_back else 0)
         elif role == Role.USER:
             self._turn_began = size
 

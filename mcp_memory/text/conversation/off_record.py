@@ -26,6 +26,8 @@ class OffRecord(Flag):
     """The person's next message, too."""
     BEFORE = auto()
     """The person's message before it, and what followed."""
+    ALL = auto()
+    """Everything before it."""
     SESSION = auto()
     """Everything from here on, until the person says otherwise."""
 
@@ -44,6 +46,8 @@ def off_record(message: str) -> OffRecord:
     found = OffRecord.THIS
     if any(_speaks_of_session(clause) for sentence in wishes for clause in _CLAUSE.split(sentence)):
         found |= OffRecord.SESSION
+    if _has("all_before", said):
+        found |= OffRecord.BEFORE | OffRecord.ALL
     if _has("said_before", said) or (speaks_of_that and not announces) or (is_all and not announces):
         found |= OffRecord.BEFORE
     if (is_all and (announces or not speaks_of_that)) or (announces and said.endswith("?")):
@@ -65,8 +69,10 @@ class OffRecordSessions:
     def hear(self, session: str, prompt: str, at: datetime) -> tuple[bool, datetime | None]:
         """Return whether nothing of this prompt may be kept, and since when nothing before it, if that is taken back.
         Where it isn't known when the prompt before was, that is the whole session."""
-        began, before = self._last.pop(session, (datetime.min.replace(tzinfo=UTC), OffRecord.NOTHING))
+        first = datetime.min.replace(tzinfo=UTC)
+        began, before = self._last.pop(session, (first, OffRecord.NOTHING))
         wish = off_record(prompt)
+        began = first if OffRecord.ALL in wish else began
         if OffRecord.SESSION in before and not on_record_again(prompt):
             wish |= OffRecord.SESSION
         self._last[session] = (at.replace(microsecond=0), wish)  # records have whole seconds
