@@ -60,7 +60,7 @@ def setup(
     """Set memory up, step by step: start the daemon, connect the clients that are on this machine, bring in past
     sessions and what the clients remember themselves, and ask a first question.
 
-    Each step says what it found and asks before it changes anything; a client's files are shown as a diff. For Codex
+    Each step says what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex
     this includes its trust in our hooks. Run it again at any time: what is done already is said, and left alone.
     Without a terminal nothing is changed unless you pass --yes, and the exit code is 5.
 
