@@ -151,10 +151,15 @@ _UNSEEN = frozenset({NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT})
 """The states that a search outside of `@transcripts` never includes."""
 
 
+def is_empty(index: Index) -> bool:
+    """Whether nothing is stored but the README of a new vault, and what no search includes."""
+    found = index.notes(Filters(states=frozenset(NoteState) - _UNSEEN), limit=2)
+    return all(note.etag == etag_of(WELCOME.encode()) for note in found)
+
+
 def explain_no_hits(index: Index, filters: Filters) -> str:
     """Which filters exclude all notes, in one line. Queries the index once for each filter."""
-    found = index.notes(Filters(states=frozenset(NoteState) - _UNSEEN), limit=2)
-    if all(note.etag == etag_of(WELCOME.encode()) for note in found):
+    if is_empty(index):
         return "nothing is stored yet"
     if index.notes(filters, limit=1):
         return "no passage has any of these words"

@@ -78,8 +78,11 @@ async def test_an_empty_memory_says_so(world: World) -> None:
         for filters in ({}, {"kinds": "fact"}, {"project": "mill"}, {"since": "today"}, {"include_archived": True}):
             answer = await engine.perform("search", {"query": "kettle", **filters})
             assert answer["note"] == "nothing is stored yet"
+        for filters in ({}, {"kinds": "fact"}, {"project": "mill"}, {"since": "today"}):
+            assert (await engine.perform("list", filters))["nothing_stored"]
         assert "nothing is stored yet" in await engine.recall("kettle")
         note = await engine.append("The kettle is red.", kind="fact")
         assert "stored yet" not in ((await engine.search("zeppelin")).note or "")
+        assert not (await engine.perform("list", {"kinds": "decision"}))["nothing_stored"]
         await engine.forget(note.id)
         assert (await engine.search("kettle")).note == "nothing is stored yet"

@@ -56,8 +56,7 @@ def list_(
         cli.show({"forgotten": found}, [*forgotten_lines(found), f"{counted(len(found), 'note')} forgotten"])
         return
     answer = cli.ask("list", path=path, archived=archived, limit=limit or _MOST, **filters)
-    is_filtered = archived or path is not None or any(filters.values()) or cli.project_here not in {None, "*"}
-    cli.show(answer, _lines(answer, "no such note" if is_filtered else "no note is stored yet"))
+    cli.show(answer, _lines(answer))
 
 
 @click.command()
@@ -73,7 +72,7 @@ def recent(cli: CommandContext, **wanted: Any) -> None:
     mcp-memory recent -k decision -n 10
     """
     answer = cli.ask("list", text=True, **wanted)
-    cli.show(answer, [line for note in answer["notes"] for line in _beginning(note)] or ["no note is stored"])
+    cli.show(answer, [line for note in answer["notes"] for line in _beginning(note)] or [_none(answer)])
 
 
 @click.command()
@@ -133,14 +132,18 @@ def stats(cli: CommandContext, target: str | None) -> None:
     cli.show(answer, _stats_lines(answer, index_bytes))
 
 
-def _lines(answer: Mapping[str, Any], none: str) -> Iterator[str]:
+def _none(answer: Mapping[str, Any]) -> str:
+    return "nothing is stored yet" if answer["nothing_stored"] else "no such note"
+
+
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     chars = 10 if (columns() or 80) < 80 else 16
     rows: list[tuple[str, ...]] = []
     for note in answer["notes"]:
         at, status = (note["date"] or "no date")[:chars].replace("T", " "), note["status"]
         status = note["heat"] if status == "active" else status
         rows.append((at, note["kind"], note["title"], note["project"] or "", status, short_id(note["id"])))
-    yield from table(rows, 2) or [none]
+    yield from table(rows, 2) or [_none(answer)]
     if answer["further"]:
         yield Remark(f"there are more: -n {min(1000, 5 * len(rows))}")
     if rows:
