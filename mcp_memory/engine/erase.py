@@ -3,6 +3,7 @@
 Forgetting hides and can be undone. This can't: it is for the command line alone, never a tool.
 """
 
+import os
 import shlex
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,8 @@ from mcp_memory.engine.parts import EngineParts
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.storage.temp_files import SUFFIX, TempName
+from mcp_memory.storage.path_rules import MAX_DEPTH
+from mcp_memory.storage.temp_files import TempName
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import MAP, PAGE, TOPICS, related_section, with_related_section
@@ -193,8 +195,13 @@ class Eraser:
             return None
 
     def _hidden(self) -> set[str]:
-        files = (file for file in self._root.rglob(f"*{SUFFIX}") if TempName.parse(file.name))
-        return {file.relative_to(self._root).as_posix() for file in files}
+        found: set[str] = set()
+        for folder, folders, names in os.walk(self._root):
+            inner = PurePosixPath(os.path.relpath(folder, self._root))
+            found.update(str(inner / name) for name in names if TempName.parse(name))
+            if len(inner.parts) >= MAX_DEPTH:
+                folders.clear()  # nothing is written below
+        return found
 
     def _describe_temporary(self, path: str) -> str:
         return f"a temporary file, perhaps with its bytes: {self._root / path}"

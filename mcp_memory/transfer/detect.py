@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.os_errors import failed, naming_the_cause
-from mcp_memory.storage.path_rules import SKIPPED_FOLDERS, is_note
+from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.transfer.formats import agent_files, archive, claude_code, jsonl, markdown, server_memory
 from mcp_memory.transfer.formats.folder import SourceFolder, is_markdown
@@ -113,8 +113,8 @@ def _of_folder(root: Path) -> SourceKind | None:
 
 def _has_notes(root: Path) -> bool:
     """Whether there is Markdown outside of repositories, where it documents a program."""
-    for _, folders, files in os.walk(root):
-        if ".git" in (*folders, *files):
+    for folder, folders, files in os.walk(root):
+        if ".git" in (*folders, *files) or len(Path(folder).relative_to(root).parts) >= MAX_DEPTH:
             folders.clear()
         elif any(is_markdown(name) and not name.startswith(".") for name in files):
             return True

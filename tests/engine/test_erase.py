@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from mcp_memory.errors import NotFound, PreconditionFailed, Refused
+from mcp_memory.errors import InvalidInput, NotFound, PreconditionFailed, Refused
 from mcp_memory.models import NotePath
 from mcp_memory.storage.filesystem import FilesystemBackend
+from mcp_memory.transfer.detect import detect_source
 from tests.support.world import NOON, World, found
 
 pytestmark = pytest.mark.anyio
@@ -30,6 +32,22 @@ async def erase(engine, target: str) -> dict:
     done = await engine.perform("erase", {"target": target, "sure": True})
     assert done == planned, "what was shown is what was done"
     return done
+
+
+async def test_beside_folders_that_are_nested_too_deeply(world: World) -> None:
+    deepest = world.write("d/x.txt", "Fine.").parent
+    for _ in range(1_100):
+        deepest /= "d"
+        deepest.mkdir()
+    try:
+        async with world.engine() as engine:
+            await erase(engine, (await engine.append(f"The {CANARY} sings", kind="fact")).id)
+            assert not await found(engine, CANARY)
+        with pytest.raises(InvalidInput, match="has no Markdown"):
+            detect_source(world.root / "d", None, vault=world.root / "elsewhere")
+    finally:
+        (world.root / "d/x.txt").unlink()
+        os.removedirs(deepest)
 
 
 @pytest.mark.parametrize("state", ["as written", "forgotten", "restored", "changed", "brought back"])
