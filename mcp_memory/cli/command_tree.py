@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from io import TextIOWrapper
+from pathlib import Path
 
 import click
 
@@ -189,6 +190,8 @@ def run() -> int:
         # A file's name may hold bytes that aren't UTF-8, and a pipe may want ASCII.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    if not sys.stdin:  # it was closed
+        sys.stdin = Path(os.devnull).open()  # noqa: SIM115 -- until the end
     try:
         # Not `main`, which exits with 1 if the reader is gone.
         with commands.make_context("mcp-memory", sys.argv[1:]) as context:

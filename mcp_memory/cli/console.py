@@ -14,7 +14,10 @@ import sys
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from io import BufferedReader
+from select import select
+from typing import Any, TextIO
 from unicodedata import east_asian_width
 
 from mcp_memory.text.escape_invisible import visible
@@ -126,17 +129,29 @@ def say_all(lines: Iterable[str]) -> None:
 
 @contextmanager
 def asking() -> Generator[None]:
-    """End the command with `NOT_DONE` where nobody can answer."""
+    """End the command with `NOT_DONE` where nobody can answer: before it asks, if no answer was piped in at all."""
     import click
 
     try:
+        if _is_empty(sys.stdin):
+            raise click.Abort
         yield
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        say()
+        if not _is_empty(sys.stdin):
+            say()
         fail("not done: nobody can answer here", "pass --yes")
         raise click.exceptions.Exit(NOT_DONE) from None
+
+
+@lru_cache(maxsize=1)
+def _is_empty(stdin: TextIO) -> bool:
+    """Whether it ended before the first question. A pipe that is still open may bring an answer."""
+    buffer = stdin.buffer
+    if stdin.isatty() or not isinstance(buffer, BufferedReader) or not select([buffer], [], [], 0)[0]:
+        return False
+    return not buffer.peek(1)
 
 
 def confirm(question: str, *, default: bool = False, abort: bool = False) -> bool:

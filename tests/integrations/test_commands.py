@@ -61,6 +61,7 @@ def test_it_asks(served: Place, home: Path) -> None:
     assert not (home / ".codex").exists()
     nobody = served.run("install", "codex", stdin=b"")
     assert (nobody.code, "pass --yes" in nobody.err) == (5, True) and not (home / ".codex").exists()
+    assert "[y/N]" not in nobody.out and "change these files?" not in nobody.out, "nobody is asked"
     served.run("install", "codex", stdin=b"y\n").ok()
     for more in (["codex"], ["--all"]):
         nobody = served.run("uninstall", *more, stdin=b"")
