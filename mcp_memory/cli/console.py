@@ -149,7 +149,7 @@ def asking() -> Generator[None]:
 def _is_empty(stdin: TextIO) -> bool:
     """Whether it ended before the first question. A pipe that is still open may bring an answer."""
     buffer = stdin.buffer
-    if stdin.isatty() or not isinstance(buffer, BufferedReader) or not select([buffer], [], [], 0)[0]:
+    if stdin.isatty() or not isinstance(buffer, BufferedReader) or not select([stdin.fileno()], [], [], 0)[0]:
         return False
     return not buffer.peek(1)
 
