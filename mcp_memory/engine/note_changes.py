@@ -76,8 +76,7 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
         if supersedes is None and not draft.replaces and not is_channel(draft.project):
             tasks.start_soon(find_contrary)
         try:
-            with acting(Caller(draft.source, draft.session)):
-                receipt = await _write(parts, draft, supersedes)
+            receipt = await _write(parts, draft, supersedes)
         except McpMemoryError as error:
             failed = error
             tasks.cancel_scope.cancel()
@@ -95,6 +94,12 @@ async def append_note(parts: EngineParts, draft: Draft, supersedes: Place | None
         text = truncate(" ".join(passage.chunk.text.split()), SIMILAR_TOKENS)
         similar.setdefault(passage.shown_id, SimilarNote(passage.shown_id, text))
     return replace(receipt, similar=tuple(filter(None, similar.values()))[:MOST_SIMILAR], contradicts=contradicts)
+
+
+async def append_for_source(parts: EngineParts, draft: Draft, supersedes: Place | None = None) -> Receipt:
+    """Store a draft as a change of its source's, for work that no request asked for. As `append_note`."""
+    with acting(Caller(draft.source, draft.session)):
+        return await append_note(parts, draft, supersedes)
 
 
 def _text_of(draft: Draft) -> NoteText:
@@ -161,6 +166,17 @@ async def index_written(parts: EngineParts, file: NoteFile) -> None:
         await parts.writer.index_note(file)
     except McpMemoryError as error:
         _put_off(parts, file.record.path, error)
+
+
+async def holding_note(parts: EngineParts, record: NoteRecord) -> Mapping[str, str] | None:
+    """Return the other note of this one's chain that counts now."""
+
+    def look() -> Mapping[str, str] | None:
+        with suppress(McpMemoryError):  # what was just changed is answered in any case
+            head = None if record.is_log else parts.vault.chains.holding(parts.vault.read(record.path))
+            return link_of(parts, head)
+
+    return await in_thread(look, deadline_s=10, what="looking for the note that holds")
 
 
 def why_behind(parts: EngineParts, path: NotePath) -> str | None:
@@ -233,8 +249,7 @@ async def forget_note(
         return vault.restore(path, entry, by) if restore else vault.forget(path, entry, why, by)
 
     try:
-        with acting(by):
-            file = await in_thread(change, deadline_s=config.write_deadline_s, what="changing the note")
+        file = await in_thread(change, deadline_s=config.write_deadline_s, what="changing the note")
     except McpMemoryError:
         writer.reindex_later(path)  # a sweep may have seen it half done
         raise
@@ -249,6 +264,20 @@ async def forget_note(
             _put_off(parts, written, error)
     parts.model.wake()
     return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record
+
+
+async def forget_as(
+    parts: EngineParts,
+    by: Caller,
+    path: NotePath,
+    entry: str | None,
+    *,
+    restore: bool = False,
+    reason: str | None = None,
+) -> NoteRecord:
+    """Forget or restore as a change of this caller's, for work that no request asked for. As `forget_note`."""
+    with acting(by):
+        return await forget_note(parts, path, entry, restore=restore, reason=reason, by=by)
 
 
 async def list_forgotten(parts: EngineParts, among: Filters, client: str | None = None) -> list[Tombstone]:

@@ -24,7 +24,7 @@ from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
 from mcp_memory.engine.background_jobs import list_jobs
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.note_changes import append_note, forget_note, take_captured
+from mcp_memory.engine.note_changes import append_for_source, forget_as, forget_note, take_captured
 from mcp_memory.engine.project_finder import ProjectFinder
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
@@ -135,7 +135,7 @@ class EngineParts:
         )  # fmt: skip
         self.neighbours = Neighbours(index, lambda: self.model.at_hand, clock)
         self.candidate_ingest = CandidateIngest(
-            vault, index, partial(append_note, self), self.neighbours, self.conflicts, candidates,
+            vault, index, partial(append_for_source, self), self.neighbours, self.conflicts, candidates,
             self._reviewer, config.extraction, clock, partial(forget_note, self, entry=None, done=True), self._erase,
             prompt_tokens=config.summarizer.prompt_tokens,
             ask_s=config.summarizer.timeout_s,
@@ -197,8 +197,8 @@ class EngineParts:
         config, by = self.config, Caller(DREAM, is_person=True)
         files = DreamFiles(self.vault, self.writer, config.state / "dreams")
         return Dreamer(
-            self.vault, self.index, files, self.uses, partial(append_note, self),
-            partial(forget_note, self, by=by), lambda: self.model.at_hand, config.recall.private_marks, config.dreams,
+            self.vault, self.index, files, self.uses, partial(append_for_source, self),
+            partial(forget_as, self, by), lambda: self.model.at_hand, config.recall.private_marks, config.dreams,
             self.clock, config.recall.memory_lines,
         )  # fmt: skip
 
@@ -217,8 +217,8 @@ class EngineParts:
     @cached_property
     def archivist(self) -> Archivist:
         return Archivist(
-            self.vault, self.index, self.uses, self.compactor, partial(append_note, self), partial(forget_note, self),
-            self.config.decay, self.clock,
+            self.vault, self.index, self.uses, self.compactor, partial(append_for_source, self),
+            partial(forget_note, self), self.config.decay, self.clock,
         )  # fmt: skip
 
     @cached_property

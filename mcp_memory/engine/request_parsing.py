@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.curation.claims.answers import CLAIMS
 from mcp_memory.engine.argument_types import fields_of, read_arguments
 from mcp_memory.engine.requests import RecallRequest
@@ -13,6 +14,7 @@ from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.search.filters import checked_query
 from mcp_memory.vault.draft import MAX_WORD
+from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
 
 MOST_NOTES = 100
@@ -43,6 +45,11 @@ def request_from(request: Callable[..., R], arguments: Mapping[str, Any], facts:
     """
     known = [field for field in fields_of(cast("type[Any]", request)) if not field.is_internal]
     return request(**read_arguments(known, arguments, facts))
+
+
+def caller_named(client: str) -> Caller:
+    """Return the caller that has this client's token; the command line's has a person's rights."""
+    return Caller(client, is_person=client == PERSON)
 
 
 def is_session(name: object) -> bool:

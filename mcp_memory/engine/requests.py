@@ -105,20 +105,17 @@ class UpdateRequest:
 
 @dataclass(frozen=True, slots=True)
 class RestoreRequest:
-    """A forgotten note or log entry to bring back, for the client `source`. `personal`: a person asks."""
+    """A forgotten note or log entry to bring back."""
 
     target: str
     _: KW_ONLY
-    source: str | None = None
     session: str | None = None
-    personal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
     """A note or log entry (`target`: id or path) to take out of every answer, or with `archive` out of those that don't
-    ask for archived notes (`done`: as a commitment that is kept), or to bring back; its file stays. `source` and
-    `personal` are as in `RestoreRequest`."""
+    ask for archived notes (`done`: as a commitment that is kept), or to bring back; its file stays."""
 
     target: str
     _: KW_ONLY
@@ -127,8 +124,6 @@ class ForgetRequest:
     archive: Annotated[bool, "true only archives it."] = False
     done: Annotated[bool, "true: what was promised is done.", UNLISTED] = False
     session: Session = None
-    source: str | None = None
-    personal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import anyio
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.engine.requests import Mode
+from mcp_memory.engine.requests import Mode, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.evaluation.context import ContextScore
 from mcp_memory.evaluation.metrics import FoundEvidence, RecallScore, RetrievalScore
@@ -95,9 +95,9 @@ async def recall(
     async for asked in _vaults(questions, state, tell):
         async with _engine(asked, config, tell) as engine:
             for question in (question for question in asked.questions if question.answerable):
-                told = {at: await engine.lines_recalled(question.text, budget_tokens=at) for at in budgets}
-                shown = {budget: lines for budget, (_, lines) in told.items()}
-                tokens = {budget: count_tokens(text) for budget, (text, _) in told.items()}
+                told = {at: await engine.recall(RecallRequest(question.text, budget_tokens=at)) for at in budgets}
+                shown = {budget: recalled.lines for budget, recalled in told.items()}
+                tokens = {budget: count_tokens(recalled.text) for budget, recalled in told.items()}
                 answers.append(RecallScore(question, shown, tokens))
     return _in_order(questions, answers)
 
@@ -201,7 +201,7 @@ async def _settled(engine: Engine, tell: Tell) -> None:
 
 async def _ask(engine: Engine, question: EvalQuestion, mode: Mode, faults: dict[str, None]) -> RetrievalScore:
     start = perf_counter()
-    result = await engine.search(question.text, limit=HITS, mode=mode, is_prompt=question.is_prompt)
+    result = await engine.search(SearchRequest(question.text, limit=HITS, mode=mode, is_prompt=question.is_prompt))
     took_ms = (perf_counter() - start) * 1000
     if result.degraded:
         faults[result.degraded] = None

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.daemon.engine_client import alone
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.runtime.telemetry import switch_off
@@ -42,24 +43,26 @@ class InProcess:
         # Otherwise Python would wait forever at exit for a thread that it has stopped.
         atexit.register(self.close)
 
-    def perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
-        """Raises DeadlineExceeded, and what the engine raises."""
-        return self._portal.call(self._perform, operation, arguments, deadline_s)
+    def perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float, client: str = PERSON) -> Any:
+        """Answer an operation for this client. Raises DeadlineExceeded, and what the engine raises."""
+        return self._portal.call(self._perform, operation, arguments, deadline_s, client)
 
     def close(self) -> None:
         """Idempotent; the vault is free when it returns."""
         atexit.unregister(self.close)
         self._open.close()
 
-    async def _perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
+    async def _perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float, client: str) -> Any:
         import anyio
+
+        from mcp_memory.engine.request_parsing import caller_named
 
         try:
             with anyio.fail_after(deadline_s):
                 if operation in _NEED_ALL:
                     with anyio.move_on_after(WHOLE_S):
                         await self._engine.settled()
-                return await self._engine.perform(operation, arguments)
+                return await self._engine.perform(operation, arguments, caller_named(client))
         except TimeoutError as error:
             late = f"{operation} took longer than {deadline_s:g} s"
             raise DeadlineExceeded(late, hint="mcp-memory doctor") from error

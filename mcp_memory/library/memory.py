@@ -31,9 +31,7 @@ POLL_S = 0.1
 NAME = "library"
 """Our name at the daemon, and the default `source` of a note."""
 
-_PERSONS_OWN = frozenset(
-    {"append", "apply", "claims", "claim_problems", "compact", "export", "forget", "import", "update"}
-)
+_PERSONS_OWN = frozenset({"append", "apply", "claims", "claim_problems", "compact", "export", "import", "update"})
 """Requests that a daemon refuses to agents, in whole or in part; your program asks in your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
@@ -214,11 +212,11 @@ class Memory(WholeNotes):
     def archive(self, target: str) -> VaultStatus:
         """Retire a note: only searches with `include_archived` find it. `restore` brings it back. Raises NotFound,
         Refused."""
-        return answers.vault_status(self._ask("forget", target=target, archive=True, source=NAME))
+        return answers.vault_status(self._ask("forget", target=target, archive=True))
 
     def forget(self, target: str, *, reason: str | None = None) -> VaultStatus:
         """Take a note or log entry (id or path) out of every answer; its file stays. Raises NotFound, Refused."""
-        return answers.vault_status(self._ask("forget", target=target, reason=reason, source=NAME))
+        return answers.vault_status(self._ask("forget", target=target, reason=reason))
 
     def restore(self, target: str) -> VaultStatus:
         """Bring a forgotten or archived note or entry back, byte for byte. Raises NotFound, Refused."""
@@ -265,18 +263,18 @@ class Memory(WholeNotes):
         self._must_be_open()
         client = PERSON if operation in _PERSONS_OWN else NAME
         deadline_s = compaction_s(self._settings) if operation == "compact" else CALL_S
-        own = partial(self._perform, deadline_s=deadline_s)
+        own = partial(self._perform, client=client, deadline_s=deadline_s)
         values = {name: _json_value(value) for name, value in arguments.items()}
         return ask(self._settings, operation, values, own, client=client, deadline_s=deadline_s, wait_s=self._wait_s)
 
-    def _perform(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float) -> Any:
+    def _perform(self, operation: str, arguments: Mapping[str, Any], *, client: str, deadline_s: float) -> Any:
         """With an engine in this process, which is opened by the first call that finds no daemon."""
         with self._opening:
             self._must_be_open()
             if self._own is None:
                 self._own = InProcess(self._settings, self._progress)
             own = self._own
-        return own.perform(operation, arguments, deadline_s)
+        return own.perform(operation, arguments, deadline_s, client)
 
     def _must_be_open(self) -> None:
         if self._closed:

@@ -91,7 +91,7 @@ class WholeNotes(ABC):
 
     def delete(self, target: str, *, reason: str | None = None) -> NoteId:
         """Take a note out of every answer, as `forget` does: its file stays, and `restore` brings it back."""
-        return self._ask("forget", target=target, reason=reason, source="library")["id"]
+        return self._ask("forget", target=target, reason=reason)["id"]
 
     def delete_all(
         self,

@@ -24,9 +24,6 @@ AGENTS_MAY: Mapping[str, str] = {
 """An operation → the arguments that an agent may pass to it. Its token and the clock say who wrote a note, and when;
 what a person wrote is not an agent's to forget."""
 
-_SIGNED = frozenset({"append", "forget", "restore"})
-"""Operations that say who asks."""
-
 
 def check_rights(operation: str) -> None:
     """Raises Refused for an operation that is a person's own; the engine refuses what is none."""
@@ -37,8 +34,10 @@ def check_rights(operation: str) -> None:
 def agents_arguments(operation: str, arguments: Mapping[str, Any], client: str) -> dict[str, Any]:
     """The arguments with the name of the agent that passes them. Raises Refused for a person's argument."""
     if operation in AGENTS_MAY:
-        persons_own = {field.name for field in fields_of(OPERATIONS[operation][0])} - {*AGENTS_MAY[operation].split()}
+        persons_own = {field.name for field in fields_of(OPERATIONS[operation].request)} - {
+            *AGENTS_MAY[operation].split()
+        }
         for name in persons_own.intersection(arguments):
             if arguments[name] is not None:
                 raise Refused(f"{name} is for a person to say", hint="leave it out: your token says who you are")
-    return {**arguments, "source": client} if operation in _SIGNED else dict(arguments)
+    return {**arguments, "source": client} if operation == "append" else dict(arguments)

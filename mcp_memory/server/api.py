@@ -14,6 +14,7 @@ from mcp_memory import __version__
 from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.request_parsing import caller_named
 from mcp_memory.errors import (
     AlreadyExists,
     Busy,
@@ -72,7 +73,7 @@ def add_routes(
         arguments = _arguments(await request.body())
         if client != PERSON:
             arguments = agents_arguments(name, arguments, client)
-        found = await engine.perform(name, arguments)
+        found = await engine.perform(name, arguments, caller_named(client))
         if name == "status":
             found |= {"clients": calls.payload()}
         return _Json(found if client == PERSON else visible_in(found))

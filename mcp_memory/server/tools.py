@@ -20,7 +20,8 @@ from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
-from mcp_memory.engine.serializers import Payload, forgotten_payload, receipt_payload, search_payload
+from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
+from mcp_memory.engine.serializers import Payload, receipt_payload, search_payload
 from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.server.note_question import answered_note, which_note
@@ -28,7 +29,6 @@ from mcp_memory.server.schemas import APPEND_SCHEMA, FORGET_SCHEMA, IS_LISTED, S
 from mcp_memory.server.tool_arguments import tool_fields
 from mcp_memory.text.escape_invisible import in_line, in_quotes, quoted, visible
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 
 T = TypeVar("T")
@@ -63,7 +63,8 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         Call this before you answer or ask anything that may have come up before. A low `confidence` means that probably
         nothing is stored. memory_recall(ids=[…]) reads a hit in full.
         """
-        payload = search_payload(await engine.search(**await _with_project(engine, arguments)))
+        request = SearchRequest(**await _with_project(engine, arguments))
+        payload = search_payload(await engine.search(request, _caller()))
         return ToolResult("\n".join(_search_lines(payload)), structured_content=payload)
 
     @server.tool(icons=[ICON], annotations=_reads("Recall from memory"), output_schema=None, meta=ALWAYS_LOAD)
@@ -74,7 +75,8 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         With `query`: passages that fit; for "what do we know about X", topic X's page first. With `ids` or `path`:
         those notes verbatim, with their links.
         """
-        return await engine.recall(**await _with_project(engine, arguments))
+        request = RecallRequest(**await _with_project(engine, arguments))
+        return (await engine.recall(request, _caller())).text
 
     @server.tool(icons=[ICON], annotations=_writes("Store in memory"), output_schema=APPEND_SCHEMA)
     @_with_fields(engine)
@@ -85,7 +87,8 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         the call with `supersedes`.
         """
         wanted = await _with_project(engine, _with_session(arguments))
-        payload = receipt_payload(await engine.append(**wanted, source=_client()))
+        request = AppendRequest(**wanted, source=_client())
+        payload = receipt_payload(await engine.append(request, _caller()))
         return ToolResult(_append_text(payload), structured_content=payload)
 
     @server.tool(icons=[ICON], annotations=_writes("Forget from memory"), output_schema=FORGET_SCHEMA)
@@ -102,14 +105,15 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
             raise InvalidInput("Missing `id` or `path`.", hint="memory_search finds ids")
         if note_id and path:
             raise InvalidInput("Pass either `id` or `path`, not both.")
+        request = ForgetRequest(answered_note(target), **_with_session(arguments))
         try:
-            record = await engine.forget(answered_note(target), **_with_session(arguments), source=_client())
+            record = await engine.forget(request, _caller())
         except Ambiguous as error:
             return await which_note(engine, error)
-        holding, behind = await engine.holding(record), engine.behind(record)
-        payload = forgotten_payload(record, holding, behind, restored=arguments["restore"])
+        payload = await engine.describe_forgotten(record, restored=request.restore)
         hint = " · restore=true brings it back" if payload["status"] != "active" else ""
         text = f"{payload['status']}: {in_line(payload['path'])} · id {in_line(payload['id'])}{hint}"
+        behind = payload.get("behind")
         text += f" · done; the index follows with the next sweep: {in_line(behind)}" if behind else ""
         return ToolResult(text + _link_text("now holds", payload.get("holds_now")), structured_content=payload)
 
@@ -122,8 +126,7 @@ def _with_fields(
     def decorate(work: Callable[[dict[str, Any]], Awaitable[T]]) -> Callable[..., Awaitable[T]]:
         async def tool(**arguments: Any) -> T:
             try:
-                with acting(Caller(_client(), _sent_session())):
-                    return await work(arguments)
+                return await work(arguments)
             except McpMemoryError as error:
                 raise ToolError(visible(f"{error.code}: {error}")) from error
             except ToolError:
@@ -163,8 +166,12 @@ def _writes(title: str) -> ToolAnnotations:
     )
 
 
+def _caller() -> Caller:
+    return Caller(_client(), _sent_session())
+
+
 def _client() -> str | None:
-    """The caller: each client has a token of its own."""
+    """Return the client's name: each has a token of its own."""
     token = get_access_token()
     return token.client_id if token else None
 

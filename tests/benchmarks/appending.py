@@ -17,6 +17,7 @@ from tests.benchmarks.calls import WARM_UP, timed
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.site import Site, fresh
+from tests.support.keyword_engine import KeywordEngine
 
 NOTES = Corpus(notes=600, entries=1, series="append")
 
@@ -44,7 +45,8 @@ async def _appends(site: Site) -> tuple[list[float], list[float], list[float]]:
     without: list[float] = []
     folder = site.root / "floor"
     folder.mkdir()
-    async with open_engine(site.engine_config) as engine:
+    async with open_engine(site.engine_config) as opened:
+        engine = KeywordEngine(opened)
         await engine.settled()
         search = engine.parts.near_duplicates
         looks = search.contradicted_by

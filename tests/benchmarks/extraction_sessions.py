@@ -66,13 +66,13 @@ import anyio
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NoteState
 from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.language.facts import EXACT, Fact, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import NOON, World
 
 SESSIONS = Path(__file__).parents[1] / "eval" / "extraction" / "sessions"
@@ -222,7 +222,7 @@ def _turns(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptMes
     yield turn
 
 
-def _found(engine: Engine) -> Iterator[Found]:
+def _found(engine: KeywordEngine) -> Iterator[Found]:
     for record in engine.parts.index.scan(engine.parts.writer.generation.number):
         if record.state is NoteState.DELETED:
             continue

@@ -12,10 +12,10 @@ import anyio
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import McpMemoryError
 from tests.benchmarks.figures import Figure
+from tests.support.keyword_engine import KeywordEngine
 
 SESSIONS, SECONDS, NOTES = 64, 20.0, 500
 SUBJECTS = ("kiln", "glaze", "wheel", "clay", "slip", "bisque", "raku", "slab")
@@ -34,7 +34,7 @@ def fairness() -> Iterator[Figure]:
 async def _measured() -> tuple[list[float], int]:
     times, failed = list[float](), 0
 
-    async def session(engine: Engine, number: int, until: float) -> None:
+    async def session(engine: KeywordEngine, number: int, until: float) -> None:
         nonlocal failed
         turn = number
         while time.perf_counter() < until:
@@ -54,7 +54,8 @@ async def _measured() -> tuple[list[float], int]:
         root = Path(folder)
         off = EmbedderConfig(provider="none")
         config = EngineConfig(root=root / "vault", state=root / "state", models=root / "models", embedder=off)
-        async with open_engine(config) as engine:
+        async with open_engine(config) as opened:
+            engine = KeywordEngine(opened)
             for number in range(NOTES):
                 await engine.append(f"The {SUBJECTS[number % 8]} of firing {number} needs {900 + number} degrees.")
             await engine.settled()

@@ -12,7 +12,6 @@ import anyio
 
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.models import NotePath
 from tests.benchmarks.calls import timed
@@ -20,6 +19,7 @@ from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.search import LARGE, SMALL
 from tests.benchmarks.site import Site, fresh, indexed, remembering
+from tests.support.keyword_engine import KeywordEngine
 
 FIRST = Corpus(notes=400, entries=5, series="first")
 MANY = Corpus(notes=10_000, entries=2, series="many")
@@ -90,7 +90,7 @@ async def _first_index(site: Site) -> float:
 async def _changes(corpora: list[Corpus], sites: list[Site]) -> list[list[float]]:
     """Seconds of `CHANGES` changes in each, in turns; afterwards every note is as it was."""
     async with AsyncExitStack() as stack:
-        engines: list[Engine] = []
+        engines: list[KeywordEngine] = []
         with remembering() as embedder:
             for site in sites:
                 config = replace(site.engine_config, embedder=embedder)
@@ -103,7 +103,7 @@ async def _changes(corpora: list[Corpus], sites: list[Site]) -> list[list[float]
     return times
 
 
-async def _change(engine: Engine, corpus: Corpus, number: int) -> float:
+async def _change(engine: KeywordEngine, corpus: Corpus, number: int) -> float:
     file = engine.parts.vault.roots()[""] / corpus.path(number)
     path, kept = NotePath(corpus.path(number)), file.read_bytes()
     try:

@@ -25,10 +25,10 @@ import anyio
 
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.site import CHECKOUT, Site
+from tests.support.keyword_engine import KeywordEngine
 
 STEP_S = 0.01
 ARRAY = "d"
@@ -182,9 +182,9 @@ def serve_probed(lags: Path) -> None:
     from mcp_memory.cli import main as serve  # here, since it switches off telemetry before other imports
 
     lags.write_bytes(b"")
-    start = Engine.start
+    start = KeywordEngine.start
 
-    async def started(self: Engine, tasks: Any, **rest: Any) -> None:
+    async def started(self: KeywordEngine, tasks: Any, **rest: Any) -> None:
         await start(self, tasks, **rest)
         tasks.start_soon(sample)
 
@@ -198,7 +198,7 @@ def serve_probed(lags: Path) -> None:
                     late.append(time.perf_counter() - due)
                 file.write(late.tobytes())
 
-    Engine.start = started
+    KeywordEngine.start = started
     sys.argv = ["mcp-memory", "serve"]
     serve()
 

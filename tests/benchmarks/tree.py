@@ -24,7 +24,6 @@ import anyio
 import numpy as np
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.evaluation.metrics import BUDGETS, paired
 from mcp_memory.evaluation.running import after_last_log
@@ -39,6 +38,7 @@ from mcp_memory.vault.config import VaultConfig
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
 from tests.benchmarks.tree_ways import OTHER_WAYS, Asked, look_at
+from tests.support.keyword_engine import KeywordEngine
 
 OWN = Path(__file__).parents[1] / "eval" / "developer"
 LEAF_TOKENS = 512
@@ -97,13 +97,15 @@ async def _measure(
         place / "vault", place / "state", models(), topics=TopicsConfig(fresh_tail_count=0),
         vault=VaultConfig(secrets="allow"),
     )  # fmt: skip
-    async with open_engine(config, watch=False, clock=lambda: now) as engine:
+    async with open_engine(config, watch=False, clock=lambda: now) as opened:
+        engine = KeywordEngine(opened)
         await engine.settled()
         labels = await _filled(engine, vault)
         await engine.parts.model.embed()
         await engine.parts.compactor.run()
     for way, recall in ((FLAT, RecallConfig(topic_pages=False)), (SHIPPED, RecallConfig())):
-        async with open_engine(replace(config, recall=recall), watch=False, clock=lambda: now) as engine:
+        async with open_engine(replace(config, recall=recall), watch=False, clock=lambda: now) as opened:
+            engine = KeywordEngine(opened)
             await engine.settled()
             grown = await look_at(engine)
             for question in mine:
@@ -126,7 +128,7 @@ async def _measure(
 # -- the vault -------------------------------------------------------------------------------------------------------
 
 
-async def _filled(engine: Engine, vault: Path) -> dict[str, list[str]]:
+async def _filled(engine: KeywordEngine, vault: Path) -> dict[str, list[str]]:
     """What people call things, with the names of the notes that they call so."""
     labels: dict[str, list[str]] = defaultdict(list)
     for path in notes_of(vault):

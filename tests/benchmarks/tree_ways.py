@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.models import Filters, NotePath
 from mcp_memory.recall.context_budget import TextFrame, pack
 from mcp_memory.runtime.threads import in_thread
@@ -18,6 +17,7 @@ from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words, folded
 from mcp_memory.topics.page import summary_text
 from mcp_memory.topics.topic_tree import Topic
+from tests.support.keyword_engine import KeywordEngine
 
 BEAM, PRIOR = 4, 0.05
 RANKED = 100
@@ -30,7 +30,7 @@ class Asked:
     words: frozenset[str]
 
     @classmethod
-    async def of(cls, engine: Engine, question: str) -> Asked:
+    async def of(cls, engine: KeywordEngine, question: str) -> Asked:
         ranking = await engine.parts.searcher.rank(question, filters=Filters(), limit=RANKED)
         meaning = engine.parts.searcher.meaning(question)
         assert meaning is not None
@@ -76,7 +76,7 @@ class Grown:
         return lowest, sorted(notes, key=lambda path: -float(self.vectors[path] @ meaning))
 
 
-async def look_at(engine: Engine) -> Grown:
+async def look_at(engine: KeywordEngine) -> Grown:
     def look() -> Grown:
         topics, fresh = engine.parts.compactor.planner_view.read_tree()
         notes = [*fresh, *(note for top in topics for each in top.walk() for note in each.leaves)]

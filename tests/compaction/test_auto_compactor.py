@@ -12,11 +12,11 @@ import pytest
 
 from mcp_memory.compaction import auto_compactor
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.engine import Engine
 from mcp_memory.jobs import scheduler
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.topics.page import PAGE
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import StubEndpoint, serving
 from tests.support.topics import RAIL, SOON, TEA, leaves, told, topic_of
 from tests.support.world import World, eventually
@@ -49,12 +49,12 @@ def filed(world: World) -> int:
     return len([path for path in leaves(world.files()) if "/_fresh/" not in path])
 
 
-def at_rest(engine: Engine) -> bool:
+def at_rest(engine: KeywordEngine) -> bool:
     status = said(engine)
     return status["why_idle"] == auto_compactor.NOTHING and status["next_s"] is None
 
 
-def said(engine: Engine) -> dict[str, Any]:
+def said(engine: KeywordEngine) -> dict[str, Any]:
     return engine.parts.auto_compactor.status(engine.parts.scheduler.facts("topics"))
 
 

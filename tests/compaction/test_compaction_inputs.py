@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.compaction.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NotePath
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -18,6 +17,7 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import CHILDREN, PAGE
 from mcp_memory.vault.config import VaultConfig
 from tests.promises import tree_judge
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
 from tests.support.world import NOON, World
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 LATER = "Green tea from Uji needs water of 99 degrees and a warm pot."
 
 
-async def settled(engine: Engine, world: World, but: str = "doctor") -> list[str]:
+async def settled(engine: KeywordEngine, world: World, but: str = "doctor") -> list[str]:
     """Runs until nothing is done; what was left at the end. The tree is sound then, `but` for this."""
     await engine.parts.admin.reindex()
     for _ in range(5):

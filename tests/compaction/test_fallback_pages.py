@@ -13,11 +13,11 @@ import pytest
 
 from mcp_memory.compaction import auto_compactor
 from mcp_memory.compaction.page_refresh import AGAIN_S, FallbackPages
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import PAGE
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
 from tests.support.topics import ALL_AT_ONCE, RAIL, SOON, TEA, told, topic_of
 from tests.support.world import World, eventually
@@ -30,7 +30,7 @@ SAYS_TEA = "Title: Green tea from Uji, its water and its pot\n\n- Green tea from
 UPDATE = "There is a summary already"
 
 
-def compaction_status(engine: Engine) -> dict[str, Any]:
+def compaction_status(engine: KeywordEngine) -> dict[str, Any]:
     return engine.parts.auto_compactor.status(engine.parts.scheduler.facts("topics"))
 
 
@@ -45,7 +45,9 @@ def endpoint() -> Iterator[StubEndpoint]:
 
 
 @asynccontextmanager
-async def asking(world: World, endpoint: StubEndpoint, *, back_off_s: float = 1, **more: Any) -> AsyncGenerator[Engine]:
+async def asking(
+    world: World, endpoint: StubEndpoint, *, back_off_s: float = 1, **more: Any
+) -> AsyncGenerator[KeywordEngine]:
     model = SummarizerConfig(provider="openai", endpoint=endpoint.address, model="m", back_off_s=back_off_s)
     async with world.engine(**{"topics": ALL_AT_ONCE, "summarizer": model, **more}) as engine:
         yield engine

@@ -6,10 +6,10 @@ import anyio
 import pytest
 
 from mcp_memory.compaction.journal import MoveStep
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, StorageFailed
 from mcp_memory.models import NotePath, Outcome, Receipt
 from mcp_memory.storage.base import Blob
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, TEA, told, topic_of
 from tests.support.world import World, paths
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 FILED = NotePath("topics/01-tea/001-tea.md")
 
 
-async def filed(engine: Engine, receipt: Receipt, to: NotePath = FILED) -> None:
+async def filed(engine: KeywordEngine, receipt: Receipt, to: NotePath = FILED) -> None:
     """Moved, and nobody was told."""
     await anyio.to_thread.run_sync(engine.parts.vault.filing.move, receipt.path, to, receipt.id)
 
@@ -82,7 +82,7 @@ async def test_the_same_words_said_while_their_note_is_filed_make_no_second_one(
         assert again.outcome is Outcome.DUPLICATE and again.id == receipt.id and looked[0] == FILED
 
 
-def content_of(engine: Engine, receipt: Receipt) -> tuple[str, str, None]:
+def content_of(engine: KeywordEngine, receipt: Receipt) -> tuple[str, str, None]:
     (record,) = engine.parts.index.note_by_id(receipt.id)
     return record.content_hash, record.kind, None
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE
 from mcp_memory.topics.topic_tree import Topic
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA
 from tests.support.world import World, found
 
@@ -18,14 +18,16 @@ pytestmark = pytest.mark.anyio
 KINDS = ("decision", "fix", "fact", "note")
 
 
-async def told(engine: Engine, texts: Sequence[str], kinds: Sequence[str] = KINDS, project: str = "*") -> list[str]:
+async def told(
+    engine: KeywordEngine, texts: Sequence[str], kinds: Sequence[str] = KINDS, project: str = "*"
+) -> list[str]:
     """Their ids; the kinds take turns."""
     stored = [await engine.append(text, kind=kinds[at % len(kinds)], project=project) for at, text in enumerate(texts)]
     await engine.parts.model.embed()
     return [str(receipt.id) for receipt in stored]
 
 
-def tree_of(engine: Engine) -> list[Topic]:
+def tree_of(engine: KeywordEngine) -> list[Topic]:
     return engine.parts.compactor.planner_view.read_tree()[0]
 
 
@@ -130,7 +132,7 @@ async def test_what_you_wrote_on_a_page_stays_when_it_links_to_more(toy_world: W
 
 
 async def test_a_topic_whose_notes_are_about_something_else_by_now_is_named_anew(toy_world: World) -> None:
-    async def stored(engine: Engine, subject: str, texts: Sequence[str]) -> None:
+    async def stored(engine: KeywordEngine, subject: str, texts: Sequence[str]) -> None:
         for text in texts:
             await engine.append(text, kind="fact", tags=[subject])
         await engine.parts.model.embed()

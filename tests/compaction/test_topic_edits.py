@@ -11,9 +11,9 @@ import pytest
 
 from mcp_memory.compaction.run_report import RunReport
 from mcp_memory.compaction.topic_edits import TopicEdit, checked_title
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.topics.page import CHILDREN, PAGE
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, dangling, leaves, told, topic_of, tree_of
 from tests.support.world import World
 
@@ -22,15 +22,15 @@ pytestmark = pytest.mark.anyio
 MORE = ["Green tea from Uji needs water of 99 degrees and a warm pot."]
 
 
-async def edit(engine: Engine, verb: str, topic: str, **more: object) -> RunReport:
+async def edit(engine: KeywordEngine, verb: str, topic: str, **more: object) -> RunReport:
     return await engine.parts.compactor.edit_topic(TopicEdit(verb, topic, **more))
 
 
-def titles(engine: Engine, tree: list) -> dict[str, str]:
+def titles(engine: KeywordEngine, tree: list) -> dict[str, str]:
     return {topic.name: topic.title for top in tree for topic in top.walk()}
 
 
-async def filed(engine: Engine, world: World) -> tuple[str, str]:
+async def filed(engine: KeywordEngine, world: World) -> tuple[str, str]:
     await told(engine, TEA + RAIL)
     await engine.parts.compactor.run()
     return topic_of(world, "green-tea"), topic_of(world, "night-train")

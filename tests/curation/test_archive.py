@@ -9,26 +9,26 @@ from typing import Any
 import pytest
 
 from mcp_memory.curation.decay.config import DecayConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.models import NotePath, NoteState
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 DECAY = DecayConfig(archive_kinds=("task",), over_days=30, cold_days=365)
 
 
-async def proposed(engine: Engine) -> dict[str, list[str]]:
+async def proposed(engine: KeywordEngine) -> dict[str, list[str]]:
     answer = await engine.perform("archive_proposed", {})
     return {one["target"]: one["reasons"] for one in answer["proposed"]}
 
 
-async def reachable(engine: Engine) -> set[str]:
+async def reachable(engine: KeywordEngine) -> set[str]:
     found = await engine.search("port", limit=100, include_archived=True, project="*", mode="keyword")
     return {hit.id for hit in found.hits}
 
 
-async def stored(engine: Engine, text: str, **more: Any) -> str:
+async def stored(engine: KeywordEngine, text: str, **more: Any) -> str:
     return (await engine.append(text, **more)).path
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from mcp_memory.curation.decay.config import DecayConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.recall.config import RecallConfig
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -19,13 +19,13 @@ DAYS = ("2026-11-11", "2026-11-12", "2026-11-13", "2026-11-14")
 MEMORY = "# Memory\n\n" + "".join(f"- House rule {n} of the mill\n" for n in range(9))
 
 
-async def reachable(engine: Engine) -> set[str]:
+async def reachable(engine: KeywordEngine) -> set[str]:
     """What a search with `include_archived` finds of the mill's notes, by their number."""
     found = await engine.search("mill", limit=200, include_archived=True, project="*", mode="keyword")
     return {word for hit in found.hits for word in hit.snippet.replace("\n", " ").split() if word.isdigit()}
 
 
-async def step(engine: Engine, world: World, chance: random.Random) -> tuple[str, Any] | None:
+async def step(engine: KeywordEngine, world: World, chance: random.Random) -> tuple[str, Any] | None:
     """One run of a job or a person's ticks, and what takes it back."""
     match chance.randrange(3):
         case 0:
@@ -45,7 +45,7 @@ async def step(engine: Engine, world: World, chance: random.Random) -> tuple[str
             return None
 
 
-async def take_back(engine: Engine, world: World, what: str, done: Any) -> None:
+async def take_back(engine: KeywordEngine, world: World, what: str, done: Any) -> None:
     if what == "ticks":
         world.write("DREAMS.md", done)
     elif what == "archive":

@@ -11,7 +11,7 @@ import pytest
 
 from mcp_memory.embedders import circuit_breaker
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
 from tests.support.world import SURE, World, eventually
 
@@ -26,7 +26,7 @@ def good(request: dict[str, Any]) -> Answer:
     return 200, {"data": vectors}, {}
 
 
-async def ask(engine: Engine, question: str) -> tuple[bool, float]:
+async def ask(engine: KeywordEngine, question: str) -> tuple[bool, float]:
     """Whether words alone answered, and after how long."""
     begun = monotonic()
     result = await engine.search(question)

@@ -7,27 +7,27 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.text.dates import format_when
 from mcp_memory.topics.config import TopicsConfig
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import TEA, told
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
 
 
-async def changes(engine: Engine, **wanted: Any) -> list[dict[str, Any]]:
+async def changes(engine: KeywordEngine, **wanted: Any) -> list[dict[str, Any]]:
     return (await engine.perform("changes", wanted))["changes"]
 
 
-async def undo(engine: Engine, target: str | None = None, **wanted: Any) -> list[tuple[str, str, str]]:
+async def undo(engine: KeywordEngine, target: str | None = None, **wanted: Any) -> list[tuple[str, str, str]]:
     """Each step as kind, action and why not."""
     answer = await engine.perform("undo", {"target": target, "sure": True, **wanted})
     return [(step["kind"], step["action"], step["why"]) for step in answer["steps"]]
 
 
-async def kinds(engine: Engine, **wanted: Any) -> list[str]:
+async def kinds(engine: KeywordEngine, **wanted: Any) -> list[str]:
     return [change["kind"] for change in await changes(engine, **wanted)]
 
 

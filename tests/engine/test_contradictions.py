@@ -8,10 +8,10 @@ from shutil import rmtree
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
 from mcp_memory.indexing import conflict_scan
 from mcp_memory.models import Contradicted, NoteId, NotePath, Outcome, Receipt
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, records
 
 pytestmark = pytest.mark.anyio
@@ -200,13 +200,13 @@ async def test_an_entry_of_a_project_in_a_shared_log_replaces_that_projects_note
         assert "04:30" in told and 'before: "02:00"' in told and "runs at 02:00" not in told
 
 
-async def _opposed(world: World, engine: Engine) -> tuple[Receipt, Receipt]:
+async def _opposed(world: World, engine: KeywordEngine) -> tuple[Receipt, Receipt]:
     old = await engine.append(PORT, kind="fact")
     world.later(hours=1)
     return old, await engine.append(OTHER_PORT, kind="fact")
 
 
-async def _rivals(engine: Engine, kept: str) -> list[str]:
+async def _rivals(engine: KeywordEngine, kept: str) -> list[str]:
     """What is listed as contradicting this note."""
     listed = (await engine.perform("conflicts", {}))["conflicts"]
     pairs = [{item[side]["id"] for side in ("older", "newer")} for item in listed]
@@ -389,7 +389,7 @@ async def test_a_receipt_has_no_text_of_the_private_note_that_holds(world: World
         new = await engine.append(OTHER_PORT, kind="fact", tags=["private"], supersedes=old.id)
         last = await engine.append("The billing gateway is gone.", kind="fact", supersedes=old.id)
         assert last.superseded and (last.superseded["id"], last.superseded["text"]) == (new.id, "")
-        holding = await engine.holding(await engine.forget(last.id))
+        holding = await engine.holds_now(await engine.forget(last.id))
         assert holding == {"id": new.id, "path": new.path, "text": ""}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import IndexReplaced
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, eventually
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ def lose(file: Path, table: str, blank: bytes) -> None:
         out.write(blank)
 
 
-async def missing(engine: Engine) -> tuple[int, bool]:
+async def missing(engine: KeywordEngine) -> tuple[int, bool]:
     """How many notes no search finds, and whether the answers say that something may be missing."""
     results = [await engine.search(f"kiln{number}x") for number in range(NOTES)]
     return sum(not result.hits for result in results), all(result.degraded for result in results if not result.hits)

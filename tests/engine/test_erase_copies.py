@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.usage.config import UsageConfig
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, TEA, told
 from tests.support.world import World
 
@@ -24,7 +24,7 @@ def holders(folder: Path) -> list[str]:
     return sorted(file.relative_to(folder).as_posix() for file in holding)
 
 
-async def erase(engine: Engine, target: str) -> list[str]:
+async def erase(engine: KeywordEngine, target: str) -> list[str]:
     """What stays, as it says."""
     planned = await engine.perform("erase", {"target": target})
     done = await engine.perform("erase", {"target": target, "sure": True})
@@ -32,7 +32,7 @@ async def erase(engine: Engine, target: str) -> list[str]:
     return done["beyond"]
 
 
-async def run_jobs(engine: Engine) -> None:
+async def run_jobs(engine: KeywordEngine) -> None:
     for job in (await engine.perform("jobs", {}))["jobs"]:
         await engine.perform("jobs", {"action": "run", "name": job["name"]})
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import Outcome
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.markdown import sections
 from mcp_memory.text.markdown.frontmatter import parse
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,7 @@ Ada works from Lisbon.
 """
 
 
-async def remember(engine: Engine, content: str, section: str | None = "Preferences", **more: str):
+async def remember(engine: KeywordEngine, content: str, section: str | None = "Preferences", **more: str):
     return await engine.append(content, path="MEMORY.md", section=section, **more)
 
 

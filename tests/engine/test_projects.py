@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.repositories import git, repository
 from tests.support.world import World
 
@@ -19,7 +19,7 @@ QUESTION = "what does the customer Umbra pay a day for the rewrite?"
 SHOP = "git@github.com:umbra/shop.git"
 
 
-async def told(engine: Engine, folder: Path, **more: Any) -> str:
+async def told(engine: KeywordEngine, folder: Path, **more: Any) -> str:
     """What a session in a folder is told at its start, and with its first prompt."""
     project = await engine.projects.find(str(folder), 10)
     texts: list[str] = []
@@ -29,7 +29,7 @@ async def told(engine: Engine, folder: Path, **more: Any) -> str:
     return "\n".join(texts)
 
 
-async def stored(engine: Engine, folder: Path, text: str) -> str | None:
+async def stored(engine: KeywordEngine, folder: Path, text: str) -> str | None:
     """The project in the head of a note that a session in this folder stores."""
     receipt = await engine.append(text, kind="fact", project=await engine.projects.find(str(folder), 10))
     return engine.parts.vault.read(receipt.path).record.project

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.search.searcher import WEAK, SearchConfig
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ SILENCE = "Nothing relevant is stored."
 
 
 @asynccontextmanager
-async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> AsyncGenerator[Engine]:
+async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> AsyncGenerator[KeywordEngine]:
     """So many notes, this one among them, and a model that has learned what a prompt is. Opened again in the same
     folder with another note, it embeds that one alone."""
     world = World(folder / "vault", folder / "state", model_cache)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.engine.engine import Engine
 from mcp_memory.text.conversation.messages import Turn
+from tests.support.keyword_engine import KeywordEngine
 
 AT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 
@@ -25,12 +25,12 @@ def tool(text: str, offset: int = 0, *, name: str = "Bash", failed: bool = False
     return TranscriptMessage(Role.TOOL, Turn("Tool", text, AT), offset, name, failed)
 
 
-async def take(engine: Engine, messages: Sequence[TranscriptMessage], session: str = "s"):
+async def take(engine: KeywordEngine, messages: Sequence[TranscriptMessage], session: str = "s"):
     return await ingest(engine, "talk.jsonl", "claude-code", session, messages)
 
 
 async def ingest(
-    engine: Engine,
+    engine: KeywordEngine,
     file: str,
     client: str,
     session: str,

@@ -8,7 +8,6 @@ from datetime import timedelta
 import pytest
 
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
@@ -17,6 +16,7 @@ from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.tokens import count_tokens
 from tests.extraction.talks import assistant, ingest, person, take, tool
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import serving
 from tests.support.world import World, found, paths, records
 
@@ -27,7 +27,7 @@ LEANING = "I think we should go with DuckDB."
 TALK = [person(WISH, 10), assistant("Fine."), person(LEANING, 90)]
 
 
-async def begun(engine: Engine, session: str, project: str | None = None) -> str:
+async def begun(engine: KeywordEngine, session: str, project: str | None = None) -> str:
     return (await engine.parts.briefer.start(session, project, deadline_s=30)).text
 
 

@@ -13,7 +13,6 @@ from typing import Any, TypeVar
 import pytest
 
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.git.committer import UncommittedFiles
 from mcp_memory.git.config import GitConfig
@@ -22,6 +21,7 @@ from mcp_memory.git.note_history import find_note
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World, eventually
 
@@ -68,14 +68,14 @@ def status(world: World) -> str:
     return "".join(line for line in lines if not line.endswith(".mcpm\n"))
 
 
-async def clean(engine: Engine) -> None:
+async def clean(engine: KeywordEngine) -> None:
     """When all is committed."""
     assert engine.parts.health.commits
     await eventually(lambda: engine.parts.health.commits().waiting == 0)
 
 
 async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
-    async def commits_of(work: Callable[[Engine], Awaitable[T]]) -> tuple[T, list[str]]:
+    async def commits_of(work: Callable[[KeywordEngine], Awaitable[T]]) -> tuple[T, list[str]]:
         """What the work gives, and the commits that are made of it."""
         before = len(subjects(repo))
         async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
@@ -120,7 +120,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     assert (said, held(repo)) == (["memory: erase note notes/fact/trains-are-late.md"], {old.path})
     _, said = await commits_of(lambda engine: engine.parts.compactor.run())
 
-    async def undone(engine: Engine) -> None:
+    async def undone(engine: KeywordEngine) -> None:
         for run in reversed(engine.parts.run_journal.list_runs()):
             await engine.parts.compactor.undo(run)
 
@@ -381,6 +381,6 @@ async def test_the_repository_around_the_vault_is_not_told(repo: World) -> None:
             await ask(engine, "outside.md", at="HEAD")
 
 
-async def ask(engine: Engine, target: str | None, *, at: str | None = None, limit: int | None = None) -> Any:
+async def ask(engine: KeywordEngine, target: str | None, *, at: str | None = None, limit: int | None = None) -> Any:
     answer = await engine.perform("log", {"target": target, "at": at, "limit": limit})
     return answer if at else answer["log"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.repositories import repository
 from tests.support.shop_repository import Shop
 from tests.support.world import World
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.anyio
 QUESTION = "how often do retries retry?"
 
 
-async def refs(engine: Engine, **arguments: Any) -> dict[str, list[str]]:
+async def refs(engine: KeywordEngine, **arguments: Any) -> dict[str, list[str]]:
     """The outcomes by note."""
     answer = await engine.perform("refs", {"check": True, **arguments})
     return {note["path"]: [one["outcome"] for one in note["refs"]] for note in answer["notes"]}

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.indexing import disk_changes
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 
 
-def seen(engine: Engine) -> list[tuple[str, str, str | None]]:
+def seen(engine: KeywordEngine) -> list[tuple[str, str, str | None]]:
     """What was changed on disk, the oldest first."""
     found = engine.parts.vault.changes.changes()[::-1]
     return [(one.kind.value, one.path, one.other) for one in found if one.client == "disk"]

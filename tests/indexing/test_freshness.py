@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NotePath
 from mcp_memory.vault.note_file import NoteFile
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, made, more
 
 pytestmark = pytest.mark.anyio
@@ -228,7 +228,7 @@ async def test_every_hit_is_a_slice_of_its_file(before: list[str], after: list[s
                 await _hits_are_slices(world, engine, path)
 
 
-async def _hits_are_slices(world: World, engine: Engine, path: str) -> None:
+async def _hits_are_slices(world: World, engine: KeywordEngine, path: str) -> None:
     text = world.read(path).decode()
     for hit in (await engine.search("kettle tea ladder one code", limit=50, mode="keyword")).hits:
         assert hit.snippet in text

@@ -13,12 +13,12 @@ import anyio
 import pytest
 
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.engine import Engine
 from mcp_memory.indexing import watcher
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.models import NotePath
 from mcp_memory.text.pluralize import counted
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, eventually, found, paths
 
 pytestmark = pytest.mark.anyio
@@ -29,7 +29,7 @@ SWEEPS_ALONE = WatchConfig(hints=False, debounce_s=0.05, longest_wait_s=0.5, act
 
 
 @pytest.fixture(params=[HINTS_ALONE, SWEEPS_ALONE], ids=["hints", "sweeps"])
-async def watched(world: World, request: pytest.FixtureRequest) -> AsyncGenerator[tuple[World, Engine]]:
+async def watched(world: World, request: pytest.FixtureRequest) -> AsyncGenerator[tuple[World, KeywordEngine]]:
     """A vault with a few folders, watched in one of the two ways alone."""
     world.with_home("")
     for path in ("top.md", "a/one.md", "a/b/two.md"):
@@ -38,7 +38,7 @@ async def watched(world: World, request: pytest.FixtureRequest) -> AsyncGenerato
         yield world, engine
 
 
-async def ready(engine: Engine) -> None:
+async def ready(engine: KeywordEngine) -> None:
     """Events reach us from every folder that the last sweep saw, but for those that we alone write to."""
 
     def watches() -> bool:
@@ -51,14 +51,14 @@ async def ready(engine: Engine) -> None:
     await eventually(watches)
 
 
-async def appears(engine: Engine, word: str, *where: str) -> None:
+async def appears(engine: KeywordEngine, word: str, *where: str) -> None:
     async def there() -> bool:
         return set(await found(engine, word, mode="keyword")) == set(where)
 
     await eventually(there)
 
 
-async def test_edits_are_searchable(watched: tuple[World, Engine]) -> None:
+async def test_edits_are_searchable(watched: tuple[World, KeywordEngine]) -> None:
     world, engine = watched
     await ready(engine)
     world.write("a/one.md", "violet in place")
@@ -73,7 +73,7 @@ async def test_edits_are_searchable(watched: tuple[World, Engine]) -> None:
     await appears(engine, "magenta", "top.md")
 
 
-async def test_names_come_and_go(watched: tuple[World, Engine]) -> None:
+async def test_names_come_and_go(watched: tuple[World, KeywordEngine]) -> None:
     world, engine = watched
     await ready(engine)
     (world.root / "a/one.md").rename(world.root / "renamed.md")
@@ -85,7 +85,7 @@ async def test_names_come_and_go(watched: tuple[World, Engine]) -> None:
     await appears(engine, "original", "top.md")
 
 
-async def test_a_folder_moved_in_is_watched_from_then_on(watched: tuple[World, Engine]) -> None:
+async def test_a_folder_moved_in_is_watched_from_then_on(watched: tuple[World, KeywordEngine]) -> None:
     world, engine = watched
     await ready(engine)
     outside = world.root.parent / "incoming"
@@ -98,7 +98,7 @@ async def test_a_folder_moved_in_is_watched_from_then_on(watched: tuple[World, E
     await appears(engine, "crimson", "incoming/deep/x.md")
 
 
-async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, Engine]) -> None:
+async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, KeywordEngine]) -> None:
     world, engine = watched
     await ready(engine)
     away = world.root.with_name("away")
@@ -235,7 +235,7 @@ async def test_a_file_that_only_grows_beside_the_notes_is_no_reason_to_sweep(wor
         assert NotePath("data.csv") not in paths(engine)
 
 
-async def test_the_same_size_in_the_same_instant(watched: tuple[World, Engine]) -> None:
+async def test_the_same_size_in_the_same_instant(watched: tuple[World, KeywordEngine]) -> None:
     """mtime is put back; ctime and the content tell."""
     world, engine = watched
     await ready(engine)

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def engine(world: World) -> AsyncIterator[Engine]:
+async def engine(world: World) -> AsyncIterator[KeywordEngine]:
     async with world.engine() as engine:
         yield engine
 
 
-async def sweep(world: World, engine: Engine) -> None:
+async def sweep(world: World, engine: KeywordEngine) -> None:
     world.later(minutes=1)
     await engine.parts.admin.reconcile()
 
 
-async def lint(engine: Engine, **how: Any) -> list[tuple[str, str, str | None, str | None]]:
+async def lint(engine: KeywordEngine, **how: Any) -> list[tuple[str, str, str | None, str | None]]:
     """The kind of each finding, its target, what would be written instead, and how the note was recognized."""
     found = (await engine.perform("lint", how))["found"]
     return [(one["kind"], one["target"], *map((one["repair"] or {}).get, ("target", "how"))) for one in found]
@@ -37,7 +37,9 @@ def move(world: World, source: str, target: str) -> None:
     (world.root / source).rename(new)
 
 
-async def test_links_of_our_notes_follow_what_others_rename_and_can_be_taken_back(world: World, engine: Engine) -> None:
+async def test_links_of_our_notes_follow_what_others_rename_and_can_be_taken_back(
+    world: World, engine: KeywordEngine
+) -> None:
     port = (await engine.append("The port is 8080", title="A port", kind="fact")).path
     text = f"As [[{port}#Why|it]] says, [it](../../{port}) and [[{Path(port).stem}]]\n\n- because: [[{port[:-3]}]]"
     note = await engine.append(text, kind="decision")
@@ -60,7 +62,7 @@ async def test_links_of_our_notes_follow_what_others_rename_and_can_be_taken_bac
 
 
 async def test_personal_notes_are_changed_only_if_you_say_so_and_only_in_the_target(
-    world: World, engine: Engine
+    world: World, engine: KeywordEngine
 ) -> None:
     world.write("a/x.md", "Words that nobody else has, and more of them\n")
     world.write("mine.md", b"---\nrelated: [[a/x]]\r\n---\n\xc3\xa9 [x](<a/x.md> 'T')  \r\n[[x|X]]")
@@ -79,7 +81,7 @@ async def test_personal_notes_are_changed_only_if_you_say_so_and_only_in_the_tar
     assert world.read("mine.md") == before["mine.md"]
 
 
-async def test_a_note_that_was_moved_and_edited_is_known_by_id_or_words(world: World, engine: Engine) -> None:
+async def test_a_note_that_was_moved_and_edited_is_known_by_id_or_words(world: World, engine: KeywordEngine) -> None:
     words = " ".join(f"word{n}" for n in range(60))
     world.write("a/with id.md", "---\nid: 01KBZ0000000000000004K7Q2M\n---\nshort\n")
     world.write("a/without.md", f"{words}\n")
@@ -98,7 +100,9 @@ async def test_a_note_that_was_moved_and_edited_is_known_by_id_or_words(world: W
     ]
 
 
-async def test_a_note_that_moves_keeps_its_own_links_even_where_others_are_now(world: World, engine: Engine) -> None:
+async def test_a_note_that_moves_keeps_its_own_links_even_where_others_are_now(
+    world: World, engine: KeywordEngine
+) -> None:
     world.write("a/from.md", "[b](b.md) [c](./c.md) [d](/a/d.md) [up](../top.md)")
     for path in ("a/b.md", "a/c.md", "a/d.md", "top.md", "x/y/b.md", "x/top.md"):
         world.write(path, f"I am {path}\n")
@@ -115,7 +119,7 @@ async def test_a_note_that_moves_keeps_its_own_links_even_where_others_are_now(w
     assert await lint(engine) == [], "written there, it means what is there"
 
 
-async def test_notes_that_change_places_take_their_links_along(world: World, engine: Engine) -> None:
+async def test_notes_that_change_places_take_their_links_along(world: World, engine: KeywordEngine) -> None:
     for name in "abc":
         world.write(f"{name}.md", f"I am {name}\n")
     world.write("from.md", "[[a]] [b](b.md) [[c]]")
@@ -130,7 +134,7 @@ async def test_notes_that_change_places_take_their_links_along(world: World, eng
     assert await lint(engine) == []
 
 
-async def test_nothing_is_guessed(world: World, engine: Engine) -> None:
+async def test_nothing_is_guessed(world: World, engine: KeywordEngine) -> None:
     world.write("a/setup.md", "How to set up a\n")
     world.write("a/gone.md", "Soon gone\n")
     world.write("one.md", "was here\n")
@@ -161,7 +165,7 @@ async def test_nothing_is_guessed(world: World, engine: Engine) -> None:
     assert one["why"] == "2 notes may be meant: three.md, two.md", "the link may be as old as the text was"
 
 
-async def test_a_name_that_one_note_has_repairs_only_what_was_never_there(world: World, engine: Engine) -> None:
+async def test_a_name_that_one_note_has_repairs_only_what_was_never_there(world: World, engine: KeywordEngine) -> None:
     world.write("guide/cargo-workspaces.md", "x\n")
     world.write("from.md", "[c](../concepts/cargo-workspaces.md) [d](concepts/cargo-workspaces.md)")
     await sweep(world, engine)
@@ -170,7 +174,9 @@ async def test_a_name_that_one_note_has_repairs_only_what_was_never_there(world:
     ], "what leads out of the vault is no link between notes"
 
 
-async def test_links_to_what_no_longer_counts_are_named_and_orphans_counted(world: World, engine: Engine) -> None:
+async def test_links_to_what_no_longer_counts_are_named_and_orphans_counted(
+    world: World, engine: KeywordEngine
+) -> None:
     old = await engine.append("We use pip", kind="decision")
     gone = await engine.append("Soon forgotten", kind="fact")
     new = await engine.append("We use uv", kind="decision", supersedes=old.id)
@@ -188,7 +194,9 @@ async def test_links_to_what_no_longer_counts_are_named_and_orphans_counted(worl
     assert new.path not in str(answer["found"])
 
 
-async def test_the_background_job_repairs_our_notes_unless_you_took_that_back(world: World, engine: Engine) -> None:
+async def test_the_background_job_repairs_our_notes_unless_you_took_that_back(
+    world: World, engine: KeywordEngine
+) -> None:
     port = await engine.append("The port is 8080", kind="fact")
     note = await engine.append(f"See [[{Path(port.path).stem}]]", kind="fact")
     before = world.read(note.path)
@@ -205,7 +213,7 @@ async def test_the_background_job_repairs_our_notes_unless_you_took_that_back(wo
 
 @pytest.mark.parametrize("name", ["a]b", "a|b", "a#b", "a^b", "ünï\u202ecode", "x" * 200, "'quoted\"", "%20", " "])
 async def test_hostile_names_are_written_so_that_they_lead_there_or_not_at_all(
-    world: World, engine: Engine, name: str
+    world: World, engine: KeywordEngine, name: str
 ) -> None:
     world.write("note.md", "Something\n")
     world.write("from.md", '---\nabout: "[[note]]"\n---\n[[note]] [x](note.md)')
@@ -234,13 +242,13 @@ async def test_hostile_names_are_written_so_that_they_lead_there_or_not_at_all(
         '"openclaw:~/workspace/memory/Trip.md"',
     ],
 )
-async def test_where_a_note_was_imported_from_is_no_link(world: World, engine: Engine, origin: str) -> None:
+async def test_where_a_note_was_imported_from_is_no_link(world: World, engine: KeywordEngine, origin: str) -> None:
     world.write("Trip.md", f"---\nderived_from: {origin}\n---\nTo Kyoto\n")
     await sweep(world, engine)
     assert await lint(engine) == []
 
 
-async def test_no_note_is_said_to_be_made_from_itself(world: World, engine: Engine) -> None:
+async def test_no_note_is_said_to_be_made_from_itself(world: World, engine: KeywordEngine) -> None:
     world.write("b/Trip.md", "---\nderived_from: [a/Trip.md]\n---\nTo Kyoto, and [on](../a/Trip.md)\n")
     await sweep(world, engine)
     before = world.files()
@@ -249,7 +257,7 @@ async def test_no_note_is_said_to_be_made_from_itself(world: World, engine: Engi
     assert world.files() == before
 
 
-async def test_links_in_code_and_comments_are_none(world: World, engine: Engine) -> None:
+async def test_links_in_code_and_comments_are_none(world: World, engine: KeywordEngine) -> None:
     hidden = (
         "Aside <!-- [[a]] --> and %%[[b]]%%",
         "<!--\n[[c]]\n\n[[d]]\n-->",

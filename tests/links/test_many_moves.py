@@ -10,9 +10,9 @@ from random import Random
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.note_links import note_links
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, more
 
 pytestmark = pytest.mark.anyio
@@ -81,7 +81,7 @@ class Vault:
         (self.world.root / self.paths[number]).rename(target)
         self.paths[number] = path
 
-    def judge(self, engine: Engine) -> dict[tuple[int, int], str]:
+    def judge(self, engine: KeywordEngine) -> dict[tuple[int, int], str]:
         """Whether each link leads to the note that was meant, to another, or nowhere."""
         found = dict[tuple[int, int], str]()
         numbers = {path: number for number, path in self.paths.items()}

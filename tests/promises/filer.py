@@ -22,11 +22,11 @@ from typing import Any, Protocol
 import anyio
 
 from mcp_memory.client.connection import Address
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.topics.config import TopicsConfig
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import NOON, World
 
 TOPICS = TopicsConfig(
@@ -51,7 +51,7 @@ class Door(Protocol):
 
 
 class EngineDoor:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: KeywordEngine) -> None:
         self._engine = engine
 
     async def ask(self, operation: str, **arguments: Any) -> Mapping[str, Any]:

@@ -33,7 +33,6 @@ from typing import Any
 
 import anyio
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.topics.page import MAP, PAGE
 from tests.daemon.place import Place
 from tests.promises import tree_judge
@@ -41,6 +40,7 @@ from tests.promises.filer import SUBJECTS, TOPICS
 from tests.promises.people import People
 from tests.promises.tree_judge import Book
 from tests.soak.daemon import Daemon, on_a_port_of_its_own
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import NOON, REPOSITORY, World
 
 ROUNDS_A_VAULT = 5
@@ -218,7 +218,7 @@ class Rounds:
         self._figures.counts["notes looked at"] += len(self._book.notes)
         return faults
 
-    async def _settled(self, engine: Engine, world: World) -> list[str]:
+    async def _settled(self, engine: KeywordEngine, world: World) -> list[str]:
         await engine.parts.admin.reindex()
         for _ in range(SETTLED):
             if not (await engine.parts.compactor.run()).done:
@@ -229,7 +229,7 @@ class Rounds:
         faults += tree_judge.on_disk(world, self._book)
         return faults + await tree_judge.tree(engine, world, with_people=self._with_people)
 
-    async def _taken_back(self, engine: Engine, world: World, *, is_calm: bool) -> list[str]:
+    async def _taken_back(self, engine: KeywordEngine, world: World, *, is_calm: bool) -> list[str]:
         runs = engine.parts.run_journal.list_runs()
         left: list[str] = []
         for run in reversed(runs):

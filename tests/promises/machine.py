@@ -14,9 +14,9 @@ from anyio.from_thread import start_blocking_portal
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused
 from mcp_memory.models import NoteState, Receipt
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, made, paths, records
 
 WORDS = ["violet", "crimson", "teapot", "kettle", "bicycle", "rain", "osaka", "train", "名前", "café"]
@@ -67,7 +67,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     def open(self) -> None:
         self.opened = self.portal.wrap_async_context_manager(self.world.engine())
-        self.engine: Engine = self.opened.__enter__()
+        self.engine: KeywordEngine = self.opened.__enter__()
 
     def close(self) -> None:
         self.opened.__exit__(None, None, None)
@@ -273,7 +273,7 @@ class VaultMachine(RuleBasedStateMachine):
     def some_receipt(self, number: int) -> Receipt:
         return self.receipts[number % len(self.receipts)]
 
-    def known(self, engine: Engine) -> dict[str, Any]:
+    def known(self, engine: KeywordEngine) -> dict[str, Any]:
         index = engine.parts.index
         return {
             record.path: (
@@ -285,7 +285,7 @@ class VaultMachine(RuleBasedStateMachine):
             for record in records(engine)
         }
 
-    def answers(self, engine: Engine) -> list[Any]:
+    def answers(self, engine: KeywordEngine) -> list[Any]:
         found: list[Any] = []
         for query in QUERIES:
             for archived in (False, True):

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NotePath
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -22,7 +22,7 @@ ODD = {
     "Agent/notes/fact/linked.md": b"See [the diary](../../../diary.md) and [[a/broken]].\n",
 }
 
-CALLS: dict[str, Callable[[Engine], Awaitable[object]]] = {
+CALLS: dict[str, Callable[[KeywordEngine], Awaitable[object]]] = {
     "search": lambda e: e.search("diary standup"),
     "recall": lambda e: e.recall("diary"),
     "session start": lambda e: e.recall(),

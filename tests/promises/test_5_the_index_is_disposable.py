@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import EXHAUSTIVE, World, eventually, made
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 QUESTIONS = ("violet teapot", "what happened on 2026-11-21", "kettle", "deploy failed", "nothing of the sort")
 
 
-async def answers(engine: Engine) -> list[Any]:
+async def answers(engine: KeywordEngine) -> list[Any]:
     told: list[Any] = []
     for question in QUESTIONS:
         result = await engine.search(question, limit=50, include_archived=True)
@@ -91,7 +91,7 @@ async def test_an_engine_starts_on_whatever_page_is_damaged_and_builds_the_index
     pages = range(0, len(whole), page)
     assert len(pages) > 15
 
-    async def is_whole(engine: Engine) -> bool:
+    async def is_whole(engine: KeywordEngine) -> bool:
         result = await engine.search("kettle", limit=50)
         assert len(result.hits) == 40 or "rebuilt" in (result.degraded or "")
         return len(result.hits) == 40

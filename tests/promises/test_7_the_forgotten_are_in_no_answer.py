@@ -7,8 +7,8 @@ import json
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import McpMemoryError
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 CANARY = "canaryxyzzy"
 
 
-async def everything_said(engine: Engine, target: str, path: str) -> str:
+async def everything_said(engine: KeywordEngine, target: str, path: str) -> str:
     """All that the engine can be brought to say about the canary."""
     asked = [
         *[("search", {"query": q, "mode": mode, "limit": 1000, "include_archived": True, "explain": explain})

@@ -15,12 +15,12 @@ import anyio
 
 from mcp_memory.compaction.journal import JobOutcome, RunJournal
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import CHILDREN, MAP, TOPICS, is_page
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, records
 
 MAP_PATH = f"{TOPICS}/{MAP}"
@@ -104,7 +104,7 @@ def _note_faults(word: str, path: str, data: bytes, book: Book) -> Iterator[str]
         yield f"{path}: {word} has other bytes"
 
 
-async def tree(engine: Engine, world: World, *, with_people: bool) -> list[str]:
+async def tree(engine: KeywordEngine, world: World, *, with_people: bool) -> list[str]:
     """Once all is filed. `with_people`: what a killed write has put aside may be a person's save of that moment."""
     topics, fresh = await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree)
     everything = [topic for top in topics for topic in top.walk()]

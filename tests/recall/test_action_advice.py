@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +19,7 @@ FIX = "`ERR_PNPM_OUTDATED_LOCKFILE`: somebody ran npm. Delete package-lock.json.
 OUTPUT = "Exit code 1\n ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile"
 
 
-async def _advice(engine: Engine, session: str = "c/s", **given: Any) -> dict[str, Any]:
+async def _advice(engine: KeywordEngine, session: str = "c/s", **given: Any) -> dict[str, Any]:
     return await engine.perform("advise", {"session": session, "project": "mill", "folder": "/work/mill", **given})
 
 

@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.recall.briefing_log import matched_words
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.markdown import logs
 from tests.support.briefings import PORT, QUESTION, begun, told
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
 
 
-async def why(engine: Engine, session: str = "last") -> list[dict[str, Any]]:
+async def why(engine: KeywordEngine, session: str = "last") -> list[dict[str, Any]]:
     return (await engine.perform("why", {"session": session}))["given"]
 
 
-async def mute(engine: Engine, target: str, project: str | None = None, *, undo: bool = False) -> list[str]:
+async def mute(engine: KeywordEngine, target: str, project: str | None = None, *, undo: bool = False) -> list[str]:
     return (await engine.perform("mute", {"target": target, "project": project, "undo": undo}))["muted"]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ DENTIST, REGATTA, MOORING = (
 QUESTION = "What do we know about the regatta?"
 
 
-async def told(engine: Engine, project: str | None) -> str:
+async def told(engine: KeywordEngine, project: str | None) -> str:
     """What a session of that project gets unasked, at its start and with a prompt."""
     session = {"session": f"openclaw/{project}", "project": project}
     start = await engine.perform("brief", session)

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 
 
-async def linked(engine: Engine, path: str, **how: Any) -> str | None:
+async def linked(engine: KeywordEngine, path: str, **how: Any) -> str | None:
     found = re.findall(r"^Linked: (.*)$", await engine.recall(ids=[path], **how), re.MULTILINE)
     assert len(found) <= 1
     return found[0] if found else None

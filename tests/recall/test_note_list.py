@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 
 
-async def titles(engine: Engine, **wanted: Any) -> Sequence[str]:
+async def titles(engine: KeywordEngine, **wanted: Any) -> Sequence[str]:
     return [note["title"] for note in (await engine.perform("list", wanted))["notes"]]
 
 

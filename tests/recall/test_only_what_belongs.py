@@ -11,12 +11,12 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.evaluation.context import context_figures
 from mcp_memory.evaluation.running import brief
 from mcp_memory.evaluation.sets import read_set
 from mcp_memory.search.searcher import SearchConfig
 from tests.support.briefings import told
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import EXHAUSTIVE, World
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +41,7 @@ class Vault:
     models: Path
 
     @asynccontextmanager
-    async def of(self, notes: dict[str, str], *, meaning: bool = True) -> AsyncGenerator[Engine]:
+    async def of(self, notes: dict[str, str], *, meaning: bool = True) -> AsyncGenerator[KeywordEngine]:
         world = World(self.folder / "vault", self.folder / "state", self.models)
         for name, text in notes.items():
             world.write(f"notes/{name}.md", text)

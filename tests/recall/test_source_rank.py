@@ -11,7 +11,6 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.evaluation.context import context_figures
 from mcp_memory.evaluation.report import OVERALL
 from mcp_memory.evaluation.running import brief
@@ -22,6 +21,7 @@ from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.search.searcher import SearchConfig
 from tests.eval.documents import documents
 from tests.support.briefings import begun, told
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.passages import passage
 from tests.support.world import EXHAUSTIVE, World
 
@@ -44,7 +44,7 @@ IMPORTED = {
 @asynccontextmanager
 async def opened(
     folder: Path, models: Path, notes: dict[str, str], recall: RecallConfig | None = None
-) -> AsyncGenerator[Engine]:
+) -> AsyncGenerator[KeywordEngine]:
     world = World(folder / "vault", folder / "state", models)
     for name, text in notes.items():
         world.write(f"{name}.md", text)

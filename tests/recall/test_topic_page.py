@@ -6,13 +6,14 @@ import re
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
+from mcp_memory.engine.requests import RecallRequest
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.topic_page import is_called
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +25,7 @@ RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car
 SUBJECT = "What do we know about green tea?"
 
 
-async def filed(engine: Engine, **options: str) -> list[str]:
+async def filed(engine: KeywordEngine, **options: str) -> list[str]:
     """The ids of the notes, tea first."""
     ids = [(await engine.append(text, **options)).id for text in TEA + RAIL]
     await engine.parts.model.embed()
@@ -32,10 +33,10 @@ async def filed(engine: Engine, **options: str) -> list[str]:
     return ids
 
 
-async def shown(engine: Engine, question: str, **asked: object) -> set[str]:
+async def shown(engine: KeywordEngine, question: str, **asked: object) -> set[str]:
     """The files that an answer quotes."""
-    _, lines = await engine.lines_recalled(question, **asked)
-    return {path for path, _ in lines}
+    recalled = await engine.engine.recall(RecallRequest(question, **asked))
+    return {path for path, _ in recalled.lines}
 
 
 def page_of(world: World, word: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from tests.support.briefings import PORT, QUESTION
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -14,11 +14,11 @@ WHO = "claude-code/s"
 HAIKU = "write a haiku about herons"
 
 
-async def _prompted(engine: Engine, prompt: str, session: str = WHO, **more: bool) -> str:
+async def _prompted(engine: KeywordEngine, prompt: str, session: str = WHO, **more: bool) -> str:
     return str((await engine.perform("brief", {"session": session, "prompt": prompt, **more}))["text"])
 
 
-async def _begun(engine: Engine, session: str = WHO) -> str:
+async def _begun(engine: KeywordEngine, session: str = WHO) -> str:
     return str((await engine.perform("brief", {"session": session}))["text"])
 
 

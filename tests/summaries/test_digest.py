@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
@@ -17,7 +17,7 @@ def log(world: World, day: date, *titles: str) -> None:
     world.write(f"memory/{day}.md", f"# {day}\n\n{body}")
 
 
-async def run(engine: Engine) -> list[str]:
+async def run(engine: KeywordEngine) -> list[str]:
     await engine.perform("reconcile", {})
     runs = (await engine.perform("jobs", {"action": "run", "name": "digests"}))["runs"]
     assert runs[0]["error"] is None, runs

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.jobs.job import JobTurn
 from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
 from tests.capture.written import BEGAN, line, result, use
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found, paths
 
 pytestmark = pytest.mark.anyio
@@ -43,7 +43,7 @@ class Sessions:
         self.world.now = BEGAN
         return self.world.engine(capture=CaptureConfig(folders={"claude-code": str(self.folder)}), **sections)
 
-    async def capture(self, engine: Engine, talk: bytes = TALK, name: str = "s-1") -> str:
+    async def capture(self, engine: KeywordEngine, talk: bytes = TALK, name: str = "s-1") -> str:
         file = self.folder / f"{name}.jsonl"
         named = talk.replace(b'"s-1"', f'"{name}"'.encode())
         file.write_bytes(named.replace(b"/home/ada/app", str(self.repository).encode()))
@@ -51,7 +51,7 @@ class Sessions:
         return str(file)
 
 
-async def run(engine: Engine) -> list[str]:
+async def run(engine: KeywordEngine) -> list[str]:
     """The pages written by the job now."""
 
     async def no_lull(until: Callable[[], bool]) -> None:
@@ -61,12 +61,12 @@ async def run(engine: Engine) -> list[str]:
     return list(report.changed) if report else []
 
 
-async def summarize(world: World, engine: Engine) -> list[str]:
+async def summarize(world: World, engine: KeywordEngine) -> list[str]:
     world.later(minutes=40)
     return await run(engine)
 
 
-async def begun(engine: Engine, project: str = "app", session: str = "claude-code/new") -> str:
+async def begun(engine: KeywordEngine, project: str = "app", session: str = "claude-code/new") -> str:
     answer = await engine.perform("brief", {"session": session, "project": project, "left_off": True})
     return answer["text"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.engine.engine import Engine
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 EVAL = Path(__file__).parents[1] / "eval"
@@ -92,7 +92,7 @@ def _case(line: str, output: str = "") -> Case:
     return Case(project, name if what == "@" else "", name if what == "$" else "", names, output)
 
 
-async def fill(world: World, engine: Engine, person: str) -> dict[str, str]:
+async def fill(world: World, engine: KeywordEngine, person: str) -> dict[str, str]:
     """Puts the person's notes into the vault. Returns the name of each in labels, by its id."""
     if person in VAULTS:
         shutil.copytree(VAULTS[person], world.root, dirs_exist_ok=True)
@@ -125,7 +125,7 @@ def _notes(person: str) -> Iterator[tuple[str, ...]]:
             yield (*(part.strip() for part in head), title.strip(), text.strip())
 
 
-async def measure(engine: Engine, person: str, names: dict[str, str]) -> tuple[Score, Score]:
+async def measure(engine: KeywordEngine, person: str, names: dict[str, str]) -> tuple[Score, Score]:
     """What is told about the person's actions, and failures, each in a session of its own."""
     before, after = Score(), Score()
     for number, case in enumerate(actions(person)):

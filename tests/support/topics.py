@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import anyio
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import is_page
 from mcp_memory.topics.topic_tree import Topic
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.2, shared_words=0, min_leaves=3)
@@ -20,7 +20,7 @@ TEA = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for
 RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(4)]
 
 
-async def told(engine: Engine, texts: list[str]) -> list[str]:
+async def told(engine: KeywordEngine, texts: list[str]) -> list[str]:
     """Their ids."""
     ids = [(await engine.append(text)).id for text in texts]
     await engine.parts.model.embed()
@@ -49,7 +49,7 @@ def dangling(world: World) -> Iterator[tuple[str, str]]:
                 yield path, link.target
 
 
-async def tree_of(engine: Engine) -> list[Topic]:
+async def tree_of(engine: KeywordEngine) -> list[Topic]:
     return (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
 
 

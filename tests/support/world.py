@@ -16,7 +16,6 @@ import anyio
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.models import NoteRecord, NoteState
@@ -29,6 +28,7 @@ from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.note_file import Layout
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.vault import Vault
+from tests.support.keyword_engine import KeywordEngine
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 KINDS = NoteKinds({})
@@ -54,13 +54,13 @@ class World:
         self.now += timedelta(**passed)
 
     @asynccontextmanager
-    async def engine(self, *, watching: bool = False, **sections: Any) -> AsyncGenerator[Engine]:
+    async def engine(self, *, watching: bool = False, **sections: Any) -> AsyncGenerator[KeywordEngine]:
         """An engine that has swept once and embedded what there was."""
         settings = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK, "search": SURE, **sections}
         config = EngineConfig(root=self.root, state=self.state, models=self.models, **settings)
         async with open_engine(config, watch=watching, clock=self.clock) as engine:
             await engine.settled()
-            yield engine
+            yield KeywordEngine(engine)
 
     def with_home(self, home: str) -> World:
         """Marked as a vault already, so that what the test writes first does not decide where home is."""
@@ -89,16 +89,16 @@ def draft(content: str, kind: str = "fact", **rest: Any) -> Draft:
     return Draft(content=content, kind=KINDS.get(kind), **rest)
 
 
-def records(engine: Engine) -> list[NoteRecord]:
+def records(engine: KeywordEngine) -> list[NoteRecord]:
     """All that the index knows, forgotten notes included."""
     return engine.parts.index.scan(engine.parts.writer.generation.number)
 
 
-def paths(engine: Engine, state: NoteState | None = None) -> list[str]:
+def paths(engine: KeywordEngine, state: NoteState | None = None) -> list[str]:
     return [record.path for record in records(engine) if state is None or record.state is state]
 
 
-async def found(engine: Engine, query: str, **filters: Any) -> list[str]:
+async def found(engine: KeywordEngine, query: str, **filters: Any) -> list[str]:
     """The paths of a search's hits."""
     return [hit.path for hit in (await engine.search(query, limit=50, **filters)).hits]
 

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteState
 from mcp_memory.runtime.atomic_rename import KernelRenames
@@ -22,6 +21,7 @@ from mcp_memory.topics.page import PAGE, etag_of
 from mcp_memory.transfer.share.folder import MANIFEST, ShareAction, ShareFolder, ShareManifest, plan_share
 from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile, SharedPaths, rewrite_links
 from mcp_memory.vault.config import VaultConfig
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
 from tests.support.world import World, found, made, more, records
 
@@ -270,7 +270,7 @@ def test_an_edit_in_the_moment_of_a_link_stays(
     assert sorted(file.name for file in folder.folder.iterdir()) == [MANIFEST, "a.md"]
 
 
-async def gathered(engine: Engine, topic: str) -> ShareBundle:
+async def gathered(engine: KeywordEngine, topic: str) -> ShareBundle:
     return ShareBundle.from_json(json.loads(json.dumps(await engine.perform("share", {"target": topic}))))
 
 

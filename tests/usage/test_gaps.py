@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound, StorageFailed
 from mcp_memory.usage import knowledge_gaps
 from mcp_memory.usage.config import UsageConfig
 from tests.support.briefings import PORT, QUESTION, told
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.secret_texts import SECRETS
 from tests.support.world import World, eventually
 
@@ -28,7 +28,7 @@ def world(tmp_path: Path, model_cache: Path) -> World:
     return World(tmp_path / "vault", tmp_path / "state", model_cache, "auto")
 
 
-async def listed(engine: Engine, **wanted: Any) -> list[dict[str, Any]]:
+async def listed(engine: KeywordEngine, **wanted: Any) -> list[dict[str, Any]]:
     return (await engine.perform("gaps", wanted))["gaps"]
 
 

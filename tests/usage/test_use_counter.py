@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NoteId
 from mcp_memory.usage.note_use import DayUse, NoteUse
 from mcp_memory.usage.use_counter import MOST_NOTES, MOST_SEEN
 from tests.support.briefings import PORT, QUESTION, begun, told
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)
 
 
-async def use_of(engine: Engine, note: NoteId) -> NoteUse:
+async def use_of(engine: KeywordEngine, note: NoteId) -> NoteUse:
     return engine.parts.uses.read([note]).get(note, NoteUse())
 
 

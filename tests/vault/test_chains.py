@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import NoteState, Receipt
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found, made, more, records
 
 pytestmark = pytest.mark.anyio
 
 
-async def chain(world: World, engine: Engine, *contents: str) -> list[Receipt]:
+async def chain(world: World, engine: KeywordEngine, *contents: str) -> list[Receipt]:
     notes: list[Receipt] = []
     for content in contents:
         notes.append(await engine.append(content, kind="fact", supersedes=notes[-1].id if notes else None))
@@ -34,7 +34,7 @@ async def test_the_older_note_holds_again_when_the_newer_one_is_forgotten_and_no
     async with world.engine() as engine:
         four, five, six = await chain(world, engine, "Tea at four", "Tea at five", "Tea at six")
         record = await engine.forget(six.id)
-        holding = await engine.holding(record)
+        holding = await engine.holds_now(record)
         assert holding and (holding["id"], holding["text"]) == (five.id, "Tea at five")
         assert await found(engine, "tea") == [five.path]
         assert "counts again" in await engine.recall(ids=[five.id])
@@ -93,7 +93,7 @@ async def test_what_another_note_took_the_place_of_comes_back_as_history(world: 
         await engine.forget(five.id)
         six = await engine.append("Tea at six", kind="fact", supersedes=four.id)
         record = await engine.forget(five.id, restore=True)
-        holding = await engine.holding(record)
+        holding = await engine.holds_now(record)
         assert record.superseded_at and holding and holding["id"] == six.id
         assert await found(engine, "tea") == [six.path]
         await engine.forget(six.id)
@@ -143,7 +143,7 @@ async def test_circles_that_hands_made_end(world: World) -> None:
         held = {f"notes/fact/{name}.md" for name in ("self", "right", "three", "exit")}
         assert set(await found(engine, "tea")) == held
         for name in ("one", "two"):
-            holding = await engine.holding(next(note for note in records(engine) if note.id == name))
+            holding = await engine.holds_now(next(note for note in records(engine) if note.id == name))
             assert holding and holding["id"] == "three"
         heads = {one.what.partition(" ")[0] for one in examine(engine) if "circle" in one.what}
         assert heads == held - {"notes/fact/exit.md"}

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.transfer.import_provenance import imported_id, seal_note, source_mark
 from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, digest_of
 from mcp_memory.transfer.target_paths import folder_of
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, records
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ FOLDER = "imported/obsidian-notes"
 
 
 async def take(
-    engine: Engine, texts: Mapping[str, str], source: ImportSource = NOTES, *, dry_run: bool = False
+    engine: KeywordEngine, texts: Mapping[str, str], source: ImportSource = NOTES, *, dry_run: bool = False
 ) -> dict[str, tuple[str, str]]:
     """By name what became of it, and where."""
     items = []
@@ -40,7 +40,7 @@ async def take(
     return {name: (taken["deed"], taken["path"]) for name, taken in zip(texts, said["taken"], strict=True)}
 
 
-async def put_back(engine: Engine, files: Mapping[str, bytes], *, dry_run: bool = False) -> list[str]:
+async def put_back(engine: KeywordEngine, files: Mapping[str, bytes], *, dry_run: bool = False) -> list[str]:
     items = [{"path": path, "data": base64.b64encode(data).decode()} for path, data in files.items()]
     return [taken["deed"] for taken in (await engine.perform("import", {"items": items, "dry_run": dry_run}))["taken"]]
 

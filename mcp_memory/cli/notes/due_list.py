@@ -8,7 +8,6 @@ import click
 from mcp_memory.cli import note_options
 from mcp_memory.cli.console import Heading, short_id, table
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.client.credentials import PERSON
 from mcp_memory.text.pluralize import counted
 
 _HEADINGS = {
@@ -36,7 +35,7 @@ def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters:
     mcp-memory due --done KABTV4
     """
     if done:
-        kept = [cli.ask("forget", target=target, done=True, source=PERSON, personal=True) for target in done]
+        kept = [cli.ask("forget", target=target, done=True) for target in done]
         lines = [f"done: {one['path']}  → mcp-memory restore {shlex.quote(short_id(one['id']))}" for one in kept]
         cli.show({"done": kept}, lines)
         return

@@ -12,7 +12,6 @@ import click
 from mcp_memory.cli.console import fit, short_id
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
 from mcp_memory.text.escape_invisible import visible
 
@@ -109,7 +108,7 @@ def archive(cli: CommandContext, note: str, undo: bool) -> None:
     """
     operation, more = ("restore", {}) if undo else ("forget", {"archive": True})
     answer = with_note(
-        cli, note, lambda target: cli.ask(operation, target=target, source=PERSON, personal=True, **more),
+        cli, note, lambda target: cli.ask(operation, target=target, **more),
         lambda: notes_found(cli, note, ("archived",) if undo else ("active", "superseded")),
     )  # fmt: skip
     way_back = [] if undo else [f"  → mcp-memory archive --undo {shlex.quote(short_id(answer['id']))}"]

@@ -11,7 +11,6 @@ from mcp_memory.cli.console import Remark, confirm, fit, say_all, short_id, tabl
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.notes.notes import chain_lines
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.pluralize import counted
 
@@ -34,7 +33,7 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
     mcp-memory restore old port
     """
     answer = with_note(
-        cli, note, lambda target: cli.ask("forget", target=target, reason=reason, source=PERSON, personal=True),
+        cli, note, lambda target: cli.ask("forget", target=target, reason=reason),
         lambda: notes_found(cli, note, ("active", "superseded", "archived")),
     )  # fmt: skip
     again = chain_lines("now holds", answer.get("holds_now"))
@@ -69,7 +68,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
         )
     if note:
         answer = with_note(
-            cli, " ".join(note), lambda target: cli.ask("restore", target=target, source=PERSON, personal=True),
+            cli, " ".join(note), lambda target: cli.ask("restore", target=target),
             lambda: cli.ask("forgotten")["forgotten"],
         )  # fmt: skip
         later = chain_lines("but it was replaced by", answer.get("holds_now"))

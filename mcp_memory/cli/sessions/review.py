@@ -9,7 +9,6 @@ import click
 from mcp_memory.cli.console import Heading, fail, fit, read_key, say, say_all, short_id, wrap
 from mcp_memory.cli.notes.note_choice import NEAREST, notes_found, offer
 from mcp_memory.cli.options import CommandContext, command_options
-from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.text.pluralize import counted
 
@@ -116,7 +115,7 @@ def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, 
     for before in range(number - 1, -1, -1):
         verb, is_candidate = done.get(before, "skip"), _is_candidate(items[before])
         if verb == "drop" and is_candidate:
-            cli.ask("restore", target=items[before]["id"], source=PERSON, personal=True)
+            cli.ask("restore", target=items[before]["id"])
             items[before] = next((one for one in _waiting(cli) if one["id"] == items[before]["id"]), items[before])
         if verb == "skip" or (verb == "drop" and not _is_gap(items[before])):
             return before
@@ -156,7 +155,7 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
             case "m" if not item["active"] and _is_candidate(item):
                 wanted = _other_note(cli, item)
             case "f" if is_promise:
-                kept = cli.ask("forget", target=item["id"], done=True, source=PERSON, personal=True)
+                kept = cli.ask("forget", target=item["id"], done=True)
                 say(f"done: {kept['path']}")
                 return "done"
             case "k" if _is_candidate(item):

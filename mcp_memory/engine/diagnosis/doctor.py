@@ -21,7 +21,6 @@ from mcp_memory.vault.odd_files.set_aside import SET_ASIDE, Oddity
 from mcp_memory.vault.succession.circles import hidden_circles
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
     from mcp_memory.engine.parts import EngineParts
 
 EXAMINATION_S = 60.0
@@ -29,9 +28,9 @@ _RETIRED = Filters(states=frozenset({NoteState.ARCHIVED}))
 _ASIDE = Filters(states=frozenset({NoteState.ASIDE}))
 
 
-def examine(engine: Engine) -> list[Finding]:
+def examine(parts: EngineParts) -> list[Finding]:
     """All findings, the most severe first. Reads disk and index: call it in a thread."""
-    return findings_of(_facts(engine.parts))
+    return findings_of(_facts(parts))
 
 
 async def fix(parts: EngineParts) -> list[str]:

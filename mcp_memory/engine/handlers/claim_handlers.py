@@ -6,29 +6,25 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_memory.client.credentials import PERSON
-from mcp_memory.curation.claims.answers import MOST_SEARCHED
 from mcp_memory.curation.claims.problems import list_problems
 from mcp_memory.engine import requests
 from mcp_memory.engine.note_changes import forget_note, index_written
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.extraction.conflict_review import BOTH, KEEP
-from mcp_memory.models import SearchResult
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.escape_invisible import visible_in
-from mcp_memory.vault.journals.change_journal import acting
-from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.journals.change_journal import current_caller
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
 
 CLAIMS_S = 60.0
 CONFIRM, DROP = "confirm", "drop"
 
 
-async def claims(engine: Engine, request: requests.ClaimsRequest) -> Payload:
-    parts, name = engine.parts, request.subject
+async def claims(parts: EngineParts, request: requests.ClaimsRequest) -> Payload:
+    name = request.subject
     filters = replace(parts.filters(project=request.project), private=parts.config.recall.private_marks)
 
     def read() -> Payload:
@@ -38,16 +34,15 @@ async def claims(engine: Engine, request: requests.ClaimsRequest) -> Payload:
     return visible_in(await in_thread(read, deadline_s=CLAIMS_S, what="reading claims"))
 
 
-async def claim_problems(engine: Engine, _: requests.NoArguments) -> Payload:
-    parts = engine.parts
+async def claim_problems(parts: EngineParts, _: requests.NoArguments) -> Payload:
     look = partial(list_problems, parts.vault, parts.index, parts.claims.base)
     found = await in_thread(look, deadline_s=CLAIMS_S, what="looking at claims")
     return visible_in({"problems": list(map(asdict, found))})
 
 
-async def apply(engine: Engine, request: requests.ApplyRequest) -> Payload:
+async def apply(parts: EngineParts, request: requests.ApplyRequest) -> Payload:
     """A page is never changed: it follows the notes."""
-    parts, verb = engine.parts, request.verb
+    verb = request.verb
     if verb in (KEEP, BOTH):
         full_id = parts.note_lookup.full_id
         target, other = await full_id(request.target), request.other and await full_id(request.other)
@@ -57,27 +52,14 @@ async def apply(engine: Engine, request: requests.ApplyRequest) -> Payload:
         raise InvalidInput(f"unknown verb {verb[:40]!r}", hint=f"{CONFIRM}, {DROP}, {KEEP} or {BOTH}")
     find = partial(parts.claims.claim_of, request.target)
     claim = await in_thread(find, deadline_s=CLAIMS_S, what="looking for the claim")
-    by = Caller(PERSON, is_person=True)
+    by = current_caller()
     evidence = {one.note.id: one.note for one in claim.evidence}.values()
     for note in evidence if verb == DROP else list(evidence)[:1]:
         entry = note.id.partition("#")[2] or None
         if verb == DROP:
             await forget_note(parts, note.path, entry, reason="its claim was dropped", by=by)
             continue
-        with acting(by):
-            confirm = partial(parts.vault.confirm, note.path, entry, by)
-            file = await in_thread(confirm, deadline_s=CLAIMS_S, what="changing the note")
+        confirm = partial(parts.vault.confirm, note.path, entry, by)
+        file = await in_thread(confirm, deadline_s=CLAIMS_S, what="changing the note")
         await index_written(parts, file)
     return visible_in({"verb": verb, "notes": [note.id for note in evidence], "claim": claim.text})
-
-
-async def search_claims(engine: Engine, request: requests.SearchRequest) -> SearchResult:
-    """Searches the notes, and answers with what they claim."""
-    parts, limit = engine.parts, max(request.limit, min(MOST_SEARCHED, 5 * request.limit))
-    found = await engine.search(
-        request.query, limit=limit, kinds=request.kinds, tags=request.tags, project=request.project,
-        since=request.since, until=request.until, mode=request.mode,
-    )  # fmt: skip
-    filters = replace(parts.filters(project=request.project), private=parts.config.recall.private_marks)
-    shown = partial(parts.claims.hits, found, request.limit, filters)
-    return await in_thread(shown, deadline_s=CLAIMS_S, what="reading claims")

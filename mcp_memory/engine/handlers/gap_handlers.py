@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine import requests
 from mcp_memory.engine.serializers import Payload, receipt_payload
+from mcp_memory.engine.storing import append
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.extraction.review import ReviewItem
 from mcp_memory.models import NoteId, NotePath
@@ -19,7 +20,6 @@ from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.knowledge_gaps import Gap
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
     from mcp_memory.engine.parts import EngineParts
 
 FILLED = 0.6
@@ -42,9 +42,8 @@ GAP = "gap-"
 """Before the id of a gap, where ids of notes stand, too."""
 
 
-async def gaps(engine: Engine, request: requests.GapsRequest) -> Payload:
+async def gaps(parts: EngineParts, request: requests.GapsRequest) -> Payload:
     """Closes those that are filled by now, and lists the others."""
-    parts = engine.parts
     read = partial(in_thread, parts.uses.read_gaps, deadline_s=GAPS_S, what="reading gaps")
     if request.target is None:
         if request.text is not None:
@@ -56,7 +55,7 @@ async def gaps(engine: Engine, request: requests.GapsRequest) -> Payload:
     if not (request.text or "").strip():
         raise InvalidInput("no answer", hint=f'mcp-memory gaps --answer {gap.id} "the answer"')
     text = f"{gap.question}\n\n{request.text}" if gap.question else request.text or ""  # "Mrs. Olsen does" needs it
-    receipt = await engine.append(text, kind="fact", project=gap.project, source=PERSON)
+    receipt = await append(parts, requests.AppendRequest(text, kind="fact", project=gap.project, source=PERSON))
     await in_thread(partial(parts.uses.close_gaps, [gap.id]), deadline_s=GAPS_S, what="closing the gap")
     return {"closed": [gap.id], "stored": receipt_payload(receipt)}
 
@@ -69,9 +68,8 @@ async def _find(parts: EngineParts, target: str) -> Gap:
     raise NotFound(f"no gap {target[:20]!r}", hint="mcp-memory gaps lists their ids")
 
 
-async def gaps_to_review(engine: Engine) -> list[ReviewItem]:
+async def gaps_to_review(parts: EngineParts) -> list[ReviewItem]:
     """What was asked more than once, of those gaps whose words are kept."""
-    parts = engine.parts
     known = await in_thread(parts.uses.read_gaps, deadline_s=GAPS_S, what="reading gaps")
     asked = [gap for gap in known if gap.question and gap.times >= ASKED]
     listed = await in_thread(partial(_list, parts, asked), deadline_s=GAPS_S, what="looking at gaps")
@@ -85,16 +83,16 @@ async def gaps_to_review(engine: Engine) -> list[ReviewItem]:
     ]  # fmt: skip
 
 
-async def review_gap(engine: Engine, request: requests.ReviewRequest) -> Payload:
+async def review_gap(parts: EngineParts, request: requests.ReviewRequest) -> Payload:
     """Stores the content as the answer, or drops the question."""
-    gap = await _find(engine.parts, request.target)
+    gap = await _find(parts, request.target)
     title = gap.question or request.target
     if request.verb == "drop":
-        await in_thread(partial(engine.parts.uses.close_gaps, [gap.id]), deadline_s=GAPS_S, what="closing the gap")
+        await in_thread(partial(parts.uses.close_gaps, [gap.id]), deadline_s=GAPS_S, what="closing the gap")
         return {"id": request.target, "path": "no longer listed", "title": title, "kind": "unanswered"}
     if request.verb != "accept":
         raise InvalidInput(f"a question can't be {request.verb[:40]!r}", hint="accept with an answer, or drop")
-    stored = (await gaps(engine, requests.GapsRequest(target=gap.id, text=request.content)))["stored"]
+    stored = (await gaps(parts, requests.GapsRequest(target=gap.id, text=request.content)))["stored"]
     return {"id": stored["id"], "path": stored["path"], "title": title, "kind": "fact"}
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.engine import requests
+from mcp_memory.engine import recalling, requests, searching, storing
 from mcp_memory.engine.history.note_titles import describe_use
 from mcp_memory.engine.known_kinds import with_known_kinds
-from mcp_memory.engine.note_changes import list_forgotten
+from mcp_memory.engine.note_changes import holding_note, list_forgotten, why_behind
 from mcp_memory.engine.serializers import (
     Payload,
     chain_payload,
@@ -25,7 +25,7 @@ from mcp_memory.engine.serializers import (
 )
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
-from mcp_memory.models import Filters, NoteId, NotePath, NoteState
+from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
@@ -37,55 +37,60 @@ from mcp_memory.vault.journals.tombstones import Tombstone
 from mcp_memory.vault.note_file import NoteFile
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
 
 
-async def search(engine: Engine, request: requests.SearchRequest) -> Payload:
-    return search_payload(await engine.search(**asdict(request)))
+async def search(parts: EngineParts, request: requests.SearchRequest) -> Payload:
+    return search_payload(await searching.search(parts, request))
 
 
-async def recall(engine: Engine, request: requests.RecallRequest) -> Payload:
-    return {"text": await engine.recall(**asdict(request))}
+async def recall(parts: EngineParts, request: requests.RecallRequest) -> Payload:
+    return {"text": (await recalling.recall(parts, request)).text}
 
 
-async def append(engine: Engine, request: requests.AppendRequest) -> Payload:
-    return receipt_payload(await engine.append(**asdict(request)))
+async def append(parts: EngineParts, request: requests.AppendRequest) -> Payload:
+    return receipt_payload(await storing.append(parts, request))
 
 
-async def update(engine: Engine, request: requests.UpdateRequest) -> Payload:
+async def update(parts: EngineParts, request: requests.UpdateRequest) -> Payload:
     """Without a text: what there is to edit, byte for byte (undecodable ones as surrogates)."""
     if request.text is not None:
-        return receipt_payload(await engine.update(**asdict(request)))
-    read = engine.parts.vault.editing.read
+        return receipt_payload(await storing.update(parts, request))
+    read = parts.vault.editing.read
 
     async def described(places: Sequence[Place]) -> Payload:
         path, entry = places[0]
         text, etag = await in_thread(lambda: read(path, entry), deadline_s=LOOK_DEADLINE_S, what="reading the note")
         return {"path": path, "entry": entry, "etag": etag, "text": text}
 
-    return await engine.parts.note_lookup.reach([request.target], described)
+    return await parts.note_lookup.reach([request.target], described)
 
 
-async def forget(engine: Engine, request: requests.ForgetRequest) -> Payload:
-    record = await engine.forget(**asdict(request))
-    return forgotten_payload(record, await engine.holding(record), engine.behind(record))
+async def forgotten_answer(parts: EngineParts, record: NoteRecord, *, restored: bool = False) -> Payload:
+    """Describe a note that was just forgotten, archived or restored, with the note that holds now and, where the index
+    is behind, why."""
+    holding = await holding_note(parts, record)
+    return forgotten_payload(record, holding, why_behind(parts, record.path), restored=restored)
 
 
-async def restore(engine: Engine, request: requests.RestoreRequest) -> Payload:
-    record = await engine.forget(**asdict(request), restore=True)
-    return forgotten_payload(record, await engine.holding(record), engine.behind(record), restored=True)
+async def forget(parts: EngineParts, request: requests.ForgetRequest) -> Payload:
+    return await forgotten_answer(parts, await storing.forget(parts, request))
 
 
-async def forgotten(engine: Engine, request: requests.ForgottenRequest) -> Payload:
-    return {"forgotten": [tombstone_payload(stone) for stone in await _tombstones(engine, request)]}
+async def restore(parts: EngineParts, request: requests.RestoreRequest) -> Payload:
+    return await forgotten_answer(parts, await storing.restore(parts, request), restored=True)
 
 
-async def restore_all(engine: Engine, request: requests.ForgottenRequest) -> Payload:
+async def forgotten(parts: EngineParts, request: requests.ForgottenRequest) -> Payload:
+    return {"forgotten": [tombstone_payload(stone) for stone in await _tombstones(parts, request)]}
+
+
+async def restore_all(parts: EngineParts, request: requests.ForgottenRequest) -> Payload:
     """Restores what `forgotten` lists for the same arguments; one that can't be restored doesn't stop the others."""
     restored, refused = list[Payload](), list[Payload]()
-    for stone in await _tombstones(engine, request):
+    for stone in await _tombstones(parts, request):
         try:
-            await engine.forget(stone.target, restore=True, personal=True)
+            await storing.restore(parts, requests.RestoreRequest(stone.target))
         except McpMemoryError as error:
             refused.append({**tombstone_payload(stone), "why": str(error)})
         else:
@@ -93,14 +98,13 @@ async def restore_all(engine: Engine, request: requests.ForgottenRequest) -> Pay
     return {"restored": restored, "refused": refused}
 
 
-async def _tombstones(engine: Engine, request: requests.ForgottenRequest) -> list[Tombstone]:
-    among = replace(await _filters(engine, request), session=request.session, states=frozenset(NoteState), now=None)
-    return await list_forgotten(engine.parts, among, {"you": PERSON}.get(request.client or "", request.client))
+async def _tombstones(parts: EngineParts, request: requests.ForgottenRequest) -> list[Tombstone]:
+    among = replace(await _filters(parts, request), session=request.session, states=frozenset(NoteState), now=None)
+    return await list_forgotten(parts, among, {"you": PERSON}.get(request.client or "", request.client))
 
 
-async def _filters(engine: Engine, wanted: requests.ForgottenRequest) -> Filters:
+async def _filters(parts: EngineParts, wanted: requests.ForgottenRequest) -> Filters:
     """Unlike in a search, `until` only ends the time."""
-    parts = engine.parts
     filters = parts.filters(
         kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since, path=wanted.path
     )
@@ -108,9 +112,9 @@ async def _filters(engine: Engine, wanted: requests.ForgottenRequest) -> Filters
     return replace(filters, until=moment_of("until", wanted.until, parts.vault.layout.tz))
 
 
-async def list_notes(engine: Engine, request: requests.ListRequest) -> Payload:
-    parts, limit = engine.parts, checked_limit(request.limit)
-    filters = await _filters(engine, request)
+async def list_notes(parts: EngineParts, request: requests.ListRequest) -> Payload:
+    limit = checked_limit(request.limit)
+    filters = await _filters(parts, request)
     if request.archived:
         filters = replace(filters, states=RETIRED, now=None)
     client = {PERSON: "you"}.get(request.client or "", request.client)
@@ -131,9 +135,9 @@ async def list_notes(engine: Engine, request: requests.ListRequest) -> Payload:
     return visible_in(await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="listing notes"))
 
 
-async def due(engine: Engine, request: requests.DueRequest) -> Payload:
+async def due(parts: EngineParts, request: requests.DueRequest) -> Payload:
     """The earliest first; of `done`, the latest."""
-    parts, client = engine.parts, {"you": PERSON}.get(request.client or "", request.client)
+    client = {"you": PERSON}.get(request.client or "", request.client)
     wanted, zone = parts.filters(project=request.project), parts.vault.layout.tz
     look = partial(commitments, parts.index, wanted, parts.clock(), zone, done=request.done)
     found = await in_thread(look, deadline_s=LOOK_DEADLINE_S, what="looking for commitments")
@@ -148,9 +152,9 @@ async def due(engine: Engine, request: requests.DueRequest) -> Payload:
     return visible_in({"commitments": listed[::-1] if request.done else listed})
 
 
-async def stats(engine: Engine, request: requests.StatsRequest) -> Payload:
+async def stats(parts: EngineParts, request: requests.StatsRequest) -> Payload:
     """With the size of all files, in bytes, and the state of the index."""
-    parts, today = engine.parts, engine.parts.clock().date()
+    today = parts.clock().date()
     if request.target:
 
         async def describe(places: Sequence[Place]) -> Payload:
@@ -169,9 +173,8 @@ async def stats(engine: Engine, request: requests.StatsRequest) -> Payload:
     return await in_thread(read, what="counting notes")
 
 
-async def history(engine: Engine, request: requests.TargetRequest) -> Payload:
+async def history(parts: EngineParts, request: requests.TargetRequest) -> Payload:
     """All notes of a chain, the newest first; of forgotten ones no text."""
-    parts = engine.parts
 
     def read(path: NotePath, entry: str | None) -> Sequence[NoteFile]:
         chains = parts.vault.chains
@@ -183,16 +186,15 @@ async def history(engine: Engine, request: requests.TargetRequest) -> Payload:
     return visible_in({"chain": [chain_payload(file, parts.clock()) for file in chain]})
 
 
-async def log(engine: Engine, request: requests.LogRequest) -> Payload:
-    parts = engine.parts
+async def log(parts: EngineParts, request: requests.LogRequest) -> Payload:
     target = await parts.note_lookup.full_id(request.target) if request.target else None
     describe = partial(describe_history, parts.vault, parts.index, target, request.at, request.limit)
     return await in_thread(describe, deadline_s=HISTORY_S + 10, what="reading the history")
 
 
-async def unarchive(engine: Engine, request: requests.TargetRequest) -> Payload:
+async def unarchive(parts: EngineParts, request: requests.TargetRequest) -> Payload:
     async def move(places: Sequence[Place]) -> Payload:
-        back = await engine.parts.archivist.unarchive(places[0][0])
-        return {"path": back or (await engine.forget(request.target, restore=True, personal=True)).path}
+        back = await parts.archivist.unarchive(places[0][0])
+        return {"path": back or (await storing.restore(parts, requests.RestoreRequest(request.target))).path}
 
-    return await engine.parts.note_lookup.reach([request.target], move)
+    return await parts.note_lookup.reach([request.target], move)

@@ -15,7 +15,6 @@ from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
     from mcp_memory.engine.parts import EngineParts
 
 
@@ -25,12 +24,12 @@ _USAGE = {
 }
 
 
-async def projects(engine: Engine, request: requests.ProjectsRequest) -> Payload:
-    known, name, other = engine.parts.projects, request.name, request.other
+async def projects(parts: EngineParts, request: requests.ProjectsRequest) -> Payload:
+    known, name, other = parts.projects, request.name, request.other
 
     def work() -> Payload:
         if request.verb is None:
-            return list_projects(engine.parts)
+            return list_projects(parts)
         if not (name and other):
             raise InvalidInput(f"{request.verb} takes two arguments", hint=_USAGE.get(request.verb, "merge or split"))
         if request.verb == "merge":

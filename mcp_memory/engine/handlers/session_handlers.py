@@ -14,7 +14,7 @@ from mcp_memory.curation.dreams.dreamer import PROPOSED
 from mcp_memory.engine import requests
 from mcp_memory.engine.handlers.gap_handlers import GAP, gaps_to_review, review_gap
 from mcp_memory.engine.history.note_titles import find_titled
-from mcp_memory.engine.note_changes import index_written
+from mcp_memory.engine.note_changes import index_written, why_behind
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import NotePath
@@ -25,23 +25,15 @@ from mcp_memory.search.note_lookup import Place
 from mcp_memory.vault.note_file import DREAMS, MEMORY, muted_projects
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
 
 
-async def brief(engine: Engine, request: requests.BriefRequest) -> Payload:
-    parts = engine.parts
+async def advise(parts: EngineParts, request: requests.AdviseRequest) -> Payload:
+    return await parts.advisor.advise(**asdict(request))
+
+
+async def brief(parts: EngineParts, request: requests.BriefRequest) -> Payload:
     parts.watcher.touch()
-    with parts.idle_detector.serving():
-        return await _brief(engine, request)
-
-
-async def advise(engine: Engine, request: requests.AdviseRequest) -> Payload:
-    with engine.parts.idle_detector.serving():
-        return await engine.parts.advisor.advise(**asdict(request))
-
-
-async def _brief(engine: Engine, request: requests.BriefRequest) -> Payload:
-    parts = engine.parts
     if request.transcript:
         client = _client_of(request.session)
         parts.capture_worker.follow(client, request.transcript, due=False, delegated=request.delegated)
@@ -59,26 +51,26 @@ async def _brief(engine: Engine, request: requests.BriefRequest) -> Payload:
     return {"text": briefing.text, **facts}
 
 
-async def flush(engine: Engine, _: requests.NoArguments) -> Payload:
+async def flush(parts: EngineParts, _: requests.NoArguments) -> Payload:
     """What to ask of an agent before its context is compacted; nothing if it can't write."""
-    vault = engine.parts.vault
+    vault = parts.vault
     read_only = await in_thread(lambda: vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
     return {"text": "" if read_only else FLUSH}
 
 
-async def grown(engine: Engine, request: requests.TranscriptRequest) -> Payload:
+async def grown(parts: EngineParts, request: requests.TranscriptRequest) -> Payload:
     """A turn of the session ended. The transcript is captured after the answer."""
     if request.transcript:
         client = _client_of(request.session)
-        await engine.parts.capture_worker.follow_durably(client, request.transcript, delegated=request.delegated)
+        await parts.capture_worker.follow_durably(client, request.transcript, delegated=request.delegated)
     return {}
 
 
-async def emptied(engine: Engine, request: requests.TranscriptRequest) -> Payload:
+async def emptied(parts: EngineParts, request: requests.TranscriptRequest) -> Payload:
     """The session's context was emptied, or the session ended."""
-    await grown(engine, request)
-    engine.parts.session_summaries.ended.update(filter(None, [request.transcript]))
-    await engine.parts.briefer.reset(request.session)
+    await grown(parts, request)
+    parts.session_summaries.ended.update(filter(None, [request.transcript]))
+    await parts.briefer.reset(request.session)
     return {}
 
 
@@ -87,24 +79,24 @@ def _client_of(session: str) -> str:
     return session.partition("/")[0]
 
 
-async def transcripts(engine: Engine, request: requests.TranscriptsRequest) -> Payload:
-    service, file, client = engine.parts.capture_worker.service, request.file, request.client
+async def transcripts(parts: EngineParts, request: requests.TranscriptsRequest) -> Payload:
+    service, file, client = parts.capture_worker.service, request.file, request.client
     found = await (service.list_in_file(file, client) if file else service.list_transcripts(client))
     return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
 
 
-async def capture(engine: Engine, request: requests.CaptureRequest) -> Payload:
+async def capture(parts: EngineParts, request: requests.CaptureRequest) -> Payload:
     """Captures as many as it can in a moment. Ask again for one that has no report or isn't at its end."""
-    return {"reports": await engine.parts.capture_worker.capture_files(request.files, dry_run=request.dry_run)}
+    return {"reports": await parts.capture_worker.capture_files(request.files, dry_run=request.dry_run)}
 
 
-async def titles(engine: Engine, request: requests.TitlesRequest) -> Payload:
-    found = await engine.parts.briefer.titles(request.ids)
+async def titles(parts: EngineParts, request: requests.TitlesRequest) -> Payload:
+    found = await parts.briefer.titles(request.ids)
     return {"notes": {note_id: {"path": note.path, "title": note.title} for note_id, note in found.items()}}
 
 
-async def mute(engine: Engine, request: requests.MuteRequest) -> Payload:
-    parts, editing = engine.parts, engine.parts.vault.editing
+async def mute(parts: EngineParts, request: requests.MuteRequest) -> Payload:
+    editing = parts.vault.editing
 
     async def muted(places: Sequence[Place]) -> Payload:
         path, entry = places[0]
@@ -117,9 +109,8 @@ async def mute(engine: Engine, request: requests.MuteRequest) -> Payload:
     return await parts.note_lookup.reach([request.target], muted)
 
 
-async def why(engine: Engine, request: requests.WhyRequest) -> Payload:
+async def why(parts: EngineParts, request: requests.WhyRequest) -> Payload:
     """The latest first, each passage with the title and path of its note now."""
-    parts = engine.parts
 
     def read() -> list[Payload]:
         found, titles = parts.briefing_log.given(request.session)[: request.limit], dict[NotePath, dict[str, str]]()
@@ -131,8 +122,7 @@ async def why(engine: Engine, request: requests.WhyRequest) -> Payload:
     return {"given": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading what was given")}
 
 
-async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:
-    parts = engine.parts
+async def extract(parts: EngineParts, request: requests.ExtractRequest) -> Payload:
     messages = read_plain(request.messages.encode(), parts.vault.layout.tz)
     project = None if request.project == ANY_PROJECT else request.project
     captured = CapturedMessages(request.file, request.client, request.session, project, messages)
@@ -142,25 +132,25 @@ async def extract(engine: Engine, request: requests.ExtractRequest) -> Payload:
     return asdict(await parts.candidate_ingest.ingest(captured))
 
 
-async def held(engine: Engine, request: requests.HeldRequest) -> Payload:
+async def held(parts: EngineParts, request: requests.HeldRequest) -> Payload:
     """Which note holds each statement, or None."""
-    found = [await engine.parts.neighbours.holder(text) for text in request.texts]
+    found = [await parts.neighbours.holder(text) for text in request.texts]
     return {"held": [note and asdict(note) for note in found]}
 
 
-async def inbox(engine: Engine, _: requests.NoArguments) -> Payload:
+async def inbox(parts: EngineParts, _: requests.NoArguments) -> Payload:
     """Candidates, what dreaming proposes for MEMORY.md, then questions without an answer."""
-    found = [asdict(candidate) for candidate in await engine.parts.review.waiting()]
-    more = [*await engine.parts.dreamer.waiting(), *await gaps_to_review(engine)]
+    found = [asdict(candidate) for candidate in await parts.review.waiting()]
+    more = [*await parts.dreamer.waiting(), *await gaps_to_review(parts)]
     return {"waiting": [*found, *map(asdict, more)]}
 
 
-async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:
-    review, target, etag = engine.parts.review, request.target, request.etag
+async def review(parts: EngineParts, request: requests.ReviewRequest) -> Payload:
+    review, target, etag = parts.review, request.target, request.etag
     if target.startswith(GAP):
-        return await review_gap(engine, request)
+        return await review_gap(parts, request)
     if target.startswith(PROPOSED) and request.verb in {"accept", "drop"}:
-        await engine.parts.dreamer.tick(target, "x" if request.verb == "accept" else "-", request.content)
+        await parts.dreamer.tick(target, "x" if request.verb == "accept" else "-", request.content)
         return {
             "id": target,
             "path": f"{DREAMS}, for the next mcp-memory dream",
@@ -183,6 +173,6 @@ async def review(engine: Engine, request: requests.ReviewRequest) -> Payload:
             record = await review.undo(target)
         case verb:
             raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge, drop or undo")
-    behind = engine.behind(record)
+    behind = why_behind(parts, record.path)
     done = {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}
     return done | ({"behind": behind} if behind else {})

@@ -27,11 +27,11 @@ from mcp_memory.topics.topic_tree import Topic, find_topic
 from mcp_memory.transfer.share.share_bundle import build_bundle
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
 
 
-async def compact(engine: Engine, request: requests.CompactRequest) -> Payload:
-    parts, run, topic = engine.parts, request.undo, request.topic
+async def compact(parts: EngineParts, request: requests.CompactRequest) -> Payload:
+    run, topic = request.undo, request.topic
     if run is not None and (request.dry_run or topic is not None):
         raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
     if run is not None:
@@ -47,68 +47,65 @@ async def compact(engine: Engine, request: requests.CompactRequest) -> Payload:
     return {**asdict(await parts.compactor.run(topic)), "note": note}
 
 
-async def edit_topic(engine: Engine, request: requests.EditTopicRequest) -> Payload:
-    return asdict(await engine.parts.compactor.edit_topic(TopicEdit(**asdict(request))))
+async def edit_topic(parts: EngineParts, request: requests.EditTopicRequest) -> Payload:
+    return asdict(await parts.compactor.edit_topic(TopicEdit(**asdict(request))))
 
 
-async def dream(engine: Engine, request: requests.DreamRequest) -> Payload:
-    dreamer = engine.parts.dreamer
+async def dream(parts: EngineParts, request: requests.DreamRequest) -> Payload:
+    dreamer = parts.dreamer
     if request.rollback:
         return asdict(await dreamer.rollback(request.rollback))
-    await engine.parts.admin.reconcile()
+    await parts.admin.reconcile()
     return asdict(await dreamer.run(dry_run=request.dry_run, backfill=request.backfill, stage=request.stage))
 
 
-async def organize_pages(engine: Engine, request: requests.OrganizeRequest) -> Payload:
-    return {"pages": await organize(engine.parts, **asdict(request))}
+async def organize_pages(parts: EngineParts, request: requests.OrganizeRequest) -> Payload:
+    return {"pages": await organize(parts, **asdict(request))}
 
 
-async def runs(engine: Engine, _: requests.NoArguments) -> Payload:
-    journal = engine.parts.run_journal
+async def runs(parts: EngineParts, _: requests.NoArguments) -> Payload:
+    journal = parts.run_journal
     found = await in_thread(journal.read_all_runs, deadline_s=LOOK_DEADLINE_S, what="reading the journal")
     return {"runs": [run_payload(run, entries) for run, entries in reversed(found)]}
 
 
-async def tree(engine: Engine, request: requests.TreeRequest) -> Payload:
+async def tree(parts: EngineParts, request: requests.TreeRequest) -> Payload:
     depth = request.depth
     if depth is not None and depth < 1:
         raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")
-    topics, fresh = await _tree_and_fresh(engine)
+    topics, fresh = await _tree_and_fresh(parts)
     if request.topic is not None:
-        topic = find_topic(request.topic, topics, engine.parts.compactor.root)
+        topic = find_topic(request.topic, topics, parts.compactor.root)
         above = next((one for top in topics for one in top.walk() if topic in one.topics), None)
         return {"topic": topic_payload(topic, depth), "above": above and topic_payload(above, 1)}
     if request.dropped is None:
         return tree_payload(topics, fresh, depth)
-    parts, every = engine.parts, [topic for top in topics for topic in reversed([*top.walk()]) if topic.page]
+    every = [topic for top in topics for topic in reversed([*top.walk()]) if topic.page]
     asked = [find_topic(request.dropped, topics, parts.compactor.root)] if request.dropped else every
     read = lambda: [dropped_payload(topic, parts.vault) for topic in asked if topic.page]  # noqa: E731 -- once
     return visible_in({"pages": await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading pages")})
 
 
-async def show(engine: Engine, request: requests.TargetRequest) -> Payload:
+async def show(parts: EngineParts, request: requests.TargetRequest) -> Payload:
     """A topic's folder or title stands for its page."""
-    topics, _ = await _tree_and_fresh(engine)
-    parts = engine.parts
+    topics, _ = await _tree_and_fresh(parts)
     page = request.target
     with suppress(NotFound):
         page = find_topic(request.target, topics, parts.compactor.root).page_path
-    with parts.idle_detector.serving():
-        file, text = await parts.note_lookup.reach([page], lambda places: parts.answerer.verbatim(*places[0]))
+    file, text = await parts.note_lookup.reach([page], lambda places: parts.answerer.verbatim(*places[0]))
     return shown_payload(file.record, text, topics)
 
 
-async def share(engine: Engine, request: requests.TargetRequest) -> Payload:
+async def share(parts: EngineParts, request: requests.TargetRequest) -> Payload:
     """What of a topic can be shared. This only reads: the command that asked writes the files."""
-    parts = engine.parts
     await parts.admin.reconcile()
-    topics, _ = await _tree_and_fresh(engine)
+    topics, _ = await _tree_and_fresh(parts)
     topic = find_topic(request.target, topics, parts.compactor.root)
     build = partial(build_bundle, parts.vault, parts.marker.id, topic, parts.config.recall.private_marks)
     bundle = await in_thread(build, what="reading the topic")
     return asdict(bundle)
 
 
-async def _tree_and_fresh(engine: Engine) -> tuple[list[Topic], list[NoteRecord]]:
-    view = engine.parts.compactor.planner_view
+async def _tree_and_fresh(parts: EngineParts) -> tuple[list[Topic], list[NoteRecord]]:
+    view = parts.compactor.planner_view
     return await in_thread(view.read_tree, deadline_s=LOOK_DEADLINE_S, what="the topic tree")

@@ -26,126 +26,125 @@ from mcp_memory.vault.journals.change_journal import IMPORT, acting
 from mcp_memory.vault.journals.tombstones import Caller
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.engine import Engine
+    from mcp_memory.engine.parts import EngineParts
 
 
-async def refs(engine: Engine, request: requests.RefsRequest) -> Payload:
-    grounder, project = engine.parts.grounder, None if request.project == ANY_PROJECT else request.project
+async def refs(parts: EngineParts, request: requests.RefsRequest) -> Payload:
+    grounder, project = parts.grounder, None if request.project == ANY_PROJECT else request.project
     if request.confirm and not request.target:
         raise InvalidInput("which note is right?", hint="name one: mcp-memory refs NOTE --confirm")
     if project and request.folder:
         grounder.note_folder(project, request.folder)
     if request.check:
         await grounder.check()
-    place = await engine.parts.note_lookup.find(request.target) if request.target else None
+    place = await parts.note_lookup.find(request.target) if request.target else None
     if request.confirm:
         await grounder.check(confirmed=[one.id for one in grounder.notes(place)])
     answer = partial(grounder.answer, place, project)
     return visible_in(await in_thread(answer, deadline_s=LOOK_DEADLINE_S, what="looking at the note"))
 
 
-async def changes(engine: Engine, request: requests.ChangesRequest) -> Payload:
-    return await list_changes(engine.parts, request)
+async def changes(parts: EngineParts, request: requests.ChangesRequest) -> Payload:
+    return await list_changes(parts, request)
 
 
-async def undo(engine: Engine, request: requests.UndoRequest) -> Payload:
-    return await undo_changes(engine.parts, request)
+async def undo(parts: EngineParts, request: requests.UndoRequest) -> Payload:
+    return await undo_changes(parts, request)
 
 
-async def erase(engine: Engine, request: requests.EraseRequest) -> Payload:
-    parts, eraser = engine.parts, Eraser(engine.parts)
+async def erase(parts: EngineParts, request: requests.EraseRequest) -> Payload:
+    eraser = Eraser(parts)
     work = eraser.erase if request.sure else eraser.plan
     async with parts.compactor.paused() if request.sure else nullcontext():  # it may hold words of the note
         return asdict(await parts.note_lookup.reach([request.target], lambda places: work(*places[0])))
 
 
-async def taught(engine: Engine, request: requests.TaughtRequest) -> Payload:
-    remember = partial(engine.parts.taught.add, Path(request.file))
+async def taught(parts: EngineParts, request: requests.TaughtRequest) -> Payload:
+    remember = partial(parts.taught.add, Path(request.file))
     await in_thread(remember, what="remembering the file")
     return {}
 
 
-async def adopt(engine: Engine, request: requests.AdoptRequest) -> Payload:
+async def adopt(parts: EngineParts, request: requests.AdoptRequest) -> Payload:
     if request.revoke:
-        return {"returned": await engine.parts.admin.give_back(request.path, dry_run=request.dry_run)}
-    return {"adopted": await engine.parts.admin.adopt(request.path, dry_run=request.dry_run)}
+        return {"returned": await parts.admin.give_back(request.path, dry_run=request.dry_run)}
+    return {"adopted": await parts.admin.adopt(request.path, dry_run=request.dry_run)}
 
 
-async def pair(engine: Engine, request: requests.PairRequest) -> Payload:
-    key = engine.parts.vault.filing.key
+async def pair(parts: EngineParts, request: requests.PairRequest) -> Payload:
+    key = parts.vault.filing.key
     if request.code is None:
         return {"code": await in_thread(lambda: key.code, what="reading the key")}
     return {"is_new": await in_thread(partial(key.join, request.code), what="writing the key")}
 
 
-async def accept(engine: Engine, _: requests.NoArguments) -> Payload:
-    return {"pruned": await engine.parts.admin.accept_loss()}
+async def accept(parts: EngineParts, _: requests.NoArguments) -> Payload:
+    return {"pruned": await parts.admin.accept_loss()}
 
 
-async def doctor(engine: Engine, _: requests.NoArguments) -> Payload:
-    findings = await in_thread(lambda: examine(engine), deadline_s=LOOK_DEADLINE_S, what="the examination")
+async def doctor(parts: EngineParts, _: requests.NoArguments) -> Payload:
+    findings = await in_thread(lambda: examine(parts), deadline_s=LOOK_DEADLINE_S, what="the examination")
     return {"findings": list(map(asdict, findings))}
 
 
-async def repair(engine: Engine, _: requests.NoArguments) -> Payload:
-    return {"done": await fix(engine.parts)}
+async def repair(parts: EngineParts, _: requests.NoArguments) -> Payload:
+    return {"done": await fix(parts)}
 
 
-async def lost(engine: Engine, _: requests.NoArguments) -> Payload:
-    found = sorted(await engine.parts.admin.lost_entries(), key=lambda entry: -entry.added.at)
+async def lost(parts: EngineParts, _: requests.NoArguments) -> Payload:
+    found = sorted(await parts.admin.lost_entries(), key=lambda entry: -entry.added.at)
     return {"lost": list(map(lost_payload, found))}
 
 
-async def recover(engine: Engine, request: requests.RecoverRequest) -> Payload:
-    found = await engine.parts.admin.recover(request.ids, dismiss=request.dismiss)
+async def recover(parts: EngineParts, request: requests.RecoverRequest) -> Payload:
+    found = await parts.admin.recover(request.ids, dismiss=request.dismiss)
     return {"recovered": [lost_payload(entry) for entry in found]}
 
 
-async def conflicts(engine: Engine, request: requests.ConflictsRequest) -> Payload:
-    found = await engine.parts.conflict_review.list_open()
+async def conflicts(parts: EngineParts, request: requests.ConflictsRequest) -> Payload:
+    found = await parts.conflict_review.list_open()
     if request.project not in (None, ANY_PROJECT):
         shown = {request.project, None}
         found = [one for one in found if shown & {one["older"]["project"], one["newer"]["project"]}]
     return visible_in({"conflicts": found})
 
 
-async def decide(engine: Engine, request: requests.DecideRequest) -> Payload:
-    full_id = engine.parts.note_lookup.full_id
+async def decide(parts: EngineParts, request: requests.DecideRequest) -> Payload:
+    full_id = parts.note_lookup.full_id
     target, other = await full_id(request.target), request.other and await full_id(request.other)
-    decided = await engine.parts.conflict_review.decide(request.verb, target, other, only=request.only)
+    decided = await parts.conflict_review.decide(request.verb, target, other, only=request.only)
     return visible_in({"decided": decided})
 
 
-async def import_notes(engine: Engine, request: requests.ImportRequest) -> Payload:
+async def import_notes(parts: EngineParts, request: requests.ImportRequest) -> Payload:
     destination = None if request.folder is None else ImportDestination(request.folder, request.mark)
     incoming = list(map(parse_incoming, request.items))
     with acting(Caller(run=f"{IMPORT}-{request.run or request.mark or 'vault'}")):
-        taken = await engine.parts.transfer.import_notes(incoming, destination, dry_run=request.dry_run)
+        taken = await parts.transfer.import_notes(incoming, destination, dry_run=request.dry_run)
     return {"taken": [{"deed": note.action.value, "path": note.path, "why": note.why} for note in taken]}
 
 
-async def export_notes(engine: Engine, request: requests.ExportRequest) -> Payload:
+async def export_notes(parts: EngineParts, request: requests.ExportRequest) -> Payload:
     """The command that asked reads the files itself."""
-    found, further = await engine.parts.transfer.list_notes(request.after)
-    return {"home": engine.parts.marker.home, "notes": list(map(note_facts, found)), "next": further}
+    found, further = await parts.transfer.list_notes(request.after)
+    return {"home": parts.marker.home, "notes": list(map(note_facts, found)), "next": further}
 
 
-async def status(engine: Engine, _: requests.NoArguments) -> Payload:
-    facts = await in_thread(engine.parts.admin.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
-    return {**facts, "capture": engine.parts.capture_worker.status()}
+async def status(parts: EngineParts, _: requests.NoArguments) -> Payload:
+    facts = await in_thread(parts.admin.status, deadline_s=LOOK_DEADLINE_S, what="the state of the index")
+    return {**facts, "capture": parts.capture_worker.status()}
 
 
-async def links(engine: Engine, request: requests.LinksRequest) -> Payload:
+async def links(parts: EngineParts, request: requests.LinksRequest) -> Payload:
     async def describe(places: Sequence[Place]) -> Payload:
-        work = partial(NoteGraph(engine.parts.index).describe, places[0][0], request.depth)
+        work = partial(NoteGraph(parts.index).describe, places[0][0], request.depth)
         return visible_in(await in_thread(work, deadline_s=LINT_S, what="following links"))
 
-    return await engine.parts.note_lookup.reach([request.target], describe)
+    return await parts.note_lookup.reach([request.target], describe)
 
 
-async def lint(engine: Engine, request: requests.LintRequest) -> Payload:
+async def lint(parts: EngineParts, request: requests.LintRequest) -> Payload:
     """With the notes whose code has moved, changed or gone, looked at now."""
-    parts = engine.parts
     await parts.grounder.check()
     code = [note for note in parts.grounder.answer(None, None)["notes"] if note["remark"]]
     return visible_in({**await parts.linter.lint(**asdict(request)), "code": code})

@@ -9,9 +9,9 @@ import pytest
 from mcp_memory.curation.claims.claim import Claim, Evidence
 from mcp_memory.curation.claims.statements import statements
 from mcp_memory.engine.background_jobs import organize
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import NotFound
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import NOON, World
 
 pytestmark = pytest.mark.anyio
@@ -20,7 +20,7 @@ PORT = "The API listens on port 8087."
 LEADS = "Petra leads the design team."
 
 
-async def stocked(engine: Engine) -> dict[str, str]:
+async def stocked(engine: KeywordEngine) -> dict[str, str]:
     """Ids by text: two facts about Petra said twice, in two sessions, and a port that changed."""
     ids: dict[str, str] = {}
     for content, project, session in [
@@ -35,7 +35,7 @@ async def stocked(engine: Engine) -> dict[str, str]:
     return ids
 
 
-async def claims_about(engine: Engine, name: str, project: str | None = None) -> dict[str, dict[str, object]]:
+async def claims_about(engine: KeywordEngine, name: str, project: str | None = None) -> dict[str, dict[str, object]]:
     (found,) = (await engine.perform("claims", {"subject": name, "project": project}))["subjects"]
     return {one["text"]: one for one in found["claims"]}
 
@@ -144,5 +144,5 @@ async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World)
         assert "confirmed: ['2026-11-21']" in world.read(str(_path(engine, newer))).decode().replace('"', "'")
 
 
-def _path(engine: Engine, note_id: str) -> NotePath:
+def _path(engine: KeywordEngine, note_id: str) -> NotePath:
     return engine.parts.index.note_by_id(NoteId(note_id))[0].path

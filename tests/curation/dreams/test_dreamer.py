@@ -13,9 +13,9 @@ import pytest
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.memory_budget import MOVE_OUT, find_demotions
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.recall.config import RecallConfig
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,7 @@ def logs(world: World) -> World:
     return world
 
 
-async def dream(engine: Engine, **arguments: Any) -> dict[str, Any]:
+async def dream(engine: KeywordEngine, **arguments: Any) -> dict[str, Any]:
     return await engine.perform("dream", arguments)
 
 

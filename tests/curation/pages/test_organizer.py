@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.engine.background_jobs import organize
-from mcp_memory.engine.engine import Engine
 from mcp_memory.models import NoteState
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found, paths
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 DEPLOY = "We deploy the shop with Nomad, to eu-central-1."
 
 
-async def stocked(engine: Engine) -> None:
+async def stocked(engine: KeywordEngine) -> None:
     """Of two projects, with a person and a service in several facts."""
     for content, kind, project in [
         (DEPLOY, "decision", "shop"),

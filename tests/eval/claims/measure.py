@@ -25,6 +25,7 @@ from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import NotFound
 from mcp_memory.topics.config import TopicsConfig
 from tests.eval.ninety_days.replay import Count
+from tests.support.keyword_engine import KeywordEngine
 
 FOLDER = Path(__file__).parent
 MODELS = Path(os.environ.get("MCP_MEMORY_TEST_MODEL_CACHE", Path(tempfile.gettempdir()) / "mcp-memory-models"))
@@ -69,7 +70,8 @@ async def measure(file: Path, place: Path, models: Path, wrong: list[str]) -> Ma
     labelled, now = notes_of(file), datetime.fromisoformat("2026-01-01T12:00:00+00:00")
     settings = EngineConfig(place / "vault", place / "state", models, topics=TopicsConfig(automatic=False))
     (place / "vault").mkdir(parents=True)
-    async with open_engine(settings, watch=False, clock=lambda: now) as engine:
+    async with open_engine(settings, watch=False, clock=lambda: now) as opened:
+        engine = KeywordEngine(opened)
         ids: dict[int, str] = {}
         for note in labelled:
             now = datetime.fromisoformat(f"{note.day}T12:00:00+00:00").replace(minute=note.n)

@@ -21,11 +21,11 @@ import anyio
 
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.engine import Engine
 from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.text.markdown.frontmatter import split_head
 from tests.eval.ninety_days.baseline import baseline
 from tests.eval.ninety_days.history import DAYS, PEOPLE, Person, Session, person, transcript
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
 SOON_MS = 30_000
@@ -52,7 +52,7 @@ class Life:
     who: Person
     folder: Path
     world: World
-    engine: Engine
+    engine: KeywordEngine
     seen: Seen = field(default_factory=Seen)
 
     async def live(self) -> None:

@@ -37,6 +37,7 @@ from tests.eval.topics.labelled import (
     read_vault,
     vaults_of,
 )
+from tests.support.keyword_engine import KeywordEngine
 
 MODELS = Path(os.environ.get("MCP_MEMORY_TEST_MODEL_CACHE", Path(tempfile.gettempdir()) / "mcp-memory-models"))
 
@@ -88,7 +89,8 @@ async def file_vault(
     day = datetime.fromisoformat("2026-01-01T12:00:00+00:00")
     settings = EngineConfig(place / "vault", place / "state", models, topics=config)
     (place / "vault").mkdir(parents=True)
-    async with open_engine(settings, watch=False, clock=lambda: day) as engine:
+    async with open_engine(settings, watch=False, clock=lambda: day) as opened:
+        engine = KeywordEngine(opened)
         groups: dict[NoteId, str] = {}
         said: dict[NoteId, str] = {}
         for note in vault.notes:
