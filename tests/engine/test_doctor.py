@@ -102,7 +102,7 @@ class TestOverAnEngine:
                 editor.flush()
                 assert len(engine.parts.vault.backend.settle(min_age_s=0)) == 1
             await engine.parts.admin.reconcile()
-            [found] = [each for each in examine(engine) if "conflict copy" in each.what]
+            [found] = [each for each in examine(engine.parts) if "conflict copy" in each.what]
             assert f"another version of {note.path}" in found.what
 
     async def test_fix_makes_anew_what_is_derived_and_leaves_the_rest(self, world: World) -> None:
@@ -114,8 +114,8 @@ class TestOverAnEngine:
             done = (await engine.perform("fix", {}))["done"]
             assert [line for line in done if line.startswith("rebuilt the index")]
             assert world.files() == before
-            assert [finding.what for finding in examine(engine) if finding.fixable] == []
-            assert any("a.md" in finding.what for finding in examine(engine))
+            assert [finding.what for finding in examine(engine.parts) if finding.fixable] == []
+            assert any("a.md" in finding.what for finding in examine(engine.parts))
             assert (await engine.perform("fix", {}))["done"] == []
 
 
@@ -123,10 +123,10 @@ class TestOverAnEngine:
 async def test_a_memory_file_that_outgrew_the_session_start_is_named(world: World):
     world.write("MEMORY.md", "".join(f"- Rule {n}: the mill turns at its own pace.\n" for n in range(100)))
     async with world.engine() as engine:
-        assert not [each for each in examine(engine) if "MEMORY.md" in each.what]
+        assert not [each for each in examine(engine.parts) if "MEMORY.md" in each.what]
     world.write("MEMORY.md", "".join(f"- Rule {n}: the mill turns at its own pace.\n" for n in range(706)))
     async with world.engine() as engine:
-        (found,) = [each for each in examine(engine) if "MEMORY.md" in each.what]
+        (found,) = [each for each in examine(engine.parts) if "MEMORY.md" in each.what]
         told = (await engine.parts.briefer.start("s", None, deadline_s=30)).text
         assert found.severity == "warning"
         assert f"has 706 lines, and a session start has room for the first {told.count('- Rule')}:" in found.what

@@ -234,7 +234,7 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
     world.write(".memoryignore", "secret.md\n")
     world.write("secret.md", "x")
     async with world.engine() as engine:
-        said = {finding.what: finding for finding in examine(engine)}
+        said = {finding.what: finding for finding in examine(engine.parts)}
         for words in (
             "have the id same",
             "is a conflict copy: another version of a.md",
@@ -243,7 +243,7 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
         ):
             assert any(words in what for what in said), words
         assert all(finding.remedy for finding in said.values())
-        severities = [finding.severity for finding in examine(engine)]
+        severities = [finding.severity for finding in examine(engine.parts)]
         assert severities == sorted(severities, key=["error", "warning", "info"].index)
 
 

@@ -180,7 +180,7 @@ async def test_no_damaged_file_of_the_state_folder_keeps_the_engine_from_startin
                 assert await found(engine, "tea") == ["notes/fact/tea-at-six.md"], file
                 assert await found(engine, "kettle") == [], file
                 await engine.parts.admin.tidy()
-                said = await in_thread(lambda engine=engine: examine(engine), what="the examination")
+                said = await in_thread(lambda engine=engine: examine(engine.parts), what="the examination")
                 told = [each.what for each in said if str(file) in each.what]
                 assert bool(told) is (file in entries and damage[:1] == b"\xff"), file
             file.write_bytes(files[file]) if files[file] else file.unlink(missing_ok=True)

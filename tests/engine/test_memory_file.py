@@ -14,6 +14,7 @@ from mcp_memory.models import Outcome
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.markdown import sections
 from mcp_memory.text.markdown.frontmatter import parse
+from mcp_memory.vault.journals.tombstones import Caller
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found
 
@@ -108,7 +109,7 @@ async def test_a_forgotten_entry_is_kept(world: World) -> None:
     async with world.engine() as engine:
         added = await remember(engine, "Tea, not coffee.")
         before = memory(world)
-        answer = await engine.perform("forget", {"target": added.id, "reason": "wrong", "source": "codex"})
+        answer = await engine.perform("forget", {"target": added.id, "reason": "wrong"}, Caller("codex"))
         assert (answer["id"], answer["status"]) == (added.id, "deleted")
         assert memory(world) == CURATED
         assert await found(engine, "coffee") == []

@@ -14,7 +14,7 @@ from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
 
-SECRET = "The customer Umbra pays 900 euros a day for the rewrite, keep that confidential."
+SECRET = "The customer Umbra pays 900 euros a day for the rewrite."
 QUESTION = "what does the customer Umbra pay a day for the rewrite?"
 SHOP = "git@github.com:umbra/shop.git"
 

@@ -349,9 +349,9 @@ async def test_no_secret_reaches_the_disk(world: World):
 async def test_a_long_inbox_is_a_finding(world: World):
     async with world.engine(extraction=ExtractionConfig(review_reminder=2)) as engine:
         await take(engine, [person("I think we should go with DuckDB.")])
-        assert not any("_inbox" in each.what for each in examine(engine))
+        assert not any("_inbox" in each.what for each in examine(engine.parts))
         await take(engine, [person("Maybe we should drop Python 3.10.")])
-        assert any("2 candidates" in each.what for each in examine(engine))
+        assert any("2 candidates" in each.what for each in examine(engine.parts))
 
 
 async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_else(world: World, tmp_path):

@@ -175,7 +175,7 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
         assert facts["git"]["waiting"] == 1
         assert facts["git"]["why"] == f"a merge is in progress in {repo.root}"
         assert facts["problems"] == 0
-        (finding,) = [each for each in examine(engine) if "committed" in each.what]
+        (finding,) = [each for each in examine(engine.parts) if "committed" in each.what]
         assert finding.what == f"1 file is not committed yet: a merge is in progress in {repo.root}"
         assert (finding.severity, finding.remedy) == ("info", "nothing to do: your notes are committed afterwards")
         assert subjects(repo) == []
@@ -199,7 +199,7 @@ async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
     assert subjects(repo) == [f"memory: add note {free.path}"], "of more files than one attempt takes"
     async with repo.engine(git=QUICK) as engine:
         await eventually(lambda: engine.parts.health.commits().why)
-        (finding,) = [each for each in examine(engine) if "committed" in each.what]
+        (finding,) = [each for each in examine(engine.parts) if "committed" in each.what]
         assert finding.what.startswith(f"2 files are not committed yet: {key.path} seems to hold a secret (GitHub")
         assert finding.remedy == 'take it out, or set vault.secrets = "allow"'
         repo.write(key.path, written)

@@ -92,7 +92,7 @@ async def test_a_mass_loss_pauses_pruning_until_it_is_accepted(crowd: World) -> 
         assert (await engine.parts.admin.reconcile())["gone"] == 0
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         assert "58 of 60 notes vanished" in (await engine.search("uniqueword7")).degraded
-        assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine))
+        assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine.parts))
         assert await engine.perform("accept", {}) == {"pruned": 58}
         assert await found(engine, "uniqueword7") == []
         assert engine.parts.admin.status()["pruning_paused"] is None
@@ -206,7 +206,7 @@ async def test_odd_files_are_indexed_or_reported(world: World) -> None:
         hits = set(await found(engine, "violet"))
         assert hits == {"latin.md", "broken.md", "bomb.md", "rule.md", "nul.md", "line.md", "huge.md"}
         assert set(paths(engine)) == set(odd)
-        said = [finding.what for finding in examine(engine)]
+        said = [finding.what for finding in examine(engine.parts)]
         assert all(any(path in line for line in said) for path in reported)
 
 

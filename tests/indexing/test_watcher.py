@@ -286,7 +286,7 @@ async def test_a_name_that_ends_the_watch_ends_nothing_else(world: World) -> Non
         await appears(engine, "violet", "b.md")
         await eventually(lambda: engine.parts.watcher.events.startswith("no events"))
         assert "decode" in engine.parts.watcher.fault
-        assert any("no file-system events" in finding.what for finding in examine(engine))
+        assert any("no file-system events" in finding.what for finding in examine(engine.parts))
         world.write("c/d.md", "crimson")  # a new folder is a reason to try again
         engine.parts.watcher.hint()
         await appears(engine, "crimson", "c/d.md")
@@ -332,7 +332,7 @@ async def test_a_dead_watcher_is_made_up_for_noticed_and_replaced(world: World) 
             world.write("deep/b.md", f"violet{number}")
             await appears(engine, f"violet{number}", "deep/b.md")
         assert "none told of what 2 sweeps found changed" in engine.parts.watcher.events
-        assert any("no file-system events" in finding.what for finding in examine(engine))
+        assert any("no file-system events" in finding.what for finding in examine(engine.parts))
         await eventually(lambda: world.write("deep/b.md", "turquoise") and engine.parts.watcher.fault is None)
         assert engine.parts.watcher.events == "events from 2 folders"
 

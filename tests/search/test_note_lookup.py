@@ -20,7 +20,7 @@ async def test_the_end_of_an_id_does_wherever_an_id_does(world: World) -> None:
             assert told == await engine.recall(ids=[receipt.id]) and "kettle" in told
             assert "kettle" in (await engine.perform("show", {"target": short}))["text"]
             for operation, status in (("forget", "deleted"), ("restore", "active")):
-                done = await engine.perform(operation, {"target": short, "personal": True})
+                done = await engine.perform(operation, {"target": short})
                 assert (done["id"], done["status"]) == (receipt.id, status)
         new = await engine.append("The kettle is blue.", kind="fact", supersedes=note.id[-8:])
         assert new.outcome == "superseded"

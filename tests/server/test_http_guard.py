@@ -193,7 +193,6 @@ def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
         ("gaps", {"target": "a", "text": "b"}),
         ("refs", {"target": "a", "confirm": True}),
         ("brief", {"session": "s", "transcript": "/tmp/forged.jsonl"}),
-        ("forget", {"target": "a", "personal": True}),
     ],
 )
 def test_what_changes_the_persons_own_is_refused_to_an_agent(

@@ -145,7 +145,7 @@ async def test_circles_that_hands_made_end(world: World) -> None:
         for name in ("one", "two"):
             holding = await engine.holds_now(next(note for note in records(engine) if note.id == name))
             assert holding and holding["id"] == "three"
-        heads = {one.what.partition(" ")[0] for one in examine(engine) if "circle" in one.what}
+        heads = {one.what.partition(" ")[0] for one in examine(engine.parts) if "circle" in one.what}
         assert heads == held - {"notes/fact/exit.md"}
         receipt = await engine.append("Tea at last", kind="fact", supersedes="one")
         held = held - {"notes/fact/three.md"} | {receipt.path}
@@ -165,7 +165,7 @@ async def test_a_long_circle_has_one_that_holds_or_is_named_by_the_doctor(world:
         world.write(f"notes/fact/{number}.md", f"---\nid: n{number}\n{marks}\n---\nTea at {number}\n")
     async with world.engine() as engine:
         holding = await found(engine, "tea")
-        named = [one.what for one in examine(engine) if "in a circle" in one.what]
+        named = [one.what for one in examine(engine.parts) if "in a circle" in one.what]
         assert len(named) == 1 and named[0].startswith("notes/fact/")
         assert (len(holding), "is hidden" in named[0]) == ((1, False) if notes == 60 else (0, True))
 
@@ -211,7 +211,9 @@ async def test_two_that_replaced_one_note_on_two_machines_are_a_conflict_until_o
         await engine.parts.admin.reconcile()
         (item,) = (await engine.perform("conflicts", {}))["conflicts"]
         assert (item["older"]["id"], item["newer"]["id"], item["why"]) == ("RED", "GREEN", 'both replace "Colours"')
-        assert any("(1 of notes that replaced the same one: both count)" in finding.what for finding in examine(engine))
+        assert any(
+            "(1 of notes that replaced the same one: both count)" in finding.what for finding in examine(engine.parts)
+        )
         hits = (await engine.search("red owner")).hits
         assert hits[0].contradicted_by == "GREEN"
         await engine.parts.admin.adopt()

@@ -113,7 +113,7 @@ async def main():
             refused = (await engine.append("new words", kind="fact")).path
         except McpMemoryError as error:
             refused = str(error)
-        said = [finding.what for finding in examine(engine)]
+        said = [finding.what for finding in examine(engine.parts)]
         print(json.dumps([await found(engine, "teapot"), refused, engine.parts.admin.status()["read_only"], said]))
 
 asyncio.run(main())

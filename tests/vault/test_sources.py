@@ -105,7 +105,7 @@ async def test_a_head_does_not_promote_its_own_note(world: World) -> None:
         notes = engine.parts.index.notes(Filters(always_load=True))
         orders = [note.path for note in notes if engine.parts.vault.provenance.is_standing_order(note)]
         assert orders == ["_always-load/mine.md"]
-        (finding,) = [found for found in examine(engine) if "always_load" in found.what]
+        (finding,) = [found for found in examine(engine.parts) if "always_load" in found.what]
         assert "notes/fact/order.md" in finding.what
 
 
