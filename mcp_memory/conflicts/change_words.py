@@ -1,4 +1,4 @@
-"""Loads the words and patterns by which a change is told, for all languages, from `change_words.toml`."""
+"""Loads the words and patterns that signal a change, for all languages, from `change_words.toml`."""
 
 import re
 import tomllib
@@ -32,9 +32,9 @@ def _groups(name: str) -> dict[str, str]:
 
 
 NUMBERS, MONTHS, WEEKDAYS = _rows("numbers"), _rows("months"), _rows("weekdays")
-"""Words, with the number that they stand for."""
+"""The number that each word means."""
 UNITS, ENVIRONMENTS = _groups("units"), _groups("environments")
-"""Words, with the group that they belong to."""
+"""The group that each word belongs to."""
 TITLES, EMPTY, WEAK = _words("titles"), _words("empty"), _words("weak")
 OPPOSITES = [frozenset(group.split()) for group in _TABLE["opposites"]]
 SWITCHES = [pair for one, other in _TABLE["switches"].items() for pair in ((one, other), (other, one))]
@@ -51,7 +51,8 @@ _REJECTED = [(_pattern(text), name == "change") for name in ("change", "deny") f
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """What stands at `start` to `end` in a sentence no longer holds. `is_change`: the words say that it once did."""
+    """The part of a sentence, from `start` to `end`, that is no longer true. `is_change`: the sentence implies that it
+    once was."""
 
     start: int
     end: int
@@ -66,12 +67,13 @@ def rejections(sentence: str) -> Iterator[Rejection]:
 
 
 def words_of_change(sentence: str) -> set[str]:
-    """Such as `now` or `moved`."""
+    """Return the words that signal a change, such as `now` or `moved`."""
     return {match[0].lower() for match in _CHANGED.finditer(sentence)}
 
 
 def when_spans(sentence: str) -> list[tuple[int, int]]:
-    """Where a sentence says from when it holds (`since 1 October`), so that the date is none of its values."""
+    """Return the spans that give a start date (`since 1 October`), so that the date isn't read as a value of the
+    sentence."""
     return [match.span() for match in _WHEN.finditer(sentence)]
 
 

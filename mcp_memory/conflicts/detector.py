@@ -1,7 +1,7 @@
-"""Decides whether a newer statement contradicts an older one, by words and structure.
+"""Decides whether a newer statement contradicts an older one, from words and structure.
 
-A wrong contradiction is worse than a missed one: two things told in one form (production and staging, two people, two
-runs) must not be taken for one. `tests/eval/contradictions` has the figures.
+A wrong contradiction is worse than a missed one: two statements of the same form (production and staging, two people,
+two runs) must not be mistaken for one. `tests/eval/contradictions` has the figures.
 """
 
 import re
@@ -16,21 +16,21 @@ from mcp_memory.models import LIKELY
 from mcp_memory.text.language.terms import terms
 
 MIN_COVERED = 0.6
-"""The share of the older sentence's words that the newer one has if both are about one subject."""
+"""The minimum share of the older sentence's words that the newer sentence contains when both have the same subject."""
 CLIP_CHARS = 80
 
 _SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
-"""Kinds of notes whose statements differ without contradicting one another, unless one tells of a change."""
+"""Kinds of notes whose statements may differ without a contradiction, unless a word signals a change."""
 _TELLING_CHARS = 3
-"""A value this long tells by itself what is meant: port 8087, but not 5."""
+"""The minimum length of a value that is clear without its subject: port 8087, but not 5."""
 _EACH_ITS_OWN = frozenset({"fix", "idea"})
-"""Kinds of notes of which each has values of its own."""
+"""Kinds of notes where each note has its own values."""
 _LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})(?:[ ,(.;]|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class NoteText:
-    """One note or log entry; `text` has no frontmatter."""
+    """A note or log entry; `text` excludes the frontmatter."""
 
     text: str
     title: str = ""
@@ -48,14 +48,14 @@ class NoteText:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """`before` is what the older statement says, in its words, and `after` what the newer one says instead, if that is
-    one value. `outright`: the newer one says in so many words that the older value no longer holds."""
+    """The old and new values. `before` quotes the older statement. `after` quotes the newer one, or is None unless it
+    gives a single value. `outright`: the newer statement explicitly rejects the older value."""
 
     before: str
     after: str | None
     outright: bool = False
     is_likely: bool = False
-    """Nothing was compared: the newer one tells of a change, and has most in common with the older one."""
+    """The statements were not compared: the newer one signals a change, and the older one is the closest match."""
 
     @property
     def why(self) -> str:
@@ -72,7 +72,8 @@ def _topic(title: str) -> frozenset[str]:
 
 
 def find_contradiction(older: NoteText, newer: NoteText) -> Contradiction | None:
-    """None for statements of two projects, for equal ones, for documents, and wherever in doubt."""
+    """Return the contradiction, or None for statements of two projects, for equal statements, for documents, and in any
+    case of doubt."""
     if older.project and newer.project and older.project != newer.project:
         return None
     if {older.kind, newer.kind} & _EACH_ITS_OWN or older.text.strip() == newer.text.strip():
@@ -88,11 +89,11 @@ class _Pair:
         self._after = parse_statement(newer.text, newer.title)
         self._all_new = newer.topic.union(*(sentence.keys for sentence in self._after))
         self._brief = len(self._before) <= 2 and len(self._after) <= 3
-        """Neither says much else, so that one word in common is a subject."""
+        """Both statements are so short that a single shared word identifies the subject."""
         self._new_to_leads: dict[str, bool] = {}
 
     def rejected_value(self) -> Contradiction | None:
-        """The newer statement says that what the older one says holds no more."""
+        """Return the older value that the newer statement explicitly rejects."""
         for new in self._after:
             for rejection in new.rejections:
                 gone = new.between(rejection.start, rejection.end)[:5]
@@ -121,19 +122,20 @@ class _Pair:
             if not is_whole and not (values and shared) and not (is_moved and self._brief):
                 return None
             if not new.lead and all(len(value.key) < _TELLING_CHARS for value in values):
-                return None  # `it` might be anything
+                return None  # `it` may refer to anything
         else:
             rest = new.rest_of_clause(rejection.end)
             is_whole = is_whole and not EXCEPT.search(new.text, rejection.start)
             if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
-                return None  # `never over the air` and `never without asking` forbid less than the whole
+                # `never over the air` and `never without asking` each forbid only part of the older statement
+                return None
         if not values:
             return None if self._older.kind == "log" else Contradiction(clipped(old.text), None, rejection.is_change)
         news = [t for t in new.stated if t.type == values[0].type and t.key not in gone_keys | hit_keys]
         return Contradiction(_first(values), _first(news) if news else None, rejection.is_change)
 
     def other_value(self) -> Contradiction | None:
-        """Both state a value of the same type about one subject, and the values differ."""
+        """Return the two values if both statements give the same subject different values of one type."""
         needs_sign = {self._older.kind, self._newer.kind} & _SIGN_NEEDED
         for old in self._before:
             for new in self._after:
@@ -146,7 +148,7 @@ class _Pair:
         return None
 
     def _two_subjects(self, old: ParsedSentence, new: ParsedSentence) -> bool:
-        """Whether the first word of each is unknown to the other."""
+        """Return whether the first word of each sentence is missing from the other statement."""
         if not new.lead:  # `we moved it from 8087 to 8090`
             return False
         if old.lead not in self._new_to_leads:
@@ -154,7 +156,8 @@ class _Pair:
         return self._new_to_leads[old.lead] and not common_keys({new.lead}, old.keys | self._older.topic)
 
     def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:
-        """Whether they are about two places, months, numbers (`Sprint 14`, `Sprint 15`) or other subjects."""
+        """Return whether the sentences concern different places, months, numbers (`Sprint 14`, `Sprint 15`) or
+        subjects."""
         if old.environments != new.environments or (old.months and new.months and not old.months & new.months):
             return True
         if self._two_subjects(old, new) or (old.labels and new.labels and not old.labels & new.labels):
@@ -176,11 +179,11 @@ class _Pair:
         return heads and not is_modified(old, new)
 
     def _changed(self, old: ParsedSentence, new: ParsedSentence, signs: Set[str]) -> Contradiction | None:
-        is_log = self._older.kind == self._newer.kind == "log"  # which has a history of measurements
+        is_log = self._older.kind == self._newer.kind == "log"  # a log keeps a history of measurements
         types = (MEASURED - COUNTED if is_log else MEASURED) | {"date"}
         renamed = old.names - new.keys and new.names - old.keys
         if renamed and signs <= WEAK and any(t.type in types and t.key not in new.keys for t in old.tokens):
-            return None  # too much differs for a word as weak as `now`
+            return None  # `now` is too weak a signal for sentences that differ this much
         stated = {token.key for token in new.main}
         wanted = [token.type for token in old.tokens if token.type in types]
         for kind in dict.fromkeys([*wanted, *(["name", "identifier"] if len(self._before) <= 2 else [])]):
@@ -199,7 +202,7 @@ class _Pair:
 
 
 def _same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
-    """The two sentences, or their main clauses, differ in one value alone, or in on and off."""
+    """Return the difference if the sentences, or their main clauses, differ only in one value or in on and off."""
     label = _LABEL.match(old.text), _LABEL.match(new.text)
     if label[0] and label[1] and label[0]["value"] != label[1]["value"]:
         one, two = ({t.key for t in s.between(0, m.start("colon"))} for s, m in ((old, label[0]), (new, label[1])))
@@ -229,7 +232,7 @@ def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[T
 
 
 def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
-    """`on` in one and `off` in the other, about something that both name as code does."""
+    """Return the change from `on` to `off`, or back, of something that both sentences name in code style."""
     names = {token.key for token in old.tokens if token.type in {"identifier", "name"}}
     if not names or not names <= new.keys:
         return None
@@ -241,13 +244,13 @@ def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
 
 
 def numbers_differ(old: ParsedSentence, new: ParsedSentence) -> bool:
-    """Whether they are about two numbers: `Sprint 14` and `Sprint 15`."""
+    """Return whether the sentences are about two numbers, such as `Sprint 14` and `Sprint 15`."""
     one, two = ({t.key for t in s.tokens if t.type == "number" and not s.says(t)} for s in (old, new))
     return bool(one - new.keys and two - old.keys)
 
 
 def is_modified(old: ParsedSentence, new: ParsedSentence) -> bool:
-    """Whether a word that both have follows another word in each: `audit logs` and `access logs`."""
+    """Return whether a shared word follows a different word in each sentence: `audit logs` and `access logs`."""
     return any(
         not (token.is_value or other.is_value)
         and is_same(token.key, other.key)
@@ -273,7 +276,7 @@ def _is_among(token: Token, found: Sequence[Token]) -> bool:
 
 
 def _first(found: Sequence[Token]) -> str:
-    """The first value; of a name, its three first words."""
+    """Return the first value; a name is cut to three words."""
     last = 0
     while last < 2 and last + 1 < len(found) and found[last + 1].start - found[last].end == 1:
         last += 1

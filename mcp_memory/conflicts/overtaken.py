@@ -1,10 +1,10 @@
-"""Judges how likely a newer note makes an older one of its project untrue, which a person would see though the two have
-hardly a word in common: "We ship in September", "The full game comes out in February".
+"""Estimates how likely a newer note makes an older note of its project untrue when the two share hardly a word. A
+person sees it: "We ship in September", "The full game comes out in February".
 
-Boosted trees (Friedman 2001) look at how near the two are by the embedding model, nearer than the next older note, and
-at what in their words tells a change from a look-alike. `tests/benchmarks/train_overtaken.py` fits `overtaken.json` for
-the bundled model; with any other, or none, nothing is judged so: by words alone half of what was named was wrong.
-`tests/eval/claims` has the figures.
+Boosted trees (Friedman 2001) compare the embedding distance of the two notes with the distance to the next older note,
+and use wording that separates a change from a look-alike. `tests/benchmarks/train_overtaken.py` fits `overtaken.json`
+to the bundled model. With another model, or none, no note is judged: word features are wrong half of the time without
+vectors. `tests/eval/claims` has the figures.
 """
 
 import json
@@ -26,27 +26,27 @@ from mcp_memory.text.language.facts import EXACT, facts
 from mcp_memory.text.language.terms import fold
 
 LIKELY_FROM = 0.6
-"""Likelihood from which on an older note is perhaps outdated: with authors left out, 9 of 10 notes so marked are right
-in vaults that are a third look-alikes; where nothing changes 6 of 151 notes are marked."""
+"""The likelihood from which an older note is marked as perhaps outdated. Chosen in `tests/eval/claims`, with authors
+held out."""
 NEAREST_OLDER = 5
-"""So many older notes, the nearest, are judged."""
+"""The number of nearest older notes that are judged."""
 MOST_CHARS = 500
 SAID_AGAIN = 0.9
-"""Cosine from which on a note with the same values, names and negations says the same again."""
+"""The cosine from which a note with the same values, names and negations repeats another note."""
 LASTING = ("decision", "fact", "preference", "workflow", "note")
-"""Kinds of notes that say what holds; the others say what was, and stay true."""
+"""Kinds of notes that describe the present state; the other kinds describe the past and stay true."""
 
 _KINDS = (*LASTING[:4], "fix", "lesson", "note")
 _SIGHTED, _LEAD = 400, 3
 _WORD = re.compile(r"[\w@/.:-]*\w")
-"""An address, a time or a version is one word."""
+"""A word; an address, a time or a version is a single word."""
 _LEADING = re.compile(r"[^:.\n]{1,40}: +")
 
 
 @dataclass(frozen=True, slots=True)
 class _Trees:
-    """`embedding`: the fingerprint of the model that closeness was taken from. A tree's rows are its nodes: feature,
-    threshold up to which it goes left, left and right node (0 at a leaf), and value."""
+    """The fitted trees. `embedding` is the fingerprint of the model that computed the distances. The rows of a tree are
+    its nodes: feature, threshold up to which to go left, left node, right node (0 at a leaf), and value."""
 
     embedding: str
     start: float
@@ -69,17 +69,18 @@ def _trees() -> _Trees:
 
 
 def judges(embedding: str) -> bool:
-    """Whether the trees were fitted for the vectors of the model with this fingerprint."""
+    """Return whether the trees were fitted to the model with this fingerprint."""
     return embedding == _trees().embedding
 
 
 def may_overtake(newer: NoteText) -> bool:
-    """Whether a note of this kind and length may make an older one untrue."""
+    """Return whether the kind and length of a note allow it to make an older note untrue."""
     return newer.kind in _KINDS and len(newer.text) <= MOST_CHARS
 
 
 def may_be_overtaken(older: NoteText, newer: NoteText) -> bool:
-    """Whether the older one says what holds in the same project, and not of another number."""
+    """Return whether the older note describes the present state of the same project, and doesn't concern a different
+    number."""
     if not may_overtake(newer) or older.kind not in LASTING or older.project != newer.project:
         return False
     if len(older.text) > MOST_CHARS:
@@ -89,7 +90,8 @@ def may_be_overtaken(older: NoteText, newer: NoteText) -> bool:
 
 
 def likelihood(older: NoteText, newer: NoteText, near: float, rest: float) -> float:
-    """0 to 1. `near`: the cosine of the two; `rest`: that of the newer and the nearest other older note, else 0."""
+    """Return the likelihood, 0 to 1. `near` is the cosine of the two notes; `rest` is the cosine of the newer note and
+    the nearest other older note, or 0."""
     told = facts(older.text)
     if near >= SAID_AGAIN and told == facts(newer.text) and any(fact.kind in EXACT for fact in told):
         return 0.0  # "the field is called `ref`", "the field is named `ref`"
@@ -97,15 +99,16 @@ def likelihood(older: NoteText, newer: NoteText, near: float, rest: float) -> fl
 
 
 def replacement(older: NoteText) -> Contradiction:
-    """That it is probably replaced, by the first sentence that it says."""
+    """Return a likely contradiction that quotes the first sentence of the older note."""
     said = next((one.text for one in parse_statement(older.text, older.title)), older.title)
     return Contradiction(clipped(said), None, is_likely=True)
 
 
 def pair_features(older: NoteText, newer: NoteText, near: float, rest: float) -> list[float]:
-    """What the trees see of a pair."""
+    """Compute the features of a pair for the trees."""
+    # A lead such as `Garden plan: ` does not help to compare the two.
     lead = _LEADING.match(older.text)
-    skipped = lead.end() if lead and newer.text.startswith(lead[0]) else 0  # `Garden plan: ` says nothing of the two
+    skipped = lead.end() if lead and newer.text.startswith(lead[0]) else 0
     before, after = _said(older.text[skipped:]), _said(newer.text[skipped:])
     keys, news = _keys(before.parsed), _keys(after.parsed)
     shared = len(common_keys(keys, news))
@@ -156,6 +159,6 @@ def _has_digit(word: str) -> bool:
 
 
 def _lead_share(these: Sequence[str], others: Sequence[str]) -> float:
-    """The share of the first longer words that the others have."""
+    """Return the share of the first longer words that also occur in `others`."""
     lead = [word for word in these if len(word) > _LEAD][:_LEAD]
     return sum(word in others for word in lead) / max(1, len(lead))

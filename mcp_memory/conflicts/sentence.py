@@ -1,4 +1,4 @@
-"""Reads a statement as sentences, each with its words, its values, and what it is about."""
+"""Parses a statement into sentences, each with its words, values and subject."""
 
 import re
 from dataclasses import dataclass, replace
@@ -23,16 +23,18 @@ from mcp_memory.conflicts.values import MEASURED, WITH_UNIT, Token, tokens
 from mcp_memory.text.language.sentences import sentences
 
 MAX_CHARS, MAX_SENTENCES = 1200, 8
-"""A longer note is a document, not a statement."""
+"""The limits of a statement; a longer note is a document."""
 _APART = re.compile(r"[(),;.]")
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedSentence:
-    """`keys` are those of its tokens; `head` of those before the verb or the first preposition; `lead` is the first
-    that is no verb of change; `words` are all words as written, in lower case; `main` is what stands before
-    the reasons; `months` are those that it is about; `labels` are names of a measure (`p95 was 480 ms`); `stated` are
-    its tokens without dates from which it holds. Parsed once and compared often, so that all of this is kept."""
+    """A sentence, parsed once and compared often.
+
+    `keys` are the keys of its tokens; `head` are the keys before the verb or the first preposition; `lead` is the first
+    key that isn't a verb of change. `words` are all words as written, in lower case; `main` are the tokens before the
+    reasons; `months` are the months that the sentence is about; `labels` are names of a measure (`p95 was 480 ms`);
+    `stated` are the tokens without start dates."""
 
     text: str
     tokens: tuple[Token, ...]
@@ -52,11 +54,11 @@ class ParsedSentence:
 
     @property
     def is_event(self) -> bool:
-        """Whether it tells what happened once (`Filter changed at 1,210 hours`), not what holds."""
+        """Return whether the sentence describes one event (`Filter changed at 1,210 hours`), not a lasting state."""
         return bool(EVENT.search(self.text) or (PARTICIPLE.search(self.text) and not STATES.search(self.text)))
 
     def says(self, value: Token) -> bool:
-        """Whether a value is what it says, not what it is about: `Table 4 seats six`."""
+        """Return whether the sentence asserts the value, instead of naming its subject with it: `Table 4 seats six`."""
         before = self.text[: value.start]
         if value.type == "identifier":
             return bool(BEFORE_NAME.search(before))
@@ -77,7 +79,7 @@ class ParsedSentence:
 
 @lru_cache(maxsize=2048)
 def parse_statement(text: str, title: str) -> tuple[ParsedSentence, ...]:
-    """Its sentences, and the title as the last one if it says something; none for a document."""
+    """Parse the sentences, and append the title if it states something; return nothing for a document."""
     if len(text) > MAX_CHARS:
         return ()
     text = TURNED_DOWN.split(text)[0]

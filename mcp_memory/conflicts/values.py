@@ -11,7 +11,7 @@ from mcp_memory.text.language.word_lists import function_words
 COUNTED = frozenset({"number", "duration", "size", "money", "percent", "speed", "weight", "length"})
 WITH_UNIT = COUNTED - {"number"}
 STEM = 5
-"""The fewest letters of a word of which another is a form."""
+"""The minimum number of letters that two forms of a word share."""
 MEASURED = COUNTED | {"time", "weekday", "ordinal", "version"}
 
 _MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
@@ -36,8 +36,8 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """`type` is "word", "name" or a type of values; `key` is equal for equal words and values. `start` and `end` are
-    places in the sentence; `noun` is the word right behind a plain number."""
+    """A word or value. `type` is "word", "name" or a type of value; equal words and values have the same `key`. `start`
+    and `end` are offsets in the sentence; `noun` is the word directly after a plain number."""
 
     type: str
     key: str
@@ -52,7 +52,7 @@ class Token:
 
 
 def tokens(sentence: str) -> tuple[Token, ...]:
-    """The words and values of a sentence in order, without function words."""
+    """Return the words and values of a sentence in order, without function words."""
     return tuple(_Reader(sentence).read())
 
 
@@ -86,7 +86,7 @@ class _Reader:
                 yield _value(kind, match)
 
     def _follows(self, place: int) -> str:
-        """The word right behind, in lower case."""
+        """Return the next word, in lower case."""
         if place + 1 == len(self.matches):
             return ""
         between = self.sentence[self.matches[place].end() : self.matches[place + 1].start()]
@@ -122,7 +122,7 @@ class _Reader:
             return Token("name", word, start, end, text)
         if word in self.stop or len(word) == 1:
             return None
-        is_name = text[0].isupper() and "der" not in self.stop and not begins  # in German every noun has a capital
+        is_name = text[0].isupper() and "der" not in self.stop and not begins  # German capitalizes every noun
         is_name = is_name or (place > 0 and self.lower[place - 1] in TITLES)
         if word in EMPTY and not is_name:
             return None
@@ -166,7 +166,7 @@ def common_keys(some: Collection[str], known: Collection[str]) -> set[str]:
 
 
 def is_same(one: str, other: str) -> bool:
-    """Also `deploy` and `deployment`."""
+    """Return whether two words are equal or forms of each other, such as `deploy` and `deployment`."""
     if one == other:
         return True
     short, long = (one, other) if len(one) < len(other) else (other, one)

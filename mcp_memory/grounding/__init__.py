@@ -1,4 +1,4 @@
-"""Checks what notes name of code (files, symbols, commits, commands) against their project's repository.
+"""Checks the files, symbols, commits and commands that notes name against their project's repository.
 
-No note's text changes. Of a repository only the files that notes name are read, and what they held is kept as hashes.
+No note's text changes. Only the named files are read, and only hashes of their content are kept.
 """

@@ -1,4 +1,4 @@
-"""Reads a project's repository: files as they are and were, where they went, and which commit changed a line."""
+"""Reads a project's repository: current and past files, renames, and the commit that changed a line."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from mcp_memory.git.repository import Repository, find_repository
 from mcp_memory.grounding.code_symbols import Symbol
 
 MOST_BYTES = 1_000_000
-"""Of a file that is read."""
+"""The largest file that is read."""
 MOST_COMMITS, MOST_FILES, MOST_RENAMES = 50, 60, 10
-"""Bounds of the search for a symbol that left its file, and for where a file went."""
+"""Limits of the search for a symbol that left its file, and for the new path of a file."""
 
 _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
 _RENAMED = ("-r", "-z", "-M", "-l1000", "--diff-filter=R", "--no-ext-diff")
@@ -23,14 +23,14 @@ _RENAMED = ("-r", "-z", "-M", "-l1000", "--diff-filter=R", "--no-ext-diff")
 
 @dataclass(frozen=True, slots=True)
 class CodeSnapshot:
-    """The files of a `commit`; of the working tree for None. `files` are sorted."""
+    """The files of a `commit`, or of the working tree if it is None. `files` are sorted."""
 
     code: CodeRepository
     commit: str | None
     files: Sequence[str]
 
     def find(self, path: str) -> str | None:
-        """The file or folder that a note calls so; the end of a path will do if only one file has it."""
+        """Return the file or folder that a note calls by this path. The end of a path is enough if it is unique."""
         path = path.removesuffix("/")
         at = bisect_left(self.files, path)
         if self.files[at : at + 1] == [path] or (self.commit is None and self.code.exists(path)):
@@ -47,12 +47,13 @@ class CodeSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class CodeRepository:
-    """Every method reads the disk or runs git, until the repository's deadline, and raises GitUnavailable after it."""
+    """A Git repository. Every method reads the disk or runs git until the repository's deadline; after it, raises
+    GitUnavailable."""
 
     repository: Repository
     head: str
     list_symbols: Callable[[str, bytes], list[Symbol]]
-    """Takes a path and the file's content; may raise LimitExceeded and DeadlineExceeded."""
+    """Lists the symbols of a path and the file's content; may raise LimitExceeded and DeadlineExceeded."""
     _snapshots: dict[str | None, CodeSnapshot] = field(default_factory=dict[str | None, CodeSnapshot])
 
     @property
@@ -68,14 +69,14 @@ class CodeRepository:
         return self._snapshots[commit]
 
     def commit_before(self, moment: str) -> str | None:
-        """The latest commit before a time; None if the history doesn't go back so far."""
+        """Return the latest commit before a time; None if the history doesn't go back far enough."""
         return self._git("rev-list", "-1", f"--before={moment}", self.head).decode().strip() or None
 
     def exists(self, path: str) -> bool:
         return self._inside(path) is not None
 
     def signature(self, path: str) -> str:
-        """Differs when the file has changed; empty if it isn't there."""
+        """Return a string that differs when the file has changed; empty if the file doesn't exist."""
         file = self._inside(path)
         with suppress(OSError):
             if file:
@@ -84,7 +85,8 @@ class CodeRepository:
         return ""
 
     def read(self, path: str) -> bytes | None:
-        """None for what isn't a file of the working tree, leads out of it, or is too large."""
+        """Return the file's content; None for a path that isn't a file of the working tree, leads out of it, or is too
+        large."""
         file = self._inside(path)
         try:
             if file is None or not file.is_file():
@@ -104,7 +106,7 @@ class CodeRepository:
         return self._git("cat-file", "-t", f"{commit}^{{commit}}").strip() == b"commit"
 
     def follow(self, path: str) -> str | None:
-        """Where a file is that was renamed since, by commits or in the index; None if it is gone."""
+        """Return the current path of a file that was renamed in a commit or in the index; None if the file is gone."""
         for _ in range(MOST_RENAMES):
             last = self._git("--literal-pathspecs", "rev-list", "-1", self.head, "--", path).decode().strip()
             commands = [("diff-index", "--cached", *_RENAMED, self.head)]
@@ -116,7 +118,7 @@ class CodeRepository:
         return None
 
     def changed_with(self, path: str, since: str) -> list[str]:
-        """The files of the commits that changed this one since, the latest first."""
+        """List the files of the commits that changed this file since then, latest commit first."""
         out = self._git(
             "--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--full-diff", "--no-renames",
             f"--max-count={MOST_COMMITS}", *_NO_PROGRAM, f"{since}..{self.head}", "--", path,
@@ -126,20 +128,20 @@ class CodeRepository:
         return [one for one in list(found)[: 4 * MOST_FILES] if self.exists(one)][:MOST_FILES]
 
     def last_change(self, path: str, since: str, lines: tuple[int, int] | None = None) -> str:
-        """The latest commit since then that changed the file, or these of its lines as they are in HEAD, with its day;
-        empty if none did."""
+        """Return the latest commit since then, with its day, that changed the file or, with `lines`, these lines of
+        HEAD; empty if no commit did."""
         show = ("log", "-1", "-s", "--format=%h %cs", *_NO_PROGRAM, f"{since}..{self.head}")
         out = self._git(*show, f"-L{lines[0]},{lines[1]}:{path}") if lines else b""
         return (out or self._git("--literal-pathspecs", *show, "--", path)).decode().strip().partition("\n")[0]
 
     def lines_removed(self, path: str, since: str) -> int:
-        """How many lines of the file are no longer there in HEAD."""
+        """Count the lines of the file that are missing from HEAD."""
         diff = ("--literal-pathspecs", "diff", "--numstat", "-z", *_NO_PROGRAM, since, self.head, "--", path)
         removed = self._git(*diff).split(b"\t")[1:2]
         return int(removed[0]) if removed and removed[0].isdigit() else 0
 
     def _git(self, *arguments: str) -> bytes:
-        """Empty where git knows no such thing, as in a shallow clone."""
+        """Run git and return its output; empty if git doesn't know the object, as in a shallow clone."""
         return self.repository.git.run(*arguments, accepted=(0, 1, 128))
 
     def _inside(self, path: str) -> Path | None:
@@ -152,7 +154,7 @@ class CodeRepository:
 
 
 def open_code(folder: str, deadline_s: float, list_symbols: Callable[[str, bytes], list[Symbol]]) -> CodeRepository:
-    """Raises NotFound for a folder outside of any working tree, GitUnavailable."""
+    """Open the repository of a folder. Raises NotFound for a folder outside any working tree, and GitUnavailable."""
     repository = find_repository(Path(folder), deadline_s)
     return CodeRepository(repository, repository.head() or "HEAD", list_symbols)
 

@@ -1,6 +1,6 @@
-"""Lists what a source file, Makefile, justfile or package.json defines, with tree-sitter's grammars. Pure.
+"""Lists the definitions of a source file, Makefile, justfile or package.json, with tree-sitter's grammars. Pure.
 
-Hostile files take minutes and gigabytes: `symbol_reader` runs this module in a limited child process.
+A hostile file can take minutes and gigabytes, so `symbol_reader` runs this module in a limited child process.
 """
 
 import hashlib
@@ -33,8 +33,8 @@ _PARTS = re.compile(r"\.|::|#|->")
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A definition, by its name and those of what is around it, with the `tokens` of its code: without comments and
-    layout, its own name replaced; of a class, what its methods are called but not what they do."""
+    """A definition. Its name includes the enclosing definitions. `tokens` are its code without comments and layout,
+    with its own name replaced. The tokens of a class include the names of its methods, but not their bodies."""
 
     name: str
     first_line: int
@@ -51,13 +51,13 @@ class Symbol:
 
 
 def has_symbols(path: str) -> bool:
-    """Whether the file is in a language that a grammar knows."""
+    """Return whether a grammar exists for the file's language."""
     name = PurePosixPath(path).name
     return name in RECIPES or name.rpartition(".")[2] in _endings()
 
 
 def list_symbols(path: str, data: bytes) -> list[Symbol]:
-    """None of a file in a language that no grammar knows."""
+    """List the symbols of a file; nothing if no grammar exists for its language."""
     name = PurePosixPath(path).name
     if name == "package.json":
         return list(_scripts(data))
@@ -68,7 +68,7 @@ def list_symbols(path: str, data: bytes) -> list[Symbol]:
 
 
 def find_symbol(symbols: Sequence[Symbol], wanted: str) -> Symbol | None:
-    """What is called `name`, `Class.name` or `Class::name`; overloads count as one. None if that isn't clear."""
+    """Find `name`, `Class.name` or `Class::name`; overloads are a single symbol. Return None for an ambiguous name."""
     parts = [part for part in _PARTS.split(wanted) if part] or [""]
     found = [one for one in symbols if one.name == ".".join(parts)]
     for at in range(len(parts)):
@@ -81,7 +81,7 @@ def find_symbol(symbols: Sequence[Symbol], wanted: str) -> Symbol | None:
 
 
 def enclosing_symbol(symbols: Sequence[Symbol], line: int) -> Symbol | None:
-    """The innermost one around a line."""
+    """Return the innermost symbol around a line."""
     around = [one for one in symbols if one.first_line <= line <= one.last_line]
     return min(around, key=lambda one: one.last_line - one.first_line, default=None)
 
@@ -99,7 +99,7 @@ def _definitions(language: str, data: bytes) -> Iterator[Symbol]:
             named.setdefault(node.byte_range, (node, captures["name"][0], kind.partition(".")[2]))
     leaves = [(leaf.start_byte, leaf.text or b"") for leaf in _leaves(root)]
     starts = [start for start, _ in leaves]
-    open_: list[tuple[int, str]] = []  # the ends and names of the definitions around
+    open_: list[tuple[int, str]] = []  # the ends and names of the enclosing definitions
     spans = sorted(named.values(), key=lambda one: (one[0].start_byte, -one[0].end_byte))
     last_labels = {label.start_byte: at for at, (_, label, _) in enumerate(spans)}
     for at, (node, label, kind) in enumerate(spans):
@@ -122,7 +122,8 @@ def _definitions(language: str, data: bytes) -> Iterator[Symbol]:
 
 
 def _outermost_inside(node: "Node", later: "Iterable[Node]") -> list[tuple[int, int]]:
-    """Where the definitions begin and end that are directly in this one; `later` are those that begin after it does."""
+    """Return the ranges of the definitions nested directly in this node; `later` are the definitions that begin after
+    it."""
     found: list[tuple[int, int]] = []
     for one in takewhile(lambda one: one.start_byte < node.end_byte, later):
         if one.end_byte <= node.end_byte and (not found or one.start_byte >= found[-1][1]):
@@ -131,7 +132,7 @@ def _outermost_inside(node: "Node", later: "Iterable[Node]") -> list[tuple[int, 
 
 
 def _whole(node: "Node") -> "Node":
-    """With decorators, and with the body of what C declares."""
+    """Extend a node to its decorators, and a C declarator to its body."""
     while (parent := node.parent) and (
         parent.type == "decorated_definition" or parent.child_by_field_name("declarator") == node
     ):
@@ -154,7 +155,7 @@ def _leaves(root: "Node") -> Iterator["Node"]:
 
 
 def _owner(node: "Node", label: "Node") -> str:
-    """The type that a method is of, where it stands outside of it: in Go, Rust and C++."""
+    """Return the type of a method that is defined outside the type, as in Go, Rust and C++."""
     above, around = label.parent, node.parent and node.parent.parent
     receiver = node.child_by_field_name("receiver")
     scope = above.child_by_field_name("scope") if above and above.type == "qualified_identifier" else None
@@ -175,7 +176,7 @@ def _text(node: "Node") -> str:
 
 
 def _targets(text: str) -> Iterator[Symbol]:
-    """Of a Makefile or justfile: each target with its recipe."""
+    """Yield each target of a Makefile or justfile with its recipe."""
     lines = text.splitlines()
     for number, line in enumerate(lines, 1):
         if found := _TARGET.match(line):

@@ -1,4 +1,4 @@
-"""Keeps, for each note and log entry, what it names of code and what became of that; checks it in the background."""
+"""Keeps the code references of each note and log entry with their outcome, and checks them in the background."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ from mcp_memory.text.pluralize import counted
 
 MOST_NOTES, MOST_FOLDERS, MOST_REMARKS = 100_000, 4, 2
 REPOSITORY_S, RUN_S = 60.0, 300.0
-"""How long one repository may take in a run: the rest of its notes are checked in the next."""
+"""The time limits of one repository and of one run; unchecked notes of a repository wait for the next run."""
 
 _WORST = (GONE, CHANGED, MOVED)
 
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class GroundedNote:
-    """A note or log entry; `words` is the hash of the text in which the references were found."""
+    """A note or log entry; `words` is the hash of the text that contained the references."""
 
     id: NoteId
     path: NotePath
@@ -65,14 +65,14 @@ def count_outcomes(notes: Iterable[GroundedNote]) -> dict[str, int]:
 
 @dataclass
 class Grounder:
-    """`file` is its state."""
+    """Grounds notes in repositories. `file` stores the state."""
 
     index: Index
     file: Path
     projects: Projects
     clock: Callable[[], datetime]
     problems: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Why a project's notes were not checked in the last run."""
+    """The reason why a project's notes were not checked in the last run."""
 
     def __post_init__(self) -> None:
         self._folders: dict[str, list[str]] = {}
@@ -81,18 +81,18 @@ class Grounder:
         self._reader = SymbolReader()
 
     def remark(self, note_id: NoteId) -> str:
-        """What a reader must know of the code that a note or entry names: as of the last run, from memory."""
+        """Describe what changed in the code that a note or entry names, as of the last run. Reads only memory."""
         found = self._notes.get(note_id)
         return found.remark if found else ""
 
     def note_folder(self, project: str, folder: str) -> None:
-        """An agent or a person works for the project in this folder: its repository is there."""
+        """Remember a folder in which an agent or a person works for the project, to find its repository."""
         known = self._folders.get(project, [])
         if known[:1] != [folder]:
             self._folders[project] = [folder, *(one for one in known if one != folder)][:MOST_FOLDERS]
 
     def erase(self, path: NotePath, entry: str | None) -> None:
-        """Drops what is known of a note, or of one entry of a log. Raises OSError."""
+        """Drop the references of a note, or of one log entry. Raises OSError."""
         if gone := {one.id for one in self._notes.values() if one.is_at(path, entry)}:
             self._notes = {name: note for name, note in self._notes.items() if name not in gone}
             self._save()
@@ -106,18 +106,18 @@ class Grounder:
         return JobReport(about, figures=figures) if figures != before else None
 
     async def check(self, confirmed: Collection[NoteId] = ()) -> None:
-        """Looks at what has changed in notes and repositories since the last run. What `confirmed` notes say is right
-        as things are now."""
+        """Check the notes and repositories that have changed since the last run. `confirmed` notes match the code as it
+        is now."""
         work = partial(self._check, confirmed)
         await in_thread(work, deadline_s=RUN_S + REPOSITORY_S, what="comparing notes with code")
 
     def notes(self, place: tuple[NotePath, str | None] | None = None) -> list[GroundedNote]:
-        """Those that name code, by path; of one note, or one entry of a log."""
+        """Return the notes that name code, by path; with `place`, only that note or log entry."""
         found = (one for one in self._notes.values() if one.references and (not place or one.is_at(*place)))
         return sorted(found, key=lambda one: (one.path, one.id))
 
     def answer(self, place: tuple[NotePath, str | None] | None, project: str | None) -> dict[str, Any]:
-        """Each note with what it names: its text, where that is now, and the outcome. Raises NotFound."""
+        """Return each note with its references: their text, current place and outcome. Raises NotFound."""
         if place and self.index.note(place[0]) is None:
             raise NotFound(f"{place[0]} is not one of the vault's notes", hint="memory_search finds notes")
         label_of = self.projects.label_named
@@ -157,7 +157,7 @@ class Grounder:
             self._save()
 
     def _entries(self, record: NoteRecord) -> Iterator[tuple[tuple[NoteRecord, NoteId], str, str]]:
-        """Each note or log entry that has a project, and its text."""
+        """Yield each note or log entry of a project, with its text."""
         texts = dict[tuple[NoteId, str], list[str]]()
         if record.is_log or (record.project and not is_channel(record.project)):
             for one in self.index.passages(record.path):
@@ -172,8 +172,10 @@ class Grounder:
         self, code: CodeRepository, record: NoteRecord, entry: NoteId, text: str, old: GroundedNote | None,
         *, is_now: bool,
     ) -> GroundedNote:  # fmt: skip
-        """A note that was written, or changed, on an earlier day is grounded in what its author saw: that day's last
-        commit; what isn't in there, and a note of today, in the working tree."""
+        """Ground a note, or check its known references.
+
+        A note written or changed on an earlier day is grounded in the last commit of that day, which its author saw.
+        References missing from that commit, and notes of today, are grounded in the working tree."""
         listed = [str(one) for one in list_at(record.meta, "refs")]
         words = hashlib.sha256("\0".join([text, *listed]).encode("utf-8", "replace")).hexdigest()[:16]
         if old and old.words == words:
@@ -209,7 +211,7 @@ class Grounder:
         return None
 
     def load(self) -> None:
-        """A file of another version, or a damaged one, is as good as none: the notes are grounded anew."""
+        """Load the state. A damaged file, or a file of another version, is ignored: the notes are grounded anew."""
         try:
             state = json.loads(self.file.read_bytes())
             self._folders = {project: list_at(state, "folders", project) for project in table_at(state, "folders")}

@@ -1,4 +1,4 @@
-"""Grounds what a note names in a commit, and finds out what became of it since."""
+"""Grounds a note's references in a commit, and determines what has become of them since."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from mcp_memory.runtime.limited_child import LimitExceeded
 
 UNCOMMITTED = "uncommitted"
 LEAST_ALIKE, LEAST_RENAMED, LEAST_TOKENS = 0.5, 0.75, 20
-"""The shares of their code that a symbol and what it became have in common: of the same name, or of another in the same
-file, which has to have so many tokens."""
+"""The minimum share of common code between a symbol and its successor: with the same name, and with another name in the
+same file. A successor with another name needs at least LEAST_TOKENS tokens."""
 
 OK, MOVED, CHANGED, GONE = "ok", "moved", "changed", "gone"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a note named when it was grounded: the `symbol` of a file, or the file, or a commit (then `path` is empty),
-    as `digest` in `commit`; and what became of it: `now_path` and `now_symbol`, which commit `changed` it, whether it
-    is `gone`. `seen`: the state of the file or repository in which that was found."""
+    """A grounded reference, and its outcome.
+
+    The reference is a `symbol` in a file, a file, or a commit (with an empty `path`), with its `digest` in `commit`.
+    The outcome is `now_path` and `now_symbol`, the commit that `changed` it, and whether it is `gone`. `seen` is the
+    state of the file or repository at the last check."""
 
     text: str
     path: str
@@ -44,7 +46,7 @@ class Reference:
 
     @property
     def remark(self) -> str:
-        """In three words, and where or which commit; empty if all is as it was."""
+        """Describe the outcome in three words, with its place or commit; empty if nothing has changed."""
         match self.outcome:
             case "gone":
                 return f"{'symbol' if self.symbol else 'file' if self.path else 'commit'} is gone"
@@ -57,7 +59,7 @@ class Reference:
 
 
 def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
-    """None for what isn't there."""
+    """Ground a reference in a snapshot; return None if it doesn't exist there."""
     code, commit = snapshot.code, snapshot.commit or snapshot.code.head
     if named.commit:
         return Reference(named.text, "", commit=named.commit) if code.has_commit(named.commit) else None
@@ -65,7 +67,7 @@ def ground(named: Named, snapshot: CodeSnapshot) -> Reference | None:
         symbols = _readable_symbols(code, path, snapshot.read(path))
         found = find_symbol(symbols, named.symbol) if named.symbol else enclosing_symbol(symbols, named.line)
         if found and not named.symbol and found != find_symbol(symbols, found.name):
-            found = None  # a line of what no name stands for
+            found = None  # the line is outside any named definition
         if found:
             return Reference(named.text, path, found.name, commit, found.digest, path, found.name)
         if len(named.paths) == 1:
@@ -91,7 +93,7 @@ def check(known: Reference, code: CodeRepository) -> Reference:
 
 
 def _file_now(known: Reference, code: CodeRepository) -> Reference:
-    """A file counts as changed if most of its lines are others by now."""
+    """Update a reference to a file. The file has changed if most of its lines are different."""
     path = next(filter(code.exists, (known.path, known.now_path)), None) or code.follow(known.path)
     if not path:
         return replace(known, gone=True, changed="", now_path=known.path)
@@ -143,7 +145,7 @@ def _symbols(code: CodeRepository, path: str) -> list[Symbol]:
 
 
 def _readable_symbols(code: CodeRepository, path: str, data: bytes | None) -> list[Symbol]:
-    """Lists none of a file that takes too much to read."""
+    """List the symbols of a file; nothing if reading it takes too long."""
     try:
         return [] if data is None else code.list_symbols(path, data)
     except LimitExceeded:
@@ -151,7 +153,7 @@ def _readable_symbols(code: CodeRepository, path: str, data: bytes | None) -> li
 
 
 def alike(one: Sequence[bytes], other: Sequence[bytes]) -> float:
-    """The share of pairs of neighboring tokens that both have (Dice)."""
+    """Return the share of neighboring token pairs that both have (Dice)."""
     if not one or not other:
         return 0.0
     left, right = Counter(pairwise(one)), Counter(pairwise(other))

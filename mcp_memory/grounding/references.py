@@ -1,11 +1,11 @@
-"""Finds what a note names of code: files, their lines and symbols, commits and commands. Pure."""
+"""Finds the files, lines, symbols, commits and commands that a note names. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 MOST_REFERENCES = 30
-"""Of one note or log entry."""
+"""The limit for one note or log entry."""
 
 _PATH = r"(?:[\w.@+-]+/)*[\w.@+-]*\w"
 _PLACE = re.compile(
@@ -24,8 +24,8 @@ RUNNERS = {
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a note names, as it writes it: a `commit`; or a path, with a symbol or a line; or a command, which is the
-    symbol of the first of these `paths` that has it."""
+    """A reference as the note writes it: a `commit`; a path, perhaps with a symbol or a line; or a command. A command
+    is a symbol in the first of these `paths` that defines it."""
 
     text: str
     paths: tuple[str, ...] = ()
@@ -35,8 +35,8 @@ class Named:
 
 
 def find_references(text: str, listed: Iterable[str] = ()) -> list[Named]:
-    """The `listed` first, as the head of a note gives them; of the text, paths and commits anywhere, and commands in
-    backticks and code blocks. Whether they exist is for the repository to say."""
+    """Find references: first the `listed` ones from the head of a note, then paths and commits anywhere in the text,
+    and commands in backticks and code blocks. The repository decides whether they exist."""
     found: dict[str, Named] = {}
     for line in listed:
         for one in [*_commands(line), *_places(line, is_code=True)][:1]:
@@ -59,7 +59,7 @@ def _commands(text: str) -> Iterator[Named]:
 
 
 def _places(text: str, *, is_code: bool) -> Iterator[Named]:
-    """In prose, only what has an ending or a folder: `and/or` may be none, which the repository knows."""
+    """Find paths. Prose needs an ending or a folder; the repository decides whether `and/or` is a path."""
     for found in _COMMIT.finditer(text):
         yield Named(found[0], commit=found[0])
     for found in _PLACE.finditer(text):

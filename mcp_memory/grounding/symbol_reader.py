@@ -1,4 +1,4 @@
-"""Lists the symbols of source files in a child process: no file stalls the daemon or fills its memory."""
+"""Lists the symbols of source files in a child process, so that no file stalls the daemon or fills its memory."""
 
 import hashlib
 import logging
@@ -17,9 +17,9 @@ log = logging.getLogger(__name__)
 
 
 class SymbolReader:
-    """Works for one thread. `skipped` says why files are not read again, by the hash of their content; `faults` says it
-    of the files that were wanted since it was last emptied, by path. `until` (monotonic seconds) is set anew for each
-    repository."""
+    """Reads symbols for a single thread. `skipped` maps the hash of a file's content to the reason why the file isn't
+    read again. `faults` maps the path of each unreadable file to that reason, since the mapping was last cleared.
+    `until` (monotonic seconds) is set for each repository."""
 
     def __init__(self) -> None:
         self.skipped: dict[str, str] = {}
@@ -29,7 +29,8 @@ class SymbolReader:
         self._known = LruCache[str, list[Symbol]](KEPT_FILES)
 
     def list_symbols(self, path: str, data: bytes) -> list[Symbol]:
-        """Raises LimitExceeded for a file that cannot be read, DeadlineExceeded after `until`."""
+        """List the symbols of a file. Raises LimitExceeded for a file that cannot be read, DeadlineExceeded after
+        `until`."""
         if not has_symbols(path):
             return []
         if monotonic() > self.until:
@@ -50,7 +51,7 @@ class SymbolReader:
             raise
 
     def close(self) -> None:
-        """Ends the child; the next file starts another."""
+        """End the child process; the next file starts another."""
         self._child.close()
 
     def _asked(self, path: str, data: bytes) -> list[Symbol]:

@@ -1,4 +1,4 @@
-"""What hangs together: the links between notes as a graph, which of them are broken, and repairing these.
+"""Keeps the links between notes as a graph, reports broken links, and repairs them.
 
-Promise: a link is changed only where one note alone can be meant; every change can be taken back.
+Promise: a link is changed only if its target is unambiguous, and every change can be undone.
 """

@@ -1,4 +1,4 @@
-"""Lists links that are broken, ambiguous or lead to what no longer counts, and notes without any; repairs links."""
+"""Reports links that are broken, ambiguous or outdated, and notes without links; repairs links."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -22,21 +22,21 @@ from mcp_memory.topics.page import etag_of
 from mcp_memory.vault.vault import Vault
 
 READ = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})
-"""Whose links are checked; pages are made anew, and candidates wait for you."""
+"""The states of notes whose links are checked. Pages are regenerated, and candidates wait for you."""
 EVERY = 1_000_000
 LINT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class LinkFinding:
-    """What is wrong with a link: `broken`, `ambiguous`, `moved` (it leads to another note than it did), `forgotten`,
+    """A faulty link. The fault is `broken`, `ambiguous`, `moved` (the link now leads to a different note), `forgotten`,
     `archived` or `superseded`."""
 
     kind: str
     at: ResolvedLink
     repair: Repair | None = None
     why: str = ""
-    """Why it isn't repaired."""
+    """The reason why the link isn't repaired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class Linter:
     compactor: Compactor
 
     async def lint(self, *, fix: bool = False, personal: bool = False, orphans: bool = False) -> dict[str, Any]:
-        """What is wrong, with what would be written; with `fix`, writes it into our own notes, and if you say so into
-        `personal` ones, and tells what is left. Raises as `Compactor.relocate`."""
+        """Return the findings with their proposed repairs. With `fix`, repair our own notes, and `personal` notes too
+        if you ask for it, and return the remaining findings. Raises like `Compactor.relocate`."""
         notes, findings = await in_thread(self._look, what="checking links", deadline_s=LINT_S)
         read = partial(self._steps, [one for one in findings if one.repair], personal=personal)
         steps, left = await in_thread(read, what="reading notes", deadline_s=LINT_S)
@@ -72,7 +72,7 @@ class Linter:
         return answer
 
     async def follow_moves(self, _: JobTurn) -> JobReport | None:
-        """Repairs what broke since another program or you moved notes, in our own notes."""
+        """Repair the links in our own notes that broke when you or another program moved notes."""
         found = (await in_thread(self._look, what="checking links", deadline_s=LINT_S))[1]
         certain = [one for one in found if one.repair and one.repair.how != BY_NAME]
         read = partial(self._steps, certain, personal=False)
@@ -94,7 +94,7 @@ class Linter:
     def _steps(
         self, findings: Iterable[LinkFinding], *, personal: bool
     ) -> tuple[list[RelinkStep], dict[NotePath, str]]:
-        """What to write, and why nothing is written in other files."""
+        """Return the repairs to write, and for each file that isn't repaired the reason."""
         steps, left, files = list[RelinkStep](), dict[NotePath, str](), dict[NotePath, list[LinkFinding]]()
         for one in findings:
             files.setdefault(one.at.source, []).append(one)
@@ -141,7 +141,7 @@ class Linter:
 
 def _judge(one: ResolvedLink, notes: dict[NotePath, NoteRecord], repair: Repair | str | None) -> LinkFinding | None:
     found, why = (repair, "") if isinstance(repair, Repair) else (None, repair or "")
-    if not one.targets:  # what leads out of the vault may lead to a file beside it
+    if not one.targets:  # a link out of the vault may lead to a file beside the vault
         is_outside = found is None and one.link.key.startswith(f"/{OUTSIDE}")
         return None if is_outside else LinkFinding("broken", one, found, why)
     if len(one.targets) > 1:

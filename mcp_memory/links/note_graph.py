@@ -1,4 +1,4 @@
-"""Walks the links between notes: what a note links to, what links to it, and what is reached over several hops."""
+"""Walks the links between notes: a note's links, its backlinks, and the notes within several hops."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown.note_links import ResolvedLink
 
 MOST_SHOWN = 50
-"""Of a note's backlinks."""
+"""The most backlinks of a note that are shown."""
 MOST_NEIGHBOURS = 500
 MOST_HOPS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """From one note to the next, along the link or against it."""
+    """A step from a note to the next, along the link or against it."""
 
     type: str
     is_back: bool
@@ -25,13 +25,14 @@ class Hop:
 
 
 class NoteGraph:
-    """Reads the index: for worker threads."""
+    """A view of the links in the index, for worker threads."""
 
     def __init__(self, index: Index) -> None:
         self._index = index
 
     def describe(self, path: NotePath, depth: int) -> dict[str, Any]:
-        """A note's links both ways; with a `depth` of two or more also what is reached by so many hops, and how."""
+        """Describe a note's links in both directions; with a `depth` of two or more, also the notes within that number
+        of hops, and the way there."""
         links = self._index.links_from(path)
         back, count = self._index.links_to(path, MOST_SHOWN)
         types = Counter(one.link.type for one in back)
@@ -50,13 +51,13 @@ class NoteGraph:
         }
 
     def _neighbours(self, start: NotePath, depth: int) -> Iterator[tuple[Hop, ...]]:
-        """The shortest way to each note but the start and those that it links with, the nearest first."""
+        """Yield the shortest way to each note that isn't directly linked, nearest first."""
         seen, ways, found = {start}, list[tuple[Hop, ...]]([()]), 0
         for at in range(depth):
             further = list[tuple[Hop, ...]]()
             for way in ways:
                 if way and self._is_made(way[-1].to):
-                    continue  # a page links to all that is in it, and would join everything
+                    continue  # a page links to all its notes, and would connect everything
                 for hop in self._hops(way[-1].to if way else start):
                     if hop.to not in seen and found < MOST_NEIGHBOURS:
                         seen.add(hop.to)

@@ -1,4 +1,4 @@
-"""Finds the note that a link meant, from where notes were before, and what to write instead. Pure but for the index."""
+"""Finds the intended target of a link from earlier places of notes, and the text to write. Pure but for the index."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
@@ -11,13 +11,13 @@ from mcp_memory.text.markdown.link_targets import retargeted
 from mcp_memory.text.markdown.note_links import HISTORY, OUTSIDE, NoteLink, ResolvedLink, fold, key_of, names_of
 
 GENERIC = frozenset({"readme", "index", "_summary", "changelog", "license", "home", "todo"})
-"""Names that say nothing about which note is meant."""
+"""Names that don't identify a note."""
 BY_NAME = "name"
 
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """`target`: what to write; `how` the note was recognized: by its id, its content or its name."""
+    """A repair. `target` is the text to write; `how` is the evidence for the note: its id, content or name."""
 
     to: NotePath
     target: str
@@ -32,7 +32,7 @@ class Repairer:
         places: Whereabouts,
         ids_at: Callable[[NotePath], Collection[NoteId]],
     ) -> None:
-        """`ids_at`: the notes that we once put at a path."""
+        """Create a repairer. `ids_at` returns the ids of notes that we once put at a path."""
         self._index, self._notes, self._places, self._ids_at = index, notes, places, ids_at
         self._places_named, self._removed = defaultdict[str, set[NotePath]](set), set[str]()
         for place in places.went:
@@ -42,7 +42,7 @@ class Repairer:
             self._removed |= names_of(place, "path:", "", ()).keys()
 
     def find(self, one: ResolvedLink) -> Repair | str | None:
-        """How to repair a link, why it can't be, or None if it leads where it should."""
+        """Return the repair of a link, the reason why it can't be repaired, or None if it is intact."""
         link, places = one.link, self._places
         written = max(places.written.get(one.source, -1), places.unknown)
         then = next((place for left, place in places.came.get(one.source, ()) if left > written), one.source)
@@ -65,7 +65,7 @@ class Repairer:
         by_name = not meant
         meant = meant or self._with_name(link)
         if by_name or link.type in HISTORY:
-            meant -= {one.source}  # no note was made from itself, and what has its name is another note
+            meant -= {one.source}  # a note doesn't link to itself, so another note has the name
         if len(meant) != 1:
             return (
                 f"{len(meant)} notes may be meant: {', '.join(sorted(meant)[:3])}" if meant else "no note has its name"
@@ -73,8 +73,8 @@ class Repairer:
         return self._repair(one, meant.pop(), BY_NAME if by_name else "")
 
     def _moved(self, one: ResolvedLink, path: NotePath, written: int) -> set[NotePath]:
-        """Where what the link led to is now, if it has left since the text was last changed; with each that had left
-        before, in case the link is older than the rest of the text."""
+        """Return the current places of notes that left the link's target since the text was last changed. Include notes
+        that left before, in case the link is older than the rest of the text."""
         meant, made = set[NotePath](), self._places.made.get(one.source, -1)
         for place in self._places_named.get(key_of(one.link.kind, one.link.target, path) or "", ()):
             stays = self._places.went[place]
@@ -83,12 +83,12 @@ class Repairer:
         return meant
 
     def _left(self, link: NoteLink, path: NotePath) -> set[NotePath]:
-        """Where all are now that the link has ever led to, as far as is known."""
+        """Return the current places of all notes that the link is known to have led to."""
         old = self._places_named.get(key_of(link.kind, link.target, path) or "", ())
         return {now for place in old for _, now in self._places.went[place]}
 
     def _there(self, link: NoteLink, path: NotePath, source: NotePath) -> set[NotePath]:
-        """What the link leads to from a place where its note was before."""
+        """Return the notes that the link leads to from an earlier place of its own note."""
         key = key_of(link.kind, link.target, path) if path != source else None
         return set(self._index.named(key)) if key else set()
 

@@ -1,4 +1,4 @@
-"""Tells from the journal of changes where notes were before. Pure."""
+"""Traces the earlier places of notes from the change journal. Pure."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -9,27 +9,27 @@ from mcp_memory.models import NoteId, NotePath
 from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChange
 
 Stay = tuple[int, NotePath]
-"""When a note left a place, and a place. Moments count the changes, so that a wrong clock does no harm; what one sweep
-found is one moment."""
+"""The moment when a note left a place, and a place. A moment is the number of a change, so a wrong clock does no harm;
+all changes found in a single sweep share a moment."""
 
 
 @dataclass(slots=True)
 class Whereabouts:
-    """Of the notes that there are now."""
+    """The history of the notes that exist now."""
 
     went: dict[NotePath, list[Stay]] = field(default_factory=lambda: defaultdict(list))
-    """A place → where those are now that left it, oldest first."""
+    """Maps a place to the current places of the notes that left it, oldest first."""
     came: dict[NotePath, list[Stay]] = field(default_factory=dict[NotePath, list[Stay]])
-    """A note's path → the places where it was, oldest first."""
+    """Maps a note's path to its earlier places, oldest first."""
     arrived: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
-    """When it came to its path."""
+    """Maps a path to the moment when its note arrived there."""
     written: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
-    """When its text was last changed."""
+    """Maps a path to the moment when its text was last changed."""
     made: dict[NotePath, int] = field(default_factory=dict[NotePath, int])
     unknown: int = -1
-    """When so much changed at once that edits weren't recorded: any text may be from then."""
+    """The moment when too much changed at once to record the edits: any text may have changed then."""
     removed: set[NotePath] = field(default_factory=set[NotePath])
-    """Places whose note has gone."""
+    """Places whose note has been removed."""
 
 
 @dataclass(slots=True)
@@ -41,13 +41,14 @@ class _Traced:
 
 
 def trace(changes: Iterable[NoteChange], paths: Collection[NotePath], ids: Mapping[NoteId, NotePath]) -> Whereabouts:
-    """`changes`: the oldest first; `paths`: of all notes; `ids`: the places of those with an id of their own."""
+    """Trace the notes. `changes` are oldest first; `paths` are the paths of all notes; `ids` maps each note with its
+    own id to its path."""
     at, lost = dict[NotePath, _Traced](), dict[NoteId, _Traced]()
     sweeps = (list(group) for _, group in groupby(enumerate(changes), _moment))
     known = Whereabouts()
     for now, sweep in enumerate(sweeps):
         left = dict[NotePath, _Traced]()
-        for _, change in sweep:  # first all that left, since one may have taken another's place
+        for _, change in sweep:  # departures first, since another note may have taken the place
             place = change.other if change.kind is ChangeKind.MOVED else change.path
             if place and change.kind in {ChangeKind.MOVED, ChangeKind.REMOVED}:
                 left[NotePath(place)] = note = at.pop(NotePath(place), _Traced())
