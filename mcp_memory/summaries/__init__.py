@@ -1,3 +1,4 @@
-"""Says what happened in a session, a day, a week or any other time, in pages that no ordinary search answers from.
+"""Writes pages about a session, a day, a week or any other period. No ordinary search answers from these pages.
 
-Keeps the promise that what was forgotten is in no page, and that a page which you changed or removed is left alone."""
+Promises: no page contains a forgotten note, and a page that you changed or removed is left as it is.
+"""

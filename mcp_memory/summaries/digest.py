@@ -1,5 +1,6 @@
-"""Writes what happened in a time: a page for each day of several sessions, one for each week that is over a month old,
-and a digest of any time on request. The sessions, logs and notes themselves stay as they are."""
+"""Writes a page for each day with several sessions, a page for each week that ended a month ago, and a digest of any
+period on request. The sessions, logs and notes themselves don't change.
+"""
 
 import hashlib
 from collections import defaultdict
@@ -20,7 +21,8 @@ from mcp_memory.vault.vault import Vault
 
 MONTH = timedelta(days=30)
 LEAST, MOST_LINES, MOST_COMPARED = 2, 15, 200
-"""Sessions or log entries of a day that gets a page; lines of each part of a page; titles that another one repeats."""
+"""The minimum number of sessions or log entries for the page of a day, the most lines in each part of a page, and the
+number of latest titles that are checked for repetition."""
 
 _PARTS = {
     "Sessions": {"session"}, "Decided": {"decision", "preference"}, "Learned": {"fix", "lesson", "workflow", "skill"},
@@ -32,14 +34,15 @@ _TIMES = _PARTS["Sessions"] | _PARTS["Logged"]
 
 @dataclass(frozen=True, slots=True)
 class Digests:
-    """`wanted`: which notes may be told. Its methods read files and the index: for a worker thread."""
+    """Writes digests of the notes that `wanted` admits. Its methods read files and the index, so call them in a worker
+    thread."""
 
     vault: Vault
     index: Index
     wanted: Filters
 
     def refresh(self) -> list[NoteFile]:
-        """Writes the pages of days and weeks that are out of date. Raises StorageFailed, IndexUnavailable."""
+        """Write the outdated pages of days and weeks. Raises StorageFailed, IndexUnavailable."""
         pages, today = defaultdict[NotePath, list[NoteRecord]](list), self._day(None)
         folder = self.vault.layout.in_home(SUMMARIES)
         known = {note.path: note for note in self._pages(folder)}
@@ -55,7 +58,7 @@ class Digests:
                 pages[path] += [note] if day < today else []
         for path, note in known.items():
             if path.startswith((f"{folder}/days/", f"{folder}/weeks/")):
-                pages[path], titles[path] = pages[path], note.title  # of which nothing holds any more, too
+                pages[path], titles[path] = pages[path], note.title  # also update a page whose notes are all gone
         written = list[NoteFile]()
         for path, about in sorted(pages.items()):
             least = LEAST if "/days/" in path else 1
@@ -67,14 +70,14 @@ class Digests:
         return written
 
     def of_time(self, title: str, path: NotePath | None) -> tuple[str, NoteFile | None]:
-        """The digest of the time and project of `wanted`, and the page at `path` if it was written there."""
+        """Return the digest of the period and project in `wanted`, and the page at `path` if it was written."""
         about = self._find()
         text = "\n".join(self._lines(path or NotePath("MEMORY.md"), about))
         covers = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
         return text, self._write(path, title, about, covers) if path else None
 
     def _find(self) -> list[NoteRecord]:
-        """Notes, log entries and sessions, the oldest first."""
+        """Return notes, log entries and sessions, oldest first."""
         found, _ = newest_notes(self.index, self.wanted, MOST_NOTES, self.vault.clock(), None, None)
         sessions = self._pages(self.vault.layout.in_home(SESSIONS))
         return sorted((one for one in [*found, *sessions] if one.created), key=lambda one: (date_of(one), one.id))
@@ -96,7 +99,7 @@ class Digests:
         return self.vault.filing.refresh_page(path, frontmatter.render(head, "\n".join(lines)).encode(errors="replace"))
 
     def _lines(self, page: NotePath, about: Sequence[NoteRecord]) -> Iterator[str]:
-        """Of each part a line a note; what says the same is told once, where it is told first."""
+        """Yield a line for each note, by part. Of notes that say the same, only the first gets a line."""
         parts, told = defaultdict[str, list[str]](list), list[str]()
         for note in about:
             part = next((name for name, kinds in _PARTS.items() if note.kind in kinds), _OTHER)
@@ -113,10 +116,10 @@ class Digests:
                 yield from (f"## {name}", "", *lines[:MOST_LINES], *more, "")
 
     def _left_open(self, about: Sequence[NoteRecord]) -> Mapping[str, str]:
-        """What the last session of each project left open."""
+        """Map each project to the task that its last session left open."""
         latest, found = {note.project or "": note for note in about if note.kind == "session"}, dict[str, str]()
         for project, note in sorted(latest.items()):
-            with suppress(McpMemoryError):  # moved just now
+            with suppress(McpMemoryError):  # the note was just moved
                 left = self.vault.read(note.path).body.partition("## Left open\n- ")[2].partition("\n")[0]
                 found |= {project: left.partition(" (line ")[0]} if left else {}
         return found

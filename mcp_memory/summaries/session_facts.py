@@ -1,4 +1,4 @@
-"""Finds what a session was about: what was asked, decided and changed, and what was left open, in 200 words. Pure."""
+"""Extracts from a session what was asked, decided, changed and left open, in 200 words. Pure."""
 
 import re
 import tomllib
@@ -22,16 +22,17 @@ from mcp_memory.text.language.terms import content_words, overlap
 
 ASKED, DECIDED, CHANGED, LEFT_OPEN = "Asked", "Decided", "Changed", "Left open"
 MOST_WORDS_IN_ALL, MOST_WORDS, MOST_FILES, MOST_CHARS = 184, 30, 8, 90
-"""Of a summary's points, so that its page has 200; of one point; in its list of files; of a command."""
+"""The most words of a summary's points, so that its page has 200; words of a single point; files in a list; characters
+of a command."""
 LEAST_ASKED = 3
-"""A session that only answered fewer questions is worth no summary."""
+"""The minimum number of questions for a summary of a session that only answered questions."""
 REPEATED = 0.6
-"""Two points of which so many content words are the same (Jaccard) are one."""
+"""The Jaccard overlap of content words from which two points are the same."""
 
 
 class Point(NamedTuple):
-    """One thing to tell. `offset`: of the message that it comes from, -1 for several. `note`: the id of the note that
-    was made of it, if one was."""
+    """A point of a summary. `offset` is the offset of its message, -1 for several messages. `note` is the id of the
+    note that was made from the point, if any."""
 
     text: str
     offset: int = -1
@@ -42,7 +43,7 @@ Parts = Mapping[str, Sequence[Point]]
 
 
 def find_session_facts(captured: CapturedMessages) -> Parts:
-    """The points of each part in their order, those of files and commands last. Leaves out what sub-agents said."""
+    """Return the points of each part in order, files and commands last. Messages of sub-agents are skipped."""
     own = [message for message in captured.messages if message.turn.session == captured.messages[0].turn.session]
     parts: dict[str, list[Point]] = {ASKED: [], DECIDED: [], CHANGED: [], LEFT_OPEN: []}
 
@@ -89,7 +90,8 @@ def is_worth_telling(parts: Parts) -> bool:
 
 
 def choose_points(parts: Parts) -> Parts:
-    """Of each part the first point, then those of which a word says most (facts count more); each part in its order."""
+    """Choose the first point of each part, then the points with the most information per word (facts weigh more). The
+    order within a part stays."""
     ranked: list[tuple[bool, float, str, int, int]] = []
     for name, points in parts.items():
         for at, (text, *_) in enumerate(points):
@@ -103,7 +105,8 @@ def choose_points(parts: Parts) -> Parts:
 
 
 def _part_of(sentence: UserSentence, *, is_first: bool) -> str | None:
-    """What isn't put off or decided was asked for; None for chat and what may not be your own words."""
+    """Return the part of a sentence: ASKED unless it is put off or decided; None for chat and for text that you may
+    have pasted."""
     least = 1 if facts(sentence.text) else 3
     is_chat = len(content_words(sentence.text)) < least or _cues()["chat"].fullmatch(sentence.view.strip())
     if is_chat or sentence.may_be_pasted:
@@ -115,7 +118,7 @@ def _part_of(sentence: UserSentence, *, is_first: bool) -> str | None:
 
 
 def _commands(messages: Sequence[TranscriptMessage]) -> Mapping[str, list[TranscriptMessage]]:
-    """The runs of each command that does something, in the order of their last."""
+    """Return the runs of each command that changes something, in the order of the last runs."""
     found: dict[str, list[TranscriptMessage]] = {}
     for message in messages:
         given = message.arguments.get("command") or message.arguments.get("cmd") or ""
@@ -127,7 +130,7 @@ def _commands(messages: Sequence[TranscriptMessage]) -> Mapping[str, list[Transc
 
 
 def _files(messages: Sequence[TranscriptMessage], project: str | None) -> Iterator[Point]:
-    """One point with the files that tools changed."""
+    """Yield a single point that lists the files changed by tools."""
     edits = [each for each in messages if each.role is Role.TOOL and not each.failed and _has("edits", each.tool)]
     names = {
         name.rpartition(f"/{name_in(project or '')}/")[2]

@@ -1,4 +1,4 @@
-"""Writes the summary of each session that has ended, or in which nothing was said for a while."""
+"""Summarizes each session that has ended or been idle for a while."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -30,18 +30,19 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 MOST_BYTES = 64_000_000
-"""Of a transcript: a larger one would take more memory than the daemon may have."""
+"""The largest transcript that is read; a larger transcript would take more memory than the daemon may use."""
 MOST_SESSIONS = 50
-"""In one run; the others come with the next."""
+"""The most sessions of a single run; the rest follow in the next run."""
 MOST_WORDS, _TOKENS = 200, 280
-"""Of a summary."""
+"""The budget of a summary."""
 SESSION = "session"
-"""The `node_kind` of the page, and its kind."""
+"""The `node_kind` of the page, also its kind."""
 
 
 @dataclass(eq=False, slots=True)
 class SessionSummaries:
-    """`state`: a file of ours that says how much of each transcript has been summarized."""
+    """Summarizes sessions in the background. `state` is a file of ours that records the summarized length of each
+    transcript."""
 
     vault: Vault
     index: Index
@@ -52,10 +53,10 @@ class SessionSummaries:
     clock: Callable[[], datetime]
     state: Path
     ended: set[str] = field(default_factory=set[str])
-    """Transcripts, by path, whose session's end a hook has reported."""
+    """The paths of transcripts whose end a hook has reported."""
 
     async def run(self, turn: JobTurn) -> JobReport | None:
-        """Summarizes what is due, the longest idle first. Raises StorageFailed, IndexUnavailable."""
+        """Summarize the sessions that are due, longest idle first. Raises StorageFailed, IndexUnavailable."""
         done: dict[str, int] = {}
         with suppress(OSError, ValueError):
             done = json.loads(self.state.read_bytes())
@@ -63,7 +64,7 @@ class SessionSummaries:
         written: list[NotePath] = []
         for checkpoint in due[:MOST_SESSIONS]:
             await turn.lull(lambda: False)
-            with suppress(McpMemoryError, OSError):  # a transcript that can't be read now has no summary
+            with suppress(McpMemoryError, OSError):  # a transcript that is unreadable now gets no summary
                 page = await in_thread(lambda c=checkpoint: self._write(c), deadline_s=STEP_S, what="summarizing")
                 if page:
                     await self.writer.index_note(page)
@@ -75,7 +76,7 @@ class SessionSummaries:
         return JobReport(about, written) if due else None
 
     def _due(self, done: Mapping[str, int]) -> list[Checkpoint]:
-        """Without sessions that an agent began, and sub-agents' own files."""
+        """List the checkpoints to summarize, without sessions started by an agent, and files of sub-agents."""
         now, idle = self.clock(), timedelta(minutes=self.idle_minutes)
         found = [
             (now - datetime.fromisoformat(one.captured_at), one.name, one)
@@ -86,7 +87,7 @@ class SessionSummaries:
         return [one for age, name, one in sorted(found, reverse=True) if age >= idle or name in self.ended]
 
     def _quotes_forgotten(self, checkpoint: Checkpoint) -> bool:
-        """Whether its page, as we wrote it, was made of a note that has been forgotten since."""
+        """Return whether a page that nobody has edited was made from a note forgotten since then."""
         pages = self.index.note_by_id(page_id(SESSION, checkpoint.client, checkpoint.context.session))
         ours = [page for page in pages if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page)]
         return any(self._is_forgotten(source) for page in ours for source in page.meta.get("derived_from", ()))
@@ -95,7 +96,7 @@ class SessionSummaries:
         return note is not None and any(one.state is NoteState.DELETED for one in self.index.note_by_id(note))
 
     def _write(self, checkpoint: Checkpoint) -> NoteFile | None:
-        """Returns the page if it was written. Raises what reading a transcript and writing a page raise."""
+        """Return the page if it was written. Raises the errors of reading a transcript and of writing a page."""
         place = self.capture.paths.locate(checkpoint.client, checkpoint.name)
         if place.file.stat().st_size > MOST_BYTES and not place.is_database:
             return None
@@ -128,13 +129,13 @@ class SessionSummaries:
             return self.vault.filing.refresh_page(path, data)
 
     def _remove_page(self, captured: CapturedMessages) -> None:
-        """Removes the page that told what has been taken back since, unless you have changed it."""
+        """Remove an outdated page, unless you have changed it."""
         for page in self.index.note_by_id(page_id(SESSION, captured.client, captured.session)):
             if page.state is NoteState.SUMMARY and self.vault.filing.is_as_written(page):
                 self.vault.filing.remove_page(page.path, page.etag)
 
     def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
-        """The text, by a language model if there is one that can be asked now, and who worded it."""
+        """Return the text and its author: a language model if one may be asked now, else ourselves."""
         chosen = {name: points for name, points in choose_points(parts).items() if points}
         listed = {name: [f"- {point.text}{lines.get(point.offset, '')}" for point in chosen[name]] for name in chosen}
         if not self.summarizer.asked_in_s():
@@ -146,7 +147,7 @@ class SessionSummaries:
 
 
 def _lines(file: Path, parts: Parts) -> dict[int, str]:
-    """The line of the transcript at which each point's message begins, by its offset."""
+    """Map the offset of each point's message to its line in the transcript."""
     found, line, at = dict[int, str](), 1, 0
     with file.open("rb") as transcript:
         for offset in sorted({point.offset for points in parts.values() for point in points} - {-1}):

@@ -1,5 +1,5 @@
-"""Summarizes texts: extractively, or with a language model if one is configured.
+"""Summarizes texts: extractively, or with a language model if configured.
 
-A language model is optional: its answers are checked, its cost is limited, and if it fails the extractive summary is
+A language model is optional. Its answers are checked and its cost is limited; if it fails, the extractive summary is
 used.
 """

@@ -1,4 +1,4 @@
-"""Reads an answer that an endpoint sends piece by piece, as server-sent events in OpenAI's form. Pure."""
+"""Parses a streamed answer: server-sent events in OpenAI's format. Pure."""
 
 import json
 from collections.abc import Iterator
@@ -13,8 +13,8 @@ _END = b"[DONE]"
 
 @dataclass
 class AnswerStream:
-    """`text` is what has come so far. `cut`: the model, or our limit, ended it early; `failed`: an event was no part of
-    an answer."""
+    """A streamed answer. `text` is the text so far. `cut`: the model or our limit ended the answer early; `failed`: an
+    event wasn't part of an answer."""
 
     text: str = ""
     cut: bool = False
@@ -22,7 +22,7 @@ class AnswerStream:
     _line: bytearray = field(default_factory=bytearray)
 
     def feed(self, received: bytes) -> Iterator[str]:
-        """The pieces of text that bytes complete."""
+        """Yield the pieces of text that the received bytes complete."""
         self._line += received
         while (end := self._line.find(b"\n")) >= 0 and not self.is_over:
             line = bytes(self._line[:end]).strip()
@@ -38,7 +38,7 @@ class AnswerStream:
     def _read(self, event: bytes) -> Iterator[str]:
         try:
             choices: Any = json.loads(event)["choices"]
-            choice: Any = choices[0] if choices else {}  # the last event may only count tokens
+            choice: Any = choices[0] if choices else {}  # the last event may contain only a token count
             delta: Any = choice.get("delta") or {}
             piece: Any = delta.get("content") or delta.get("refusal") or ""
             self.cut = choice.get("finish_reason") == "length"

@@ -1,4 +1,4 @@
-"""Finds which facts of its sources a summary keeps, and which it drops. Pure."""
+"""Determines which facts of its sources a summary keeps and drops. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -9,20 +9,20 @@ from mcp_memory.text.language.facts import Fact, FactKind, facts
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """`dropped` is ordered by kind and key."""
+    """The kept and dropped facts; `dropped` is ordered by kind and key."""
 
     kept: int
     dropped: tuple[Fact, ...]
 
     @property
     def share(self) -> float:
-        """The kept share of all facts, 0 to 1; 1 if there are none."""
+        """The kept share of all facts, 0 to 1; 1 without facts."""
         whole = self.kept + len(self.dropped)
         return self.kept / whole if whole else 1.0
 
 
 def audit(summary: str, sources: Iterable[str]) -> Audit:
-    """`summary` includes its title."""
+    """Compare a summary, including its title, with its sources."""
     stated = frozenset[Fact]().union(*(facts(source) for source in sources))
     kept = facts(summary)
     dropped = sorted(fact for fact in stated if fact not in kept and not _is_verbatim(fact, summary))
@@ -30,7 +30,7 @@ def audit(summary: str, sources: Iterable[str]) -> Audit:
 
 
 def _is_verbatim(fact: Fact, summary: str) -> bool:
-    """Finds what `facts` can't recognize: a name that begins a sentence, an identifier that isn't marked as code."""
+    """Find facts that `facts` can't recognize: a name at the start of a sentence, an identifier without code marks."""
     if fact.kind not in {FactKind.NAME, FactKind.IDENTIFIER}:
         return False
     found = fact.key in summary  # faster than compiling thousands of patterns

@@ -1,4 +1,4 @@
-"""The ports of summarizers and language models, and what they exchange."""
+"""Defines the ports of summarizers and language models, and the values that they exchange."""
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -10,13 +10,13 @@ LEAST_TITLE_WORDS, MOST_TITLE_WORDS = 5, 15
 MOST_TITLE_CHARS = 100
 
 MOST_ANSWER_BYTES = 100_000
-"""We read no more of a model's answer: 25 times the longest useful summary."""
+"""The most bytes read of a model's answer: 25 times the longest useful summary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`instructions` are ours; `material` quotes notes, which anybody may have written, between two marks. `turns`:
-    what was said before in a conversation, as role and text, for endpoints alone."""
+    """A prompt for a language model. `instructions` are ours; `material` quotes notes, whose authors may be anybody,
+    between two marks. `turns` are earlier messages of a conversation, as role and text; only endpoints use them."""
 
     instructions: str
     material: str
@@ -24,7 +24,7 @@ class Prompt:
     mark: str
     turns: Sequence[tuple[str, str]] = ()
     is_page: bool = False
-    """Whether a name, a gist, a list and a line for each source are asked for, not only a list."""
+    """Whether the prompt asks for a name, a gist, a list and a line for each source, instead of only a list."""
 
     @property
     def tokens(self) -> int:
@@ -33,13 +33,13 @@ class Prompt:
 
     @property
     def most_tokens(self) -> int:
-        """The expected cost including the answer."""
+        """The expected cost, including the answer."""
         return self.tokens + self.budget_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class LlmReply:
-    """`tokens` is the cost of prompt and answer together; `cut`: the answer is incomplete."""
+    """A model's answer. `tokens` is the cost of prompt and answer together; `cut`: the answer is incomplete."""
 
     text: str
     tokens: int
@@ -47,99 +47,100 @@ class LlmReply:
 
 
 class LlmClient(Protocol):
-    """Synchronous and thread-safe."""
+    """A synchronous, thread-safe language model."""
 
     @property
     def name(self) -> str:
-        """The model or program, shown to people."""
+        """The name of the model or program, shown to people."""
         ...
 
     def write(self, prompt: Prompt) -> LlmReply:
-        """Answers within its own deadline. Raises SummarizerUnavailable."""
+        """Return the answer within the client's own deadline. Raises SummarizerUnavailable."""
         ...
 
     def close(self) -> None:
-        """Ends waiting calls; later ones raise SummarizerUnavailable. Idempotent."""
+        """End waiting calls; later calls raise SummarizerUnavailable. Idempotent."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SummarySource:
-    """One note, or the summary of a subtopic. `text` is its body without frontmatter."""
+    """A note, or the summary of a subtopic. `text` is its body without frontmatter."""
 
     title: str
     text: str
     kind: str = ""
     tags: Sequence[str] = ()
     is_overtaken: bool = False
-    """Whether a newer note contradicts it: what it says isn't told as what holds."""
+    """Whether a newer note contradicts the source; the summary doesn't present such a source as true."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """`sources` are oldest first, because the later of two contradicting ones counts. `budget_tokens` limits the
-    body of the summary (4 characters per token)."""
+    """A request for a summary. `sources` are oldest first, because the later of two contradicting sources is right.
+    `budget_tokens` limits the body of the summary (4 characters per token)."""
 
     sources: Sequence[SummarySource]
     budget_tokens: int
     depth: int = 1
-    """1 for a topic of notes, one more for each level of subtopics."""
+    """The depth of the topic tree: 1 for a topic of notes, plus 1 for each level of subtopics."""
     common: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Word, as `text.language.terms.words` returns it → share of all passages that contain it, 0 to 1. A word that is
-    everywhere says little about this topic."""
+    """Maps a word, as `text.language.terms.words` returns it, to the share of all passages that contain it, 0 to 1. A
+    common word says little about this topic."""
     previous: str = ""
-    """The summary to update, without its title; empty to start from scratch. It quotes its sources: if one of them is
-    gone or forgotten, start from scratch, or the next summary repeats it."""
+    """The summary to update, without its title; empty to start from scratch. Start from scratch when a source is gone
+    or forgotten, because the previous summary quotes its sources."""
     changed: Set[int] = frozenset()
-    """With `previous`: which of the `sources` are new or changed since."""
+    """The indices of `sources` that are new or changed since the `previous` summary."""
     gist_sentences: int = 0
-    """How many sentences of the summary are to come first, as `Summary.gist`; 0 for a plain list."""
+    """The number of sentences in `Summary.gist`; 0 for a plain list."""
     hint: str = ""
-    """What the sources have in common already, such as their project: their title says something else."""
+    """A property that all sources share, such as their project. The title shouldn't repeat it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`text` is Markdown without headings; `by` names the summarizer."""
+    """A summary. `text` is Markdown without headings; `by` names the summarizer."""
 
     title: str
     text: str
     by: str
     gist: str = ""
-    """What it is all about, a sentence a line; not repeated in `text`."""
+    """The gist, a sentence per line; `text` doesn't repeat it."""
     questions: Sequence[str] = ()
-    """What the sources leave open."""
+    """The questions that the sources leave open."""
     labels: Mapping[int, str] = field(default_factory=dict[int, str])
-    """Source → what it says in 5 to 15 words, if a language model wrote it."""
+    """Maps a source to 5 to 15 words about its content, if a language model wrote them."""
     provisional: bool = False
-    """Whether a language model is to replace it later."""
+    """Whether a language model should replace this summary later."""
     problem: str = ""
-    """Why it is provisional, shown to people; never contains the text of a note."""
+    """The reason why the summary is provisional, shown to people; never contains the text of a note."""
 
 
 class Summarizer(Protocol):
-    """Synchronous and thread-safe; called in worker threads, outside any lock."""
+    """A synchronous, thread-safe summarizer; called in worker threads, outside any lock."""
 
     @property
     def name(self) -> str:
-        """Shown to people."""
+        """The summarizer's name, shown to people."""
         ...
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        """Raises SummarizerUnavailable once it is closed."""
+        """Summarize the sources. Raises SummarizerUnavailable once the summarizer is closed."""
         ...
 
     def ask(self, prompt: Prompt) -> LlmReply:
-        """A language model's unchecked answer to any other prompt, within the same limits.
+        """Return a language model's unchecked answer to any other prompt, within the same limits.
 
         Raises SummarizerUnavailable, also if no language model is configured.
         """
         ...
 
     def asked_in_s(self) -> float:
-        """Seconds until a language model may be asked: 0 for now, infinite if there is none. Asks nothing."""
+        """Return the seconds until a language model may be called: 0 for now, infinite without a model. Makes no
+        call."""
         ...
 
     def close(self) -> None:
-        """Ends a call that waits for an answer; idempotent."""
+        """End a call that waits for an answer. Idempotent."""
         ...

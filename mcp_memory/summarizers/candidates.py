@@ -1,4 +1,4 @@
-"""The sentences that a summary may be made of, with the titles that state something."""
+"""Collects the sentences, and the titles that state something, from which a summary is chosen."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from mcp_memory.text.language.word_runs import is_unspaced
 from mcp_memory.text.markdown.inline_text import is_harmless
 
 LEAST_STATED = 5
-"""A title of fewer content words names its note and states nothing."""
+"""The minimum number of content words in a title that states something; a shorter title only names its note."""
 _ASKS = re.compile(
     r"(?:which|what|how|why|when|where|who|welche[rsnm]?|was|wie|warum|wann|wo|wer|quel(?:le)?s?|comment|pourquoi|qu[eé]"
     r"|c[oó]mo|por qu[eé]|cu[aá]l(?:es)?|почему|как|когда|где|что)\b",
     re.IGNORECASE,
 )
-"""How a title begins that says what its note answers, and not the answer."""
+"""The start of a title that names the question of its note instead of the answer."""
 RESTATED = 0.8
-"""A sentence that has this share of its words in its note's title says the same."""
+"""The share of its words in the note's title from which a sentence repeats the title."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class SummaryCandidate:
     text: str
     source: int
     place: int
-    """Its number in the note, from 0."""
+    """The index of the sentence in the note, from 0."""
     words: frozenset[str]
     lead: str = ""
-    """What a list puts before it: its note's title, if it doesn't name its subject itself."""
+    """The prefix in a list: the note's title, unless the sentence names its own subject."""
     is_title: bool = False
 
     @property
     def cost(self) -> int:
-        """In characters, as a line of a list."""
+        """The length in characters as a line of a list."""
         return len(self.lead) + len(self.text) + 3
 
 
@@ -68,26 +68,29 @@ def candidates_of(sources: Sequence[SummarySource], *, with_titles: bool) -> Ite
 
 
 def plain_title(title: str) -> str:
-    """A title as one sentence; empty for one that isn't prose: what could open a block or hide the rest of a page."""
+    """Return a title as a plain sentence; empty for a title that could open a Markdown block or hide the rest of a
+    page."""
     found = sentences(title)
     return found[0].text if len(found) == 1 and is_harmless(title) else ""
 
 
 def _statement(title: str) -> str:
-    """A title as a sentence; empty for one that is cut, asks or announces."""
+    """Return a title as a sentence; empty for a title that is cut off, asks or announces."""
     text = plain_title(title)
     is_other = text.endswith(("…", ":")) or is_question(text) or _ASKS.match(text) or is_unspaced(text)
     return "" if is_other else text
 
 
 def _is_repeated(stated: frozenset[str], common: Counter[str]) -> bool:
-    """Whether other titles have most of its words, as where each says "Weekly status report of …"."""
+    """Return whether other titles contain most of its words, as in a series of "Weekly status report of …"."""
     return sum(common[word] > 1 or word.isdigit() for word in stated) >= RESTATED * len(stated)
 
 
 def _is_told(stated: frozenset[str], title: str, found: Sequence[Sentence]) -> bool:
-    """Whether a sentence says what the title does, which may have been made from it before it was edited; or has a
-    number, date or identifier where the title has none, and so only says of what, unless it defines that."""
+    """Return whether a sentence makes the title redundant.
+
+    The sentence repeats the title, which may have been derived from it before an edit; or it adds a number, date or
+    identifier that the title lacks. A title that defines its subject isn't made redundant by an added value."""
     words = (content_words(each.text) for each in found)
     is_said = any(len(stated & each) >= RESTATED * len(stated) for each in words)
     only_names = not _has_value(title) and not defined_by(title)
@@ -99,7 +102,7 @@ def _has_value(text: str) -> bool:
 
 
 def _speakers(found: Sequence[Sentence]) -> Iterator[str]:
-    """The prefix for each sentence, so that a later sentence of a turn in a conversation still names its speaker."""
+    """Yield the prefix of each sentence, so that later sentences of a turn in a conversation still name the speaker."""
     leads = [speaker_of(sentence.text) for sentence in found]
     times = Counter(filter(None, leads))
     is_talk = bool(leads and leads[0]) and 2 * len(times) <= times.total()

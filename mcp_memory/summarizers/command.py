@@ -1,10 +1,9 @@
-"""Summarizes with a program: JSON on its input, the summary on its output. This can be an agent's command line, with
-your account and without a key of ours.
+"""Summarizes with a program that reads JSON and writes the summary. An agent's command line can do this with your
+account and without an API key of ours.
 
-The program runs as you and reads notes that anybody may have written, so it gets as little as possible: no shell, an
-empty working folder (agents take instructions from theirs), and from the environment only what it needs to find your
-files and the network, plus the one key variable that you configured. Its standard error is discarded: it may quote
-notes.
+The program runs as you and reads notes from any author, so it gets as little as possible: no shell, an empty working
+folder (agents read instructions from theirs), and only the environment variables that it needs to find your files and
+the network, plus the key variable that you configured. Its standard error is discarded, because it may quote notes.
 """
 
 import json
@@ -39,13 +38,13 @@ PASSED_ON_PREFIXES = ("LC_", "XDG_")
 
 _PIECE_BYTES = 65_536
 _POLL_S = 0.1
-"""How often a call checks whether it is closed or its program has ended."""
+"""The interval at which a call checks whether it is closed and whether its program has ended."""
 _REAP_S = 5.0
-"""How long we wait for a killed process that hangs in the kernel."""
+"""The longest wait for a killed process that hangs in the kernel."""
 
 
 def open_command(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
-    """Starts no process yet. Raises ConfigInvalid."""
+    """Open a summarizer without starting a process. Raises ConfigInvalid."""
     if not config.command:
         raise ConfigInvalid("summarizer.command is empty", hint='name a program and its arguments: ["program", "-x"]')
     if any("\0" in word for word in config.command):
@@ -55,14 +54,14 @@ def open_command(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
         raise ConfigInvalid(
             f"summarizer.command: there is no program {config.command[0]!r}", hint="name it with its whole path"
         )
-    # It starts in another folder, where a relative path would lead elsewhere.
+    # The program starts in another folder, where a relative path would point elsewhere.
     command = [os.path.abspath(program), *config.command[1:]]  # noqa: PTH100 -- a program may go by its link's name
     llm = CommandLlm(command, config.timeout_s, environment(os.environ, config.api_key_env))
     return FallbackSummarizer(llm, config, spent)
 
 
 def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
-    """The part of `environ` that a program sees."""
+    """Return the part of `environ` that a program sees."""
     return {
         name: value
         for name, value in environ.items()
@@ -71,7 +70,7 @@ def environment(environ: Mapping[str, str], api_key_env: str) -> dict[str, str]:
 
 
 class CommandLlm:
-    """Implements `LlmClient`: one process per answer. `command` begins with the program's whole path."""
+    """An `LlmClient` that starts a process per answer. `command` begins with the absolute path of the program."""
 
     def __init__(self, command: Sequence[str], timeout_s: float, environ: Mapping[str, str]) -> None:
         self._command = list(command)
@@ -96,7 +95,7 @@ class CommandLlm:
         self._closed.set()
 
     def _run(self, request: bytes, folder: str) -> tuple[bytes, bool]:
-        """The program's output, and whether it was cut. Raises OSError, SummarizerUnavailable."""
+        """Return the program's output, and whether it was cut. Raises OSError, SummarizerUnavailable."""
         deadline = time.monotonic() + self._timeout_s
         process = subprocess.Popen(
             self._command,
@@ -106,7 +105,7 @@ class CommandLlm:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             bufsize=0,
-            start_new_session=True,  # a process group of its own, to be killed as a whole
+            start_new_session=True,  # a separate process group can be killed as a whole
         )
         assert process.stdin and process.stdout
         try:
@@ -120,7 +119,7 @@ class CommandLlm:
             _kill(process)
 
     def _exchange(self, input_: IO[bytes], output: IO[bytes], request: bytes, deadline: float) -> bytes:
-        """The output until the program closes it or it exceeds `MOST_ANSWER_BYTES`."""
+        """Return the output until the program closes it or the output exceeds `MOST_ANSWER_BYTES`."""
         left = memoryview(request)
         answer = bytearray()
         os.set_blocking(input_.fileno(), False)
@@ -159,7 +158,7 @@ class CommandLlm:
 
 
 def _write(descriptor: int, data: memoryview) -> int:
-    """Returns how many bytes are done with; all of them if the program has stopped reading."""
+    """Return the number of bytes written; all of them if the program has stopped reading."""
     try:
         return os.write(descriptor, data[:_PIECE_BYTES])
     except BlockingIOError:
@@ -169,9 +168,9 @@ def _write(descriptor: int, data: memoryview) -> int:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kills the process group, unless the process has ended: then its number may have been reused."""
+    """Kill the process group, unless the process has ended: its id may have been reused."""
     if process.returncode is None:
-        with suppress(ProcessLookupError, PermissionError):  # macOS raises the latter for a process that is ending
+        with suppress(ProcessLookupError, PermissionError):  # macOS raises PermissionError while a process ends
             os.killpg(process.pid, signal.SIGKILL)
         with suppress(subprocess.TimeoutExpired):
             process.wait(_REAP_S)

@@ -16,12 +16,13 @@ class SummarizerConfig:
     prompt_tokens: int = 12_000
     calls_a_day: int = 200
     tokens_a_day: int = 1_000_000
-    """Prompts and answers together, at four characters per token unless the endpoint reports them."""
+    """The daily limit of prompts and answers together, at four characters per token unless the endpoint reports
+    tokens."""
     back_off_s: float = 300.0
 
     @property
     def summary_s(self) -> float:
-        """The longest time for one summary: an answer, and a terser one if that is too long."""
+        """The longest time for a summary: an answer, and a terser answer if the first is too long."""
         return 2 * self.timeout_s
 
     @property

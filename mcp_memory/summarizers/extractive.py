@@ -1,12 +1,9 @@
-"""Summarizes with the sources' own sentences, chosen and put in order. No model, no network, deterministic.
+"""Summarizes with the sources' own sentences. No model, no network, deterministic.
 
-Sentences are chosen one by one, by what each adds to the chosen ones relative to its length: words, weighted by their
-rarity in memory, and facts (a submodular gain, for which the greedy choice is near the best: Lin and Bilmes 2011).
-Sentences near the centroid of the sources count more (Radev et al. 2004), and so do the first ones of a note. Every
-source contributes one sentence before any contributes two.
-
-Of the facts in the lines that questions ask for, summaries of a quarter of the length keep 71 % on conversations (86 %
-for four notes together), and 29 and 32 % on a developer's short notes; the first sentences keep 51, 65, 11 and 7 %.
+Sentences are chosen greedily by the gain of each relative to its length: words, weighted by their rarity in memory, and
+facts (a submodular gain, for which the greedy choice is near the best: Lin and Bilmes 2011). Sentences near the
+centroid of the sources weigh more (Radev et al. 2004), and so do the first sentences of a note. Every source
+contributes a sentence before any source contributes two.
 """
 
 from __future__ import annotations
@@ -34,26 +31,26 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 NAME = "extractive"
 
 CENTRAL = 1.0
-"""The gain of a sentence at the centroid, compared with one that has nothing in common with the sources."""
+"""The gain of a sentence at the centroid, relative to a sentence that has nothing in common with the sources."""
 FIRST = 0.2
-"""The gain of the first sentence of a note; the n-th one has 1/n of it."""
+"""The gain of the first sentence of a note; the n-th sentence gets 1/n of it."""
 FACT_BITS = 8.0
-"""The worth of a fact, in bits. With 4, 4 points fewer of the facts that questions ask for are kept; with 12, 2 more on
-conversations and as many fewer on notes."""
+"""The value of a fact, in bits. Smaller values lose facts that questions ask for; larger values help conversations at
+the expense of notes."""
 KIND_WEIGHTS = {
     "decision": 1.5, "fact": 1.3, "preference": 1.2, "workflow": 1.2, "lesson": 0.8, "fix": 0.7, "idea": 0.6,
 }  # fmt: skip
-"""In a gist: what was decided and what is so comes before what went wrong."""
+"""Factors for a gist: decisions and facts come before errors."""
 LEAST_GIST = 2
-"""So many sentences a gist has, whatever the budget."""
+"""The minimum number of sentences in a gist, whatever the budget."""
 MOST_QUESTIONS = 5
 MOST_LEAD_WORDS = 7
-"""Of a note's title that is put before a sentence."""
+"""The most words of a note's title that is placed before a sentence."""
 VAGUE = 0.3
-"""The weight of a word that names no subject, so that greetings and praise give way. With 1, 2 points fewer of the
-facts that questions ask for are kept for four notes together; with 0, 1 point fewer for a single conversation."""
+"""The weight of a word that names no subject, so that greetings and praise lose. With 1, groups of notes keep fewer of
+the facts that questions ask for; with 0, single conversations do."""
 BREVITY = 0.7
-"""A sentence's worth is divided by this power of its length: 1 makes fragments, .5 takes the longest."""
+"""The power of its length by which a sentence's value is divided: 1 prefers fragments, .5 the longest sentences."""
 
 
 def open_extractive(config: SummarizerConfig, spent: Path) -> ExtractiveSummarizer:  # noqa: ARG001 -- a provider's signature
@@ -61,12 +58,12 @@ def open_extractive(config: SummarizerConfig, spent: Path) -> ExtractiveSummariz
 
 
 class ExtractiveSummarizer:
-    """The same sources give the same summary, and every word in it is theirs."""
+    """Copies sentences. The same sources give the same summary, and every word comes from the sources."""
 
     name = NAME
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        """Never raises; a source without sentences is represented by its title."""
+        """Summarize without ever raising; the title represents a source without sentences."""
         title = title_of(request.sources, request.common, request.hint)
         candidates = list(candidates_of(request.sources, with_titles=bool(request.gist_sentences)))
         idf = Idf(request.common)
@@ -91,8 +88,9 @@ class ExtractiveSummarizer:
 
 
 def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest) -> Summary:
-    """The first chosen sentences are the gist, before all one that says what the topic is, the others a list; of both
-    only the main clauses. What is asked is told apart, until a later source has its words."""
+    """Build a summary whose gist is the best sentences, first a definition of the topic if there is one; the other
+    chosen sentences form a list. Both contain only main clauses. Questions are listed separately unless a later source
+    answers them."""
     asked = [at for at, candidate in enumerate(candidates) if is_question(candidate.text)]
     questions = [candidates[at].text for at in asked if not _is_settled(candidates[at], candidates)]
     told = [
@@ -114,8 +112,8 @@ def _with_gist(title: str, candidates: Sequence[SummaryCandidate], idf: Idf, req
 
 
 def _listed(chosen: Sequence[SummaryCandidate], gist: Sequence[SummaryCandidate]) -> Iterator[str]:
-    """A line for each source: its title, if that states something, and what else is told of it. Nothing more of one
-    whose title is in the gist, since its sentences alone don't say what they are about."""
+    """Yield a line for each source: its title, if that states something, and its other sentences. Skip sources whose
+    title is in the gist, because their other sentences don't name their subject."""
     titled = {candidate.source for candidate in gist if candidate.is_title}
     for source, some in groupby(chosen, key=lambda candidate: candidate.source):
         if source not in titled:
@@ -138,7 +136,7 @@ def _in_order(candidate: SummaryCandidate) -> tuple[int, int]:
 def _choose_by_rank(
     candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest
 ) -> list[SummaryCandidate]:
-    """In the order of their worth: of each source its first sentence, then its second, while they fit."""
+    """Choose sentences by rank while they fit: the first sentence of each source, then the second."""
     chosen: list[SummaryCandidate] = []
     left = request.budget_tokens * CHARS_PER_TOKEN
     for rank in sorted({candidate.place for candidate in candidates}):
@@ -150,13 +148,13 @@ def _choose_by_rank(
                 chosen.append(some[at])
                 left -= some[at].cost
         if len(chosen) - count < len(some) and len(chosen) >= LEAST_GIST:
-            break  # what a source says first is worth more than what another says next
+            break  # the first sentence of a source is worth more than the next sentence of another
     return chosen
 
 
 def _by_rank(candidates: Sequence[SummaryCandidate]) -> list[SummaryCandidate]:
-    """Those that state something by themselves, if there are any, without lists of what was rejected; `place` is their
-    number in the source."""
+    """Keep the candidates that are clear without context, if any, and drop lists of rejected options; `place` becomes
+    the number of the candidate in its source."""
     ends: dict[int, int] = {}
     for candidate in candidates:
         if candidate.text.endswith(":") and is_secondary(candidate.text):
@@ -174,7 +172,7 @@ def _by_rank(candidates: Sequence[SummaryCandidate]) -> list[SummaryCandidate]:
 
 
 def _is_settled(question: SummaryCandidate, candidates: Sequence[SummaryCandidate]) -> bool:
-    """Whether a later source has a third of its words, but for those that most sources have."""
+    """Return whether a later source has a third of the question's words, apart from words that most sources have."""
     sources: dict[str, set[int]] = {word: {c.source for c in candidates if word in c.words} for word in question.words}
     count = len({candidate.source for candidate in candidates})
     rare = {word for word, having in sources.items() if len(having) <= max(2, count // 2)}
@@ -183,8 +181,8 @@ def _is_settled(question: SummaryCandidate, candidates: Sequence[SummaryCandidat
 
 
 def _choose(candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRequest) -> list[int]:
-    """Indices of candidates. Each round takes one sentence of each source, the best first, while they fit. If none
-    fits, the best of all, to be cut."""
+    """Return indices of candidates. Each round takes the best fitting sentence of each source. If none fits, return the
+    best of all, to be cut."""
     bits = {
         word: idf.bits(word) * (VAGUE if word in GENERIC_WORDS else 1)
         for candidate in candidates
@@ -220,7 +218,7 @@ def _choose(candidates: Sequence[SummaryCandidate], idf: Idf, request: SummaryRe
 
 
 def _weights(candidates: Sequence[SummaryCandidate], bits: Mapping[str, float]) -> list[float]:
-    """More for a sentence near the centroid of the sources, and more at the start of a note."""
+    """Compute weights that grow near the centroid of the sources and at the start of a note."""
     columns = {word: at for at, word in enumerate(sorted(bits))}
     vectors = np.zeros((len(candidates), len(columns)), dtype=np.float32)
     for row, candidate in enumerate(candidates):
@@ -228,7 +226,7 @@ def _weights(candidates: Sequence[SummaryCandidate], bits: Mapping[str, float]) 
             vectors[row, columns[word]] = bits[word]
     vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
     sources = np.array([candidate.source for candidate in candidates])
-    # Each source counts the same, however long it is.
+    # Each source has the same weight, whatever its length.
     centroid = np.sum([vectors[sources == source].mean(axis=0) for source in np.unique(sources)], axis=0)
     centroid /= max(float(np.linalg.norm(centroid)), 1e-9)
     return [
@@ -238,7 +236,7 @@ def _weights(candidates: Sequence[SummaryCandidate], bits: Mapping[str, float]) 
 
 
 def _fit(lines: Sequence[str], limit_chars: int) -> Iterator[str]:
-    """Whole lines while they fit; cuts the first one rather than leaving it out."""
+    """Yield whole lines while they fit. A first line that doesn't fit is cut."""
     left = limit_chars
     for number, line in enumerate(lines):
         if len(line) + 1 <= left:

@@ -1,7 +1,7 @@
 """Summarizes with a language model if possible, otherwise extractively.
 
-A model whose answer is too long is asked once more for less. If that doesn't help, or the model can't or mustn't be
-asked now, the extractive summary is used and marked as `provisional`.
+If the answer is too long, the model is asked once more for a shorter answer. If that fails, or the model can't be asked
+now, the extractive summary is used and marked as `provisional`.
 """
 
 import threading
@@ -19,7 +19,7 @@ from mcp_memory.summarizers.topic_labels import title_of
 
 
 class FallbackSummarizer:
-    """Implements `Summarizer`."""
+    """A `Summarizer` that falls back to extraction."""
 
     def __init__(self, llm: LlmClient, config: SummarizerConfig, spent: Path) -> None:
         self._llm = llm
@@ -30,7 +30,8 @@ class FallbackSummarizer:
         self.name = llm.name
 
     def summarize(self, request: SummaryRequest) -> Summary:
-        """Raises SummarizerUnavailable once it is closed; the summary's `problem` reports any other fault."""
+        """Summarize the sources. Raises SummarizerUnavailable once it is closed; other failures are in the summary's
+        `problem`."""
         if not request.sources:
             return self._extractive.summarize(request)
         try:
@@ -48,7 +49,7 @@ class FallbackSummarizer:
         return replace(self._extractive.summarize(request), provisional=True, problem=problem)
 
     def ask(self, prompt: Prompt) -> LlmReply:
-        """Raises SummarizerUnavailable."""
+        """Return the model's answer. Raises SummarizerUnavailable."""
         if self._closed.is_set():
             raise SummarizerUnavailable("the summarizer is closed")
         self._quota.spend(prompt.most_tokens)

@@ -1,7 +1,8 @@
 """Cleans up a language model's answer for use as a summary, or rejects it. Pure.
 
-A model may answer with nothing, an error page, a refusal, far too much, or whatever a note told it to say. Formatting
-(a fence around everything, headings, a greeting) is fixed; anything else is a flaw, and the extractive summary is used.
+A model may return nothing, an error page, a refusal, far too much text, or text that an instruction in a note asked
+for. Faulty formatting (a fence around everything, headings, a greeting) is removed. Any other flaw rejects the answer,
+and the extractive summary is used.
 """
 
 import re
@@ -17,16 +18,16 @@ from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import count_tokens
 
 LEAST_SHARED = 0.2
-"""The share of an answer's meaningful words that must come from its sources. Even abstractive summaries take two thirds
-of all their words from the text (Narayan et al. 2018, "Don't Give Me the Details, Just the Summary!", table 2); a
-refusal, an error page or an answer to something else shares almost none, in any language."""
+"""The minimum share of an answer's meaningful words that come from its sources. Even abstractive summaries take two
+thirds of all their words from the text (Narayan et al. 2018, "Don't Give Me the Details, Just the Summary!", table 2).
+A refusal, an error page or an answer to something else shares almost none, in any language."""
 LEAST_CHARS = 3
 MOST_NAME_WORDS = 6
-"""Of a topic; five are asked for."""
+"""The most words in the name of a topic; the prompt asks for five."""
 
 
 class AnswerFlaw(StrEnum):
-    """Why an answer can't be used; follows the model's name in a sentence."""
+    """The reason why an answer can't be used; follows the model's name in a sentence."""
 
     EMPTY = "answered with nothing"
     TOO_LONG = "answered with more than asked for, twice"
@@ -39,8 +40,8 @@ class AnswerFlaw(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """`title` is empty if the answer has no suitable one; `text` is Markdown without headings. `gist`, `questions` and
-    `labels` as in a `Summary`."""
+    """An accepted answer. `title` is empty if the answer has no suitable title; `text` is Markdown without headings.
+    `gist`, `questions` and `labels` are the fields of a `Summary`."""
 
     title: str
     text: str
@@ -94,7 +95,7 @@ def _flaw(answer: str, prompt: Prompt) -> AnswerFlaw | None:
 
 
 def _without_wrapping(text: str) -> str:
-    """Removes what terminals, reasoning models and polite ones put around an answer."""
+    """Remove wrappings that terminals, reasoning models and polite models put around an answer."""
     plain = visible(_TERMINAL.sub("", text.removeprefix("\ufeff"))).strip()
     plain = _THINKING.sub("", plain, count=1).strip()
     blocks = list(scan(plain))
@@ -104,7 +105,7 @@ def _without_wrapping(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Title and body; drops a greeting before the title."""
+    """Return title and body; drop a greeting before the title."""
     lines = text.split("\n")
     for place in [place for place, line in enumerate(lines) if line.strip()][:_MOST_LINES_TO_TITLE]:
         if stated := _TITLE.fullmatch(lines[place]):
@@ -113,7 +114,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _without_headings(text: str) -> str:
-    """Headings become bold lines; rules, which would turn the line above into a heading, are removed."""
+    """Turn headings into bold lines, and remove rules, which would turn the line above into a heading."""
     pieces: list[str] = []
     done = 0
     for block in scan(text):
@@ -130,7 +131,8 @@ def _shared(text: str, prompt: Prompt) -> float:
 
 
 def _is_title(title: str, prompt: Prompt) -> bool:
-    """`words` counts pairs of characters in scripts without spaces, such as Chinese."""
+    """Return whether the title is short enough. `words` counts pairs of characters in scripts without spaces, such as
+    Chinese."""
     least, most = (1, MOST_NAME_WORDS) if prompt.is_page else (LEAST_TITLE_WORDS, MOST_TITLE_WORDS)
     fits = len(words(title)) >= least and len(title.split()) <= most
     return fits and len(title) <= MOST_TITLE_CHARS

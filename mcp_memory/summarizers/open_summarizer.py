@@ -14,13 +14,14 @@ SUMMARIZERS = Registry(
         "command": "mcp_memory.summarizers.command:open_command",
     },
 )
-"""Provider → a function `(config, spent) -> Summarizer`; others through the group `mcp_memory.summarizer`."""
+"""Maps a provider to a function `(config, spent) -> Summarizer`; plugins use the entry point group
+`mcp_memory.summarizer`."""
 
 
 def open_summarizer(config: SummarizerConfig, spent: Path) -> Summarizer:
-    """Opens `config.provider`, without asking it anything yet.
+    """Open the summarizer of `config.provider` without calling a model.
 
-    `spent` is our file that counts what language models cost, created when needed. Raises ConfigInvalid for a setting
-    that can never work and ExtraMissing for a provider that is not installed.
+    `spent` is our file that counts the cost of language models, created when needed. Raises ConfigInvalid for a setting
+    that can never work, and ExtraMissing for a provider that isn't installed.
     """
     return SUMMARIZERS.get(config.provider)(config, spent)

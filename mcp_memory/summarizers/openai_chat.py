@@ -1,8 +1,8 @@
 """Summarizes through an endpoint with OpenAI's protocol, such as OpenAI, Ollama, vLLM, llama.cpp or LM Studio.
 
-Notes are sent to the configured endpoint and nowhere else. Requests use only what every such server accepts: no
-temperature and no token limit, which some refuse or name differently. The deadline, the limit on what is read and the
-check of the answer apply anyway.
+Notes are sent only to the configured endpoint. Requests use only features that every such server accepts. They set no
+temperature and no token limit, which some servers reject or name differently. The deadline, the limit on bytes read and
+the check of the answer apply anyway.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
 
 _EVENTS = "text/event-stream"
 _POLL_S = 0.1
-"""How often a call checks whether it is closed."""
+"""The interval at which a call checks whether it is closed."""
 
 
 def open_endpoint(config: SummarizerConfig, spent: Path) -> FallbackSummarizer:
-    """Sends nothing yet. Raises ConfigInvalid."""
+    """Open a summarizer without sending anything. Raises ConfigInvalid."""
     return FallbackSummarizer(open_client(config), config, spent)
 
 
 def open_client(config: SummarizerConfig) -> OpenAIChat:
-    """For one who waits for the answer: nothing is counted, and a failure pauses nothing. Raises ConfigInvalid."""
+    """Open a client for a caller that waits for the answer: its calls aren't counted, and its failures cause no pause.
+    Raises ConfigInvalid."""
     model_endpoint.check("summarizer", config.endpoint, config.model)
     api_key = os.environ.get(config.api_key_env, "").strip()
     if not (api_key.isascii() and api_key.isprintable()):
@@ -46,7 +47,7 @@ def open_client(config: SummarizerConfig) -> OpenAIChat:
 
 
 class OpenAIChat:
-    """Implements `LlmClient`: one call per answer; doesn't retry, because the caller does so later."""
+    """An `LlmClient` that makes a single call per answer; the caller retries later."""
 
     def __init__(self, config: SummarizerConfig, api_key: str) -> None:
         telemetry.switch_off()
@@ -57,13 +58,14 @@ class OpenAIChat:
         self.name = config.model
 
     def write(self, prompt: Prompt, heard: Callable[[str], None] | None = None) -> LlmReply:
-        """`heard` gets the pieces of the answer as they come, from an endpoint that sends any."""
+        """Return the answer; `heard` receives its pieces as they arrive, if the endpoint streams."""
         import anyio
         import httpx2
 
-        # Made before the deadline begins: on a busy machine, reading the certificates takes most of a second.
+        # Create the client before the deadline starts: on a busy machine, reading the certificates takes most of a
+        # second.
         client = httpx2.AsyncClient(headers=self._headers, timeout=None)
-        # Its own event loop lets the deadline end the whole call, even if the answer arrives byte by byte.
+        # With a separate event loop, the deadline ends the whole call even if the answer arrives byte by byte.
         outcome = anyio.run(self._within_deadline, client, prompt, heard)
         if isinstance(outcome, SummarizerUnavailable):
             raise outcome
@@ -139,7 +141,7 @@ class OpenAIChat:
 
 
 async def _body(response: httpx2.Response) -> bytes | None:
-    """None if it is longer than `MOST_ANSWER_BYTES`."""
+    """Return the body; None if it is longer than `MOST_ANSWER_BYTES`."""
     body = bytearray()
     async for piece in response.aiter_bytes():
         body += piece
@@ -149,7 +151,7 @@ async def _body(response: httpx2.Response) -> bytes | None:
 
 
 def _read(body: bytes, prompt: Prompt) -> LlmReply | None:
-    """None if it isn't a completion."""
+    """Parse a completion; return None for any other body."""
     try:
         answer: Any = json.loads(body)
         choice = answer["choices"][0]

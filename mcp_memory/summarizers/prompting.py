@@ -1,4 +1,4 @@
-"""Writes the prompt for a request from the texts in `prompts/`, which are read once."""
+"""Builds the prompt of a request from the texts in `prompts/`, which are read once."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -12,14 +12,15 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, truncate
 
 MOST_SOURCE_TITLE_CHARS = 200
 LEAST_PAGE_TOKENS, LABEL_TOKENS = 150, 25
-"""For the text of a topic's page, and for what it says of each source."""
+"""The minimum budget for the text of a topic's page, and the budget of the label for a source."""
 _MARK_DIGITS = 12
 _CHARS_PER_WORD = 7
-"""English has about six with the space; the seventh leaves some room."""
+"""Characters per word: about six in English with the space, plus some room."""
 
 
 def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = False) -> Prompt:
-    """`prompt_tokens` limits the quoted texts: short ones stay whole, long ones are cut to the same length."""
+    """Build the prompt. `prompt_tokens` limits the quoted texts: short texts stay whole, long texts are cut to the same
+    length."""
     is_update = bool(request.previous.strip() and request.changed)
     parts = list(_parts(request, is_update=is_update))
     shares = _shares([len(text) for _, text in parts], prompt_tokens * CHARS_PER_TOKEN)
@@ -43,7 +44,7 @@ def prompt_for(request: SummaryRequest, prompt_tokens: int, *, terse: bool = Fal
 
 
 def _parts(request: SummaryRequest, *, is_update: bool) -> Iterator[tuple[str, str]]:
-    """Each part's first line and its text."""
+    """Yield the first line and the text of each part."""
     if is_update:
         yield "the summary so far", visible(request.previous)
     for place, source in enumerate(request.sources):
@@ -58,10 +59,10 @@ def _parts(request: SummaryRequest, *, is_update: bool) -> Iterator[tuple[str, s
 
 
 def _shares(lengths: Sequence[int], room: int) -> list[int]:
-    """Characters of room for each text; what a short one leaves goes to the longer ones."""
+    """Return the room for each text in characters; room that a short text leaves goes to longer texts."""
     shares = [0] * len(lengths)
     for done, place in enumerate(sorted(range(len(lengths)), key=lambda place: lengths[place])):
-        # Rounded up to the next token, so that a text which fits is not cut.
+        # Round up to the next token, so that a text which fits isn't cut.
         whole = -(-lengths[place] // CHARS_PER_TOKEN) * CHARS_PER_TOKEN
         shares[place] = min(whole, room // (len(lengths) - done))
         room -= shares[place]
@@ -69,7 +70,7 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
 
 
 def _mark(text: str) -> str:
-    """A hash of the text that doesn't occur in it, so no author of a note can have closed the quote."""
+    """Return a hash of the text that doesn't occur in the text, so that no author of a note can close the quote."""
     mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
     while mark in text:
         mark = hashlib.sha256(mark.encode()).hexdigest()[:_MARK_DIGITS]

@@ -1,7 +1,7 @@
 """Limits calls to a language model: calls and tokens per day, and a pause after failures.
 
-The count is on disk before each call, so neither a restart nor a crash resets it; if it can't be written, no call is
-made.
+The count is written to disk before each call, so neither a restart nor a crash resets it. If it can't be written, no
+call is made.
 """
 
 import json
@@ -22,7 +22,8 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class QuotaUsage:
-    """`day` counts from 1970 in UTC; `failures` counts those in a row; `silent_until` is Unix time in seconds."""
+    """The usage of a day. `day` counts from 1970 in UTC; `failures` counts consecutive failures; `silent_until` is Unix
+    time in seconds."""
 
     day: int = 0
     calls: int = 0
@@ -32,7 +33,7 @@ class QuotaUsage:
 
 
 class Quota:
-    """Thread-safe. `clock` gives Unix time in seconds."""
+    """A thread-safe quota. `clock` returns Unix time in seconds."""
 
     def __init__(self, config: SummarizerConfig, file: Path, clock: Callable[[], float] = time.time) -> None:
         self._config = config
@@ -42,14 +43,14 @@ class Quota:
         self._spent = _read(file)
 
     def spend(self, tokens: int) -> None:
-        """Records a call with its expected cost. Raises SummarizerUnavailable if it isn't allowed."""
+        """Record a call with its expected cost. Raises SummarizerUnavailable if the call isn't allowed."""
         with self._lock:
             spent = self._today()
             self._check(spent, tokens)
             self._save(replace(spent, calls=spent.calls + 1, tokens=spent.tokens + tokens))
 
     def free_in_s(self) -> float:
-        """Seconds until a call may be allowed; 0 for now."""
+        """Return the seconds until a call may be allowed; 0 for now."""
         with self._lock:
             spent, now, config = self._today(), self._clock(), self._config
             if spent.calls >= config.calls_a_day or spent.tokens >= config.tokens_a_day:
@@ -57,14 +58,14 @@ class Quota:
             return spent.silent_until - now if self._is_silent(spent, now) else 0.0
 
     def answered(self, expected: int, cost: int) -> None:
-        """Corrects the cost that `spend` recorded."""
+        """Correct the cost that `spend` recorded."""
         with self._lock, suppress(SummarizerUnavailable):  # the next `spend` reports it
             spent = self._today()
             self._save(replace(spent, tokens=max(0, spent.tokens + cost - expected), failures=0, silent_until=0.0))
 
     def failed(self) -> None:
-        """Pauses calls, twice as long after each further failure."""
-        with self._lock, suppress(SummarizerUnavailable):  # in effect in memory; the next `spend` reports it
+        """Pause calls; each further failure doubles the pause."""
+        with self._lock, suppress(SummarizerUnavailable):  # the pause applies; the next `spend` reports the error
             spent = self._today()
             until = self._clock() + self._pause_s(spent.failures)
             self._save(replace(spent, failures=spent.failures + 1, silent_until=until))
@@ -85,7 +86,8 @@ class Quota:
             )
 
     def _is_silent(self, spent: QuotaUsage, now: float) -> bool:
-        """If the clock was ahead when a call failed, the pause doesn't last until that time."""
+        """Return whether calls are paused. A pause is never longer than planned, even if the clock was ahead when the
+        call failed."""
         return now < spent.silent_until <= now + self._pause_s(spent.failures)
 
     def _today(self) -> QuotaUsage:
@@ -107,7 +109,7 @@ class Quota:
 
 
 def _read(file: Path) -> QuotaUsage:
-    """Nothing spent if the file is missing or invalid."""
+    """Read the usage; return no usage if the file is missing or invalid."""
     try:
         spent = QuotaUsage(**json.loads(file.read_bytes()))
         numbers = asdict(spent).values()

@@ -1,8 +1,9 @@
-"""Names a topic by what its notes have in common, in their own words or in those that agents sorted them under.
+"""Names a topic by what its notes have in common, in their own words or in the subjects that agents assigned.
 
-A phrase counts by how many of the notes have it, how rare its words are in memory, and whether they are used like
-nouns: after an article or a preposition, last in their run, not after a pronoun or before an object. One that few of
-the notes have names a topic only if there is no other. No model, and no dictionary but words that name nothing.
+The score of a phrase grows with the number of notes that contain it and with the rarity of its words in memory. Phrases
+used like nouns score higher: after an article or a preposition, last in a run of words, not after a pronoun or before
+an object. A phrase from few of the notes is used only in the absence of a better phrase. No model, and no dictionary
+except words that name nothing.
 """
 
 import math
@@ -21,11 +22,11 @@ from mcp_memory.text.language.word_runs import WordRun, is_unspaced, runs
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
 _LEAST_SHARE = 1e-4
-"""Assumed for a word that isn't in the index."""
+"""The assumed share of a word that isn't in the index."""
 
 
 class Idf:
-    """Weights words by the share of all passages that have them."""
+    """Weights words by the share of all passages that contain them."""
 
     def __init__(self, common: Mapping[str, float]) -> None:
         self._folded: dict[str, float] = {}
@@ -34,37 +35,37 @@ class Idf:
             self._folded[key] = max(share, self._folded.get(key, 0.0))
 
     def bits(self, word: str) -> float:
-        """0 for a word in every passage. `word` is folded."""
+        """Return the weight of a folded `word`; 0 for a word in every passage."""
         return -math.log2(min(1.0, max(self._folded.get(word, 0.0), _LEAST_SHARE)))
 
 
 READ_CHARS = 20_000
 MOST_SENTENCES = 64
-"""Read from one source."""
+"""The most sentences read from a single source."""
 
 PHRASE_WORDS = 3
 UNSPACED_CHARS = (2, 6)
-"""The length of a phrase within a longer stretch of ideographs."""
+"""The minimum and maximum length of a phrase within a longer run of ideographs."""
 MOST_PHRASES = 2
 
 SHARED = 2.5
-"""The power of the share of the sources that have a phrase. With 1, titles name what few of them are about."""
+"""The exponent for the share of the sources that contain a phrase. With 1, titles name minor subjects."""
 AGAIN = 0.5
 """Added for each doubling of a phrase's occurrences in a source."""
 HEADING = 0.5
 """Added if a phrase is in a title or heading of a source."""
 FEW = 0.2
-"""The factor for a phrase that less than half of the sources have."""
+"""The factor for a phrase that less than half of the sources contain."""
 ENOUGH = 0.6
 """The share of the sources that a title's phrases cover."""
 LONGER = 0.6
 """Added for each further word of a phrase."""
 INSIDE, SELDOM_LAST = 0.5, 0.3
-"""The factor for a word that ends fewer than that share of its runs: it is probably an adjective."""
+"""The factor, and its threshold: a word that ends a smaller share of its runs is probably an adjective."""
 WIDER = 0.4
-"""A phrase is extended by the words around it if they surround that share of its occurrences."""
+"""The share of a phrase's occurrences from which the surrounding words extend it."""
 SPEAKER_LINES = 4
-"""A name that begins this many lines is a speaker, not a subject."""
+"""The number of lines from which a name at their start is a speaker, not a subject."""
 
 _BEFORE_VERBS = """
 i you we they he she it who to not am is are was were be been being m re ve ll will would can could should must may
@@ -75,17 +76,19 @@ _SUBJECTS = frozenset(_BEFORE_VERBS.split())
 _OBJECTS = ARTICLES | {"me", "him", "them", "us", "it", "myself", "yourself", "themselves"}
 """Words after a verb."""
 
-_HEADING = re.compile(r"#{1,6} +([^#\n]{1,59}[^#\s])(?![^\W_])")  # to the end of a word
+_HEADING = re.compile(r"#{1,6} +([^#\n]{1,59}[^#\s])(?![^\W_])")  # up to the end of a word
 _LEAD = re.compile(r"(?:#{1,6} +|[-*] +)?([^\s:`#][^:`\n]{1,40}): +\S")
 _ENDINGS = ("s", "es", "e", "n", "en", "ns")
-"""What a plural or a case adds to a word."""
+"""Endings that a plural or a case adds to a word."""
 Keys = tuple[str, ...]
 
 
 def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint: str = "") -> str:
-    """A name for what the sources are about, in their own words: a lead that most of their first lines have, such as
-    `Japan trip: `, else the subject that many of their tags name, else the phrase that most of them share; a second one
-    if many don't have the first. Words of `hint` aren't repeated. A single source keeps its title."""
+    """Name the subject of the sources in their own words.
+
+    The name is a lead that most of their first lines share, such as `Japan trip: `, else the subject that many of their
+    tags name, else the phrase that most of them share. A second phrase is added if many sources lack the first. Words
+    of `hint` aren't repeated. A single source keeps its title."""
     if len(sources) < 2:
         return short_title("".join(source.title for source in sources))
     if lead := _shared_lead(sources):
@@ -118,7 +121,7 @@ def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint
 
 
 def _spelled(subject: str, sources: Sequence[SummarySource]) -> str:
-    """As most notes write it, but with a capital: `DST`, `CI/CD`, `Google Calendar`."""
+    """Spell a subject as most notes do, but with a capital: `DST`, `CI/CD`, `Google Calendar`."""
     pattern = re.compile(rf"(?<!\w){r'[-_/ ]'.join(map(re.escape, subject.split()))}(?!\w)", re.IGNORECASE)
     read = (f"{source.title}\n{source.text[:READ_CHARS]}" for source in sources)
     found = Counter(match[0] for text in read for match in pattern.finditer(text))
@@ -128,11 +131,12 @@ def _spelled(subject: str, sources: Sequence[SummarySource]) -> str:
 
 
 def _shared_lead(sources: Sequence[SummarySource]) -> str:
-    """What half of the sources begin with, before a colon or as their first heading; empty if it names nothing."""
+    """Return the words before a colon, or the first heading, that half of the sources share; empty if they name
+    nothing."""
     spelled: defaultdict[Keys, Counter[str]] = defaultdict(Counter)
     for source in sources:
         if sum(bool(speaker_of(line)) for line in source.text.splitlines()) > 1:
-            continue  # a conversation
+            continue  # the source is a conversation
         first = source.text.lstrip().partition("\n")[0]
         heading = _HEADING.match(first)
         for lead in {heading[1] if heading else "", *(_lead(line) for line in (source.title, first))} - {""}:
@@ -150,7 +154,8 @@ def _lead(line: str) -> str:
 
 @dataclass(slots=True)
 class _Phrase:
-    """`times`: source → number of occurrences; `headed`: the sources that have it in a title or heading."""
+    """A phrase. `times` maps a source to its number of occurrences; `headed` are the sources that have the phrase in a
+    title or heading."""
 
     times: Counter[int] = field(default_factory=Counter[int])
     headed: set[int] = field(default_factory=set[int])
@@ -158,12 +163,12 @@ class _Phrase:
 
     @property
     def spelling(self) -> str:
-        """The most frequent one; spellings at the start of a sentence count little, because of the capital."""
+        """The most frequent spelling; spellings at the start of a sentence weigh little, because of the capital."""
         best = max(self.spellings, key=lambda spelling: (self.spellings[spelling], spelling))
         return best.removesuffix("'s").removesuffix("’s")
 
     def weight(self, sources: int) -> float:
-        """How much of the sources it represents."""
+        """Return the share of the sources that the phrase represents, weighted."""
         by_source = (1 + HEADING * (at in self.headed) + AGAIN * math.log2(n) for at, n in self.times.items())
         few = FEW if 2 * len(self.times) < sources else 1.0
         return (sum(by_source) / sources) ** SHARED * few
@@ -171,7 +176,7 @@ class _Phrase:
 
 @dataclass(frozen=True, slots=True)
 class _Usage:
-    """The phrases of the sources by folded words, and how each word is used. All words are folded."""
+    """The phrases of the sources by folded words, and the use of each word. All words are folded."""
 
     speakers: frozenset[str]
     phrases: defaultdict[Keys, _Phrase] = field(default_factory=lambda: defaultdict[Keys, _Phrase](_Phrase))
@@ -182,7 +187,7 @@ class _Usage:
     vocabulary: frozenset[str] = frozenset()
 
     def stem(self, word: str) -> str:
-        """The word without a plural's or a case's ending, if the sources have it so, too."""
+        """Return the word without the ending of a plural or a case, if the sources contain that form, too."""
         shorter = (word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending))
         return min((stem for stem in shorter if len(stem) > 2 and stem in self.vocabulary), key=len, default=word)
 
@@ -207,7 +212,7 @@ class _Usage:
                     phrase.headed.add(source)
 
     def nominal(self, phrase: _Phrase) -> float:
-        """0 to 1: how much its first and last words are used like nouns."""
+        """Rate, 0 to 1, how noun-like the use of its first and last words is."""
         first, *rest = (word.lower() for word in phrase.spelling.split())
         last = rest[-1] if rest else first
         ends = self.last[fold(last)]
@@ -222,7 +227,7 @@ class _Usage:
         return nouns / (nouns + self.as_other[word])
 
     def is_speaker(self, keys: Keys) -> bool:
-        """Also true for a short form of a speaker's name."""
+        """Return whether a phrase is a speaker's name, or a short form of it."""
         return any(name.startswith(key) for key in keys if len(key) > 2 for name in self.speakers)
 
 
@@ -236,7 +241,7 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
         grammar = function_words(word for line, _ in lines for word in words(line))
 
         def is_empty(word: str, grammar: frozenset[str] = grammar) -> bool:
-            """A word of grammar, or one that names nothing."""
+            """Return whether a word is grammatical, or names nothing."""
             return fold(word) in GENERIC_WORDS or all(
                 part in grammar or part.isdigit() or fold(part) in GENERIC_WORDS for part in words(word)
             )
@@ -249,7 +254,8 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
 
 
 def _lines(source: SummarySource) -> Iterator[tuple[str, bool]]:
-    """Lines, with whether each is a title or heading. A title that is only the beginning of the text is left out."""
+    """Yield lines, and whether each is a title or heading. A title that only repeats the start of the text is
+    skipped."""
     text = source.text[:READ_CHARS]
     found = sentences(text)[:MOST_SENTENCES]
     if not any(source.title.rstrip("….") in sentence.text for sentence in found):
@@ -260,7 +266,7 @@ def _lines(source: SummarySource) -> Iterator[tuple[str, bool]]:
 
 
 def _parts(run: WordRun) -> Iterator[tuple[str, bool]]:
-    """The phrases in a run, with whether each is at its start."""
+    """Yield the phrases in a run, and whether each is at its start."""
     if is_unspaced(run.words[0]):
         whole = run.words[0]
         yield whole, False
@@ -275,7 +281,7 @@ def _parts(run: WordRun) -> Iterator[tuple[str, bool]]:
 
 
 def _bits(keys: Keys, phrase: _Phrase, idf: Idf) -> float:
-    """The mean weight of its words, more for a longer phrase."""
+    """Return the mean weight of its words; longer phrases get more."""
     if not keys:
         return 0.0
     spelling = phrase.spelling
@@ -291,6 +297,6 @@ def _widest(keys: Keys, phrases: Mapping[Keys, _Phrase]) -> Keys:
 
 
 def short_title(title: str) -> str:
-    """Cut to a title's words and characters, at the end of a word."""
+    """Cut a title to the limits of words and characters, at the end of a word."""
     cut = " ".join(title.split()[:MOST_TITLE_WORDS])
     return cut if len(cut) <= MOST_TITLE_CHARS else cut[:MOST_TITLE_CHARS].rsplit(" ", 1)[0].rstrip(",")
