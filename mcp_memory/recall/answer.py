@@ -1,4 +1,4 @@
-"""Answers a recall within a token budget: what a session starts with, notes in full, or what fits a question."""
+"""Answer a recall within a token budget: a session's start, whole notes, or the passages that fit a question."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -39,8 +39,9 @@ BEGINNING_CHARS = 30  # of an entry beside its id
 MOST_PASSAGES = 100
 LEAST_PASSAGES = 10
 PASSAGE_CHARS = 80
-"""As many passages are ranked as would fill the budget at this length: ranking 100 takes half of a recall. At 100
-characters nothing is lost on dialogues and documentation, at 150 .2 points of evidence."""
+"""The passage length that sets how many passages are ranked, so that they fill the budget. Ranking 100 passages takes
+half of a recall. Measured: 100 characters lose no evidence on dialogues and documentation, 150 lose .2 points.
+"""
 
 START_TITLE = "memory at session start"
 ORDERS_TITLE = "memory for sub-agents"
@@ -56,16 +57,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RecalledText:
-    """What is recalled, and the passages it is made of (none for whole notes). `degraded`: why less was found than
-    possible, such as an unloaded model."""
+    """The recalled text with its passages (none for whole notes). `degraded` says why the search was limited, such as
+    an unloaded model.
+    """
 
     frame: TextFrame
     assembly: BudgetedText
     passages: tuple[Passage, ...] = ()
     degraded: str | None = None
-    confidence: float | None = None  # of the answer to a question
+    confidence: float | None = None  # the confidence of a question's answer
     chunks: Sequence[RankedChunk] = ()  # the passages with their scores
-    wanted: bool = False  # of a prompt that probably wants memory, which has nothing for it
+    wanted: bool = False  # whether a prompt probably wants memory that has nothing for it
 
     @property
     def text(self) -> str:
@@ -73,7 +75,7 @@ class RecalledText:
 
     @property
     def lines(self) -> set[tuple[str, int]]:
-        """The lines of notes that it shows whole."""
+        """The lines of notes that the text shows whole."""
         return {
             (excerpt.path, number)
             for excerpt in self.assembly.excerpts
@@ -84,7 +86,7 @@ class RecalledText:
 
 @dataclass(frozen=True, slots=True)
 class RecallAnswerer:
-    """Three ways to recall; the text of each stays within its budget (4 characters a token)."""
+    """Recall in three ways; each text stays within its budget (4 characters a token)."""
 
     vault: Vault
     index: Index
@@ -107,10 +109,11 @@ class RecallAnswerer:
         remarks: Sequence[str] = (),
         known: Callable[[Passage], bool] | None = None,
     ) -> RecalledText:
-        """What search finds: whole entries, best first, neighbors joined; before it the page of a topic that is asked
-        about as a whole, instead of its notes. Where nothing but commitments is asked for, these, by when they are due.
-        A `phase` with a least confidence or relevance is that of whole prompts, which may need nothing that is stored.
-        Passages that the reader has `known` are left out, and so is any page."""
+        """Return the passages that search finds: whole entries, best first, neighbors joined. A question about a topic
+        as a whole gets the topic's page first, in place of the page's notes. A question that asks only for commitments
+        gets them by due date. A `phase` with a least confidence or relevance is for whole prompts, which may need no
+        memory. Skips passages that the reader has `known`, and then every page.
+        """
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         if not is_prompt and asks_for_commitments(query):
@@ -134,7 +137,7 @@ class RecallAnswerer:
         frame = self._frame("memory", budget_tokens, notices)
         stale = "; ".join(ranked.stale)[: frame.room(budget_tokens) // 4]
         room = frame.room(budget_tokens) - (len(stale) + 1 if stale else 0)
-        room = room * 3 // 4 if filters.until else room  # the rest says what holds now
+        room = room * 3 // 4 if filters.until else room  # the other quarter is for the values that replaced these
         wants_page = relevant and self.config.topic_pages and known is None and filters.until is None
         topic = await self._topic(query, filters) if wants_page else None
         found, passages = choose_with_page(relevant, topic, room, known, filters.project)
@@ -149,7 +152,9 @@ class RecallAnswerer:
     async def _fit_for_prompt(
         self, prompt: str, filters: Filters, most: int, bars: PromptBars
     ) -> tuple[RankedList, Sequence[RankedChunk]]:
-        """What answers a prompt: one's own passages, and foreign ones that it names, or that alone answer it."""
+        """Rank the passages that answer a prompt: the person's own, and foreign passages that the prompt names or that
+        are its only answer.
+        """
         rank = partial(self.searcher.rank, prompt, limit=most, is_prompt=True)
         ranked = await rank(filters=replace(filters, foreign=False))
         told = bars.fitting(bars.answering(ranked), prompt)
@@ -165,8 +170,9 @@ class RecallAnswerer:
         budget_tokens: int,
         project: str | None = None,
     ) -> RecalledText:
-        """Notes verbatim, or the lines `"10-20"` of them, and the nearest notes that are linked with them; a path with
-        an entry hash means that log entry. `project`: of the one who asks."""
+        """Return notes verbatim, or their lines `"10-20"`, and the nearest linked notes; a path with an entry hash
+        selects that log entry. `project`: the reader's project.
+        """
         excerpts, links, remarks = await in_thread(
             lambda: self._verbatim(paths, lines, project), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
@@ -177,7 +183,7 @@ class RecallAnswerer:
         return RecalledText(frame, assembly)
 
     async def verbatim(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
-        """One note and its text as on disk, or that of one log entry, without forgotten entries."""
+        """Return one note, or one log entry, with its text as on disk, without forgotten entries."""
 
         def read() -> tuple[NoteFile, str]:
             file = self._visible(path)
@@ -188,8 +194,9 @@ class RecallAnswerer:
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
     async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
-        """What every session should know: standing orders and MEMORY.md; then, each the newest first, preferences,
-        decisions, the latest logs and the notes stored last. `usual_tokens`: see `SessionStart.text`."""
+        """Return what every session should know: standing orders and MEMORY.md, then preferences, decisions, the latest
+        logs and the latest notes, each newest first. `usual_tokens`: see `SessionStart.text`.
+        """
         frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
         read = partial(self._session_start(filters).text, frame.room(budget_tokens), usual)
@@ -197,26 +204,27 @@ class RecallAnswerer:
         return RecalledText(frame, text)
 
     async def orders(self, filters: Filters, budget_tokens: int) -> RecalledText:
-        """The standing orders that hold for this project."""
+        """Return the standing orders that apply to this project."""
         frame = self._frame(ORDERS_TITLE, budget_tokens)
         read = partial(self._session_start(filters).orders, frame.room(budget_tokens))
         return RecalledText(frame, await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading standing orders"))
 
     def due(self, budget_tokens: int, lines: Iterable[str] = (), title: str = DUE_TITLE) -> RecalledText:
-        """Lines about commitments, as many as fit."""
+        """Return the lines about commitments that fit."""
         frame, found = self._frame(title, budget_tokens), BudgetedText(())
         for line in lines:
             found = with_notice(found, line, frame.room(budget_tokens))
         return RecalledText(frame, found)
 
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
-        """How many lines of MEMORY.md a session start has room for, and how many it has, as it is or if it becomes
-        `memory`; (0, 0) for none. Reads the notes of a start: call it in a thread."""
+        """Return how many lines of MEMORY.md fit into a session start, and how many MEMORY.md has, as it is or with the
+        content `memory`; (0, 0) without a file. Reads the notes of a start: call it in a thread.
+        """
         room_chars = self._start_frame(budget := self.config.start_budget_tokens).room(budget)
         return self._session_start(Filters(), memory).lines_of_memory(room_chars)
 
     def shows_all(self, memory: NoteFile) -> bool:
-        """Whether a session's start has room for all of `MEMORY.md` if it becomes this."""
+        """Return whether a session start has room for all of `MEMORY.md` with this content."""
         shown, lines = self.lines_shown_of_memory(memory)
         return shown == lines
 
@@ -232,7 +240,8 @@ class RecallAnswerer:
     async def _topic(self, query: str, filters: Filters) -> TopicPage | None:
         if not (subject := topic_asked_about(query)):
             return None
-        wanted = replace(filters, private=self.config.private_marks)  # nobody asked for these of its notes
+        # private notes are only for those who ask for them
+        wanted = replace(filters, private=self.config.private_marks)
         find = partial(self.topics.page_about, subject, self.searcher.meaning(query), wanted)
         try:
             return await in_thread(find, deadline_s=TOPIC_S, what="looking for a topic")
@@ -243,8 +252,9 @@ class RecallAnswerer:
     def _verbatim(
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, project: str | None
     ) -> tuple[list[Excerpt], list[str], list[str]]:
-        """The excerpts, lines with the notes of pages and the nearest links, and a line for each superseded one, about
-        the entries of `MEMORY.md`, and where a session wrote one."""
+        """Return the excerpts with lines about them: the notes of pages, the nearest links, superseded notes, the
+        entries of `MEMORY.md`, and the session that wrote a note.
+        """
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
         excerpts, replaced = list[Excerpt](), list[str]()
         for file, entry in files:

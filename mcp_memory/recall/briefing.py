@@ -1,8 +1,7 @@
-"""Prepares what an agent gets without asking, at the start of a session and with each prompt.
-
-A session gets each passage once, until its context is emptied, and is told once if another session wrote it since. The
-same notes give the same text, so that a model's prompt cache holds: it contains no time of day, and of freshness only
-what is stale.
+"""Prepare what an agent gets without asking, at the start of a session and with each prompt. A session gets each
+passage once until its context is emptied, and one notice if another session wrote the passage since. The same notes
+give the same text, so that a model's prompt cache works: the text has no time of day, and mentions freshness only for
+stale notes.
 """
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -38,7 +37,7 @@ PROMPT, SUBAGENT = "prompt", "subagent"
 """The phases of `[recall.phases]` that a prompt and the task of a sub-agent use."""
 
 ANSWER_S = 0.15
-"""What a prompt's passages take at most on a busy machine; only the time beyond is for loading the model."""
+"""The most time for a prompt's passages on a busy machine; any time beyond it is for loading the model."""
 
 LOOK_S = 5.0
 
@@ -46,25 +45,26 @@ FLUSH = """The context of this session is about to be compacted. Store now, with
 would miss: decisions and their reasons, the person's preferences and corrections, fixes that worked, facts with
 numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
 twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
-"""What an agent is asked before its context is compacted."""
+"""The request to an agent before its context is compacted."""
 
 
 class Announcer(Protocol):
     """Called in worker threads."""
 
     def announcements(self, project: str | None) -> list[NoteRecord]:
-        """The notes that were stored without asking you and not yet announced to a session of this project."""
+        """Return the notes that were stored without asking you and not yet announced to a session of this project."""
         ...
 
     def mark_announced(self, ids: Sequence[NoteId]) -> None:
-        """A session start has named these notes. Raises StorageFailed."""
+        """Record that a session start has named these notes. Raises StorageFailed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """`text` may be empty; `notes` are the ids of what it quotes. `degraded`: why less was found than possible, such as
-    an unloaded model."""
+    """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes. `degraded` says why the
+    search was limited, such as an unloaded model.
+    """
 
     text: str = ""
     notes: tuple[NoteId, ...] = ()
@@ -77,7 +77,7 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True)
 class Briefer:
-    """A session is named by any text. What isn't ready before the deadline doesn't count as seen."""
+    """Brief the sessions; any text may name a session. A passage that misses the deadline doesn't count as seen."""
 
     answerer: RecallAnswerer
     index: Index
@@ -93,17 +93,16 @@ class Briefer:
     off_record: OffRecordSessions = field(default_factory=OffRecordSessions)
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
-        """What every session should know; if wanted, also where the project's last one left off. Its context counts as
-        empty, so anything may be shown again.
-
-        Raises DeadlineExceeded.
+        """Return what every session should know and, if wanted, where the project's last session left off. The
+        session's context is taken to be empty, so every passage may be shown again. Raises DeadlineExceeded.
         """
         self.model.preload()
         with _within(deadline_s):
             await self.reset(session)
             self.updates.begin(session)
             wanted = self.filters(project=project)
-            wanted = replace(wanted, project=wanted.project or NO_PROJECT)  # elsewhere no project's notes belong
+            # the notes of projects don't belong outside them
+            wanted = replace(wanted, project=wanted.project or NO_PROJECT)
             news = await in_thread(
                 lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
             )
@@ -136,7 +135,7 @@ class Briefer:
             return briefing
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
-        """What every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""
+        """Return what every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
             recalled = await self._orders(project)
@@ -144,7 +143,7 @@ class Briefer:
             return await self._briefing(session, project, replace(recalled, passages=tuple(quoted)), (), notes)
 
     async def due(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
-        """The commitments that are due, or overdue, and new to the session. Raises DeadlineExceeded."""
+        """Return the commitments that are due or overdue and new to the session. Raises DeadlineExceeded."""
         with _within(deadline_s):
             budget = self.config.phases[SUBAGENT].budget_tokens
             due = await self._reminders(session, self.filters(project=project), TOLD)
@@ -157,11 +156,10 @@ class Briefer:
         self, session: str, prompt: str, project: str | None, *, deadline_s: float, lasting: bool = True,
         subagent: bool = False, withdrawn: bool = True,
     ) -> Briefing:  # fmt: skip
-        """What fits the prompt and is new to the session; nothing if the prompt probably needs no memory.
-
-        `lasting`: it stays in the session's context, and so isn't shown again. `subagent`: the session is that of a
-        sub-agent, which has got `orders`, and the prompt its task. `withdrawn`: with what of the earlier no longer
-        holds. Raises DeadlineExceeded.
+        """Return the passages that fit the prompt and are new to the session; none if the prompt probably needs no
+        memory. `lasting`: the text stays in the session's context, so it isn't shown again. `subagent`: the prompt is
+        the task of a sub-agent, which has already got `orders`. `withdrawn`: include the notices of withdrawn notes.
+        Raises DeadlineExceeded.
         """
         phase = self.config.phases[SUBAGENT if subagent else PROMPT]
         with _within(deadline_s):
@@ -208,17 +206,17 @@ class Briefer:
             return replace(briefing, text="\n".join(filter(None, (gone, briefing.text))))
 
     async def reset(self, session: str) -> None:
-        """The session's context is empty, or it ended."""
+        """Forget what the session has seen: its context is empty, or it ended."""
         await in_thread(lambda: self.seen.reset(session), deadline_s=LOOK_S, what="forgetting what was shown")
 
     async def titles(self, ids: Sequence[str]) -> Mapping[str, NoteRecord]:
-        """The notes by the ids of briefings, without forgotten ones and candidates."""
+        """Return the notes with the ids of briefings, without forgotten notes and candidates."""
         return await in_thread(
             lambda: {name: note for name in ids if (note := self._note(name))}, deadline_s=LOOK_S, what="looking it up"
         )
 
     async def _reminders(self, session: str, wanted: Filters, stages: frozenset[Stage]) -> list[Reminder]:
-        """What the session is to hear of commitments, now."""
+        """Return the reminders of commitments that are new to the session."""
         now, zone = self.answerer.clock(), self.answerer.vault.layout.tz
         wanted = replace(wanted, project=wanted.project or NO_PROJECT, private=self.config.private_marks)
 
@@ -231,7 +229,7 @@ class Briefer:
     async def _with_reminders(
         self, session: str, recalled: RecalledText, due: Sequence[Reminder], room_chars: int
     ) -> tuple[RecalledText, list[NoteId]]:
-        """With as many lines as there is room for, which then count as heard; and the notes that they name."""
+        """Add as many lines as fit, which then count as seen, and the notes that they name."""
         heard: list[Reminder] = []
         for one in due:
             longer = with_notice(recalled.assembly, one.line, room_chars)
@@ -251,7 +249,7 @@ class Briefer:
         self, session: str, project: str | None, recalled: RecalledText, passages: Iterable[Passage],
         notes: Iterable[NoteId], prompt: str | None = None, event: str = "session-start",
     ) -> Briefing:  # fmt: skip
-        """`passages` are those that stay in the session's context."""
+        """Record the briefing; `passages` are those that stay in the session's context."""
         if not recalled.assembly.excerpts and not recalled.assembly.notices:
             return Briefing(degraded=recalled.degraded)
         marks = [mark_of(passage) for passage in passages]
@@ -269,7 +267,7 @@ class Briefer:
         return Briefing(recalled.text, tuple(notes), recalled.degraded)
 
     def _quoted(self, recalled: RecalledText) -> tuple[list[Passage], list[NoteId]]:
-        """The passages that the excerpts contain, and the notes of the excerpts."""
+        """Return the passages that the excerpts contain, and the notes of the excerpts."""
         quoted: dict[NotePath, list[str]] = {}
         for excerpt in recalled.assembly.excerpts:
             quoted.setdefault(excerpt.path, []).append(excerpt.text)

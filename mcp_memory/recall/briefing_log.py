@@ -1,7 +1,6 @@
-"""Records which passages each session was given unasked, how sure that was, and for which words of the prompt.
-
-Private, bounded and not synced. It has ids and figures, and of a prompt only the words that a passage has, too, unless
-`recall.matched_words` is off.
+"""Record which passages each session was given unasked, with their confidence and the matched words of the prompt. The
+log is private, bounded and not synced. It has ids and figures; from a prompt it keeps only words that a passage has,
+too, and none if `recall.matched_words` is off.
 """
 
 from collections.abc import Collection, Iterable
@@ -17,14 +16,14 @@ from mcp_memory.text.language.terms import fold, folded, terms
 from mcp_memory.usage.use_counter import UseCounter
 
 MOST_BYTES = 1_000_000
-"""Of each of the two files: some 4,000 prompts."""
+"""The most bytes of each of the two files: some 4,000 prompts."""
 
 MOST_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class BriefingLog:
-    """A session is named `client/id`."""
+    """The log of given passages. A session is named `client/id`."""
 
     lines: RotatedLines
     with_words: bool
@@ -34,7 +33,9 @@ class BriefingLog:
         self, at: datetime, session: str, project: str | None, passages: Iterable[Passage],
         chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None, event: str = "session-start",
     ) -> None:  # fmt: skip
-        """`event`: the moment, unless it is a `prompt`. Each note is recorded once, with its best passage."""
+        """Record the passages given at `event`, by default a `prompt`. Each note is recorded once, with its best
+        passage.
+        """
         scored = {chunk.passage.chunk_id: chunk for chunk in chunks}
         given: dict[str, Facts] = {}
         for passage in passages:
@@ -51,19 +52,20 @@ class BriefingLog:
         self.lines.append({**when, "confidence": sure, "passages": list(given.values())})
 
     def given(self, session: str) -> list[dict[str, Any]]:
-        """The latest first: of a session (`client/id` or `id`), of the `last` one, or of `all`. Raises
-        StorageFailed."""
+        """Return the records, the latest first: of a session (`client/id` or `id`), of the `last` session, or of `all`.
+        Raises StorageFailed.
+        """
         found = self.lines.read()[::-1]
         wanted = found[0]["session"] if session == "last" and found else session
         return [one for one in found if wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}]
 
     def take_back(self, session: str, since: datetime) -> None:
-        """Removes what this session asked and was given since then. Raises StorageFailed."""
+        """Remove what this session asked and was given since that time. Raises StorageFailed."""
         self.uses.take_back(session, since)
         self.lines.remove(lambda line: line["session"] == session and datetime.fromisoformat(line["at"]) >= since)
 
     def erase(self, ids: Collection[str], path: str, entry: str | None) -> None:
-        """Removes what names one of these notes, or an entry of a file. Raises StorageFailed."""
+        """Remove the records that name one of these notes, or an entry of a file. Raises StorageFailed."""
         gone = {f"{path}#{entry}"} if entry else {*ids, f"path:{path}"}
         self.lines.remove(
             lambda line: any(one["id"] in gone or (not entry and one["path"] == path) for one in line["passages"])
@@ -71,6 +73,6 @@ class BriefingLog:
 
 
 def matched_words(prompt: str, text: str) -> list[str]:
-    """The prompt's words that the text has in any form, in their order."""
+    """Return the prompt's words that the text has in any form, in the prompt's order."""
     known = folded(text)
     return [word for word in terms(prompt) if fold(word) in known][:MOST_WORDS]

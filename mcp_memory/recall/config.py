@@ -7,28 +7,31 @@ from mcp_memory.models import PrivateMarks
 from mcp_memory.search.confidence_config import IRRELEVANT, UNWANTED
 
 QUESTION_SHARE = 0.6
-"""Answers to questions end here, however much the budget is. Of the evidence within 2,000 tokens, on conversations .932
-is left of .945 for 1,105 tokens on average, on documentation .875 of .878 for 1,451 (hits; `cutoff.FEWEST_SHARE` is in
-reach of it below `cutoff.FEWEST_TOKENS`)."""
+"""The share of the best score at which the answer to a question ends, whatever the budget. Measured within 2,000
+tokens: on conversations .932 of the evidence is left of .945, for 1,105 tokens on average. On documentation .875 is
+left of .878, for 1,451 tokens. Below `cutoff.FEWEST_TOKENS`, `cutoff.FEWEST_SHARE` applies.
+"""
 
 PROMPT_SHARE = 0.1
-"""Of the notes shown with the prompts of six people, 38 % help instead of 32 %, for 23 % fewer tokens; 86 % of the
-prompts that want memory get one that does, as before, and 67 % all of theirs instead of 73 %."""
+"""The share of the best relevance at which the passages for a prompt end. Measured on six people: 38 % of the shown
+notes help instead of 32 %, for 23 % fewer tokens. 86 % of the prompts that want memory get a helpful note, as before;
+67 % get all of theirs instead of 73 %.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PhaseConfig:
-    """One table `[recall.phases.<name>]`: what an agent needs in one phase of its work."""
+    """The table `[recall.phases.<name>]`: what an agent needs in one phase of its work."""
 
     budget_tokens: int = 2000
     kinds: tuple[str, ...] = ()
     """Empty = all kinds."""
     least_confidence: float = 0.0
-    """0 to 1: below it, the answer is that nothing relevant is stored."""
+    """0 to 1: below this confidence, the answer is that nothing relevant is stored."""
     least_relevance: float = 0.0
-    """0 to 1: passages that are less likely to help are left out."""
+    """0 to 1: passages that are less likely to help are skipped."""
     least_share: float = QUESTION_SHARE
-    """0 to 1: passages below this share of the best one's score, or of its relevance for a prompt, are left out."""
+    """0 to 1: passages below this share of the best score, or of the best relevance for a prompt, are skipped."""
 
 
 SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
@@ -48,7 +51,7 @@ SHIPPED_PHASES: Mapping[str, PhaseConfig] = {
 }
 
 OWN_PHASES = frozenset({"start", "prompt", "subagent"})
-"""Those in which hooks answer; an agent can ask for them too, but isn't told of them."""
+"""The phases in which hooks answer. An agent can ask for them, but they aren't advertised to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,19 +61,19 @@ class RecallConfig:
     budget_tokens: int = 2000
     start_budget_tokens: int = 4000
     start_usual_tokens: int = 400
-    """What a hook tells at a session's start, unless standing orders and `MEMORY.md` take more."""
+    """The usual budget of a session's start, unless standing orders and `MEMORY.md` take more."""
     memory_lines: int = 200
-    """The budget of `MEMORY.md`: over it, dreaming proposes what to move into notes."""
+    """The most lines of `MEMORY.md`: above it, dreaming proposes what to move into notes."""
     log_days: int = 2
     """How many daily logs, today's first, a session start shows."""
     topic_pages: bool = True
     """Whether a question about a topic as a whole gets its page first."""
     matched_words: bool = True
-    """Whether `mcp-memory why` may keep which words of a prompt a note had, on this machine."""
+    """Whether `mcp-memory why` may keep, on this machine, which words of a prompt a note had."""
     private: tuple[str, ...] = ("private/", "tag:private")
-    """What no agent is told unasked: folders (a name alone at any depth), `kind:NAME`, `tag:NAME`."""
+    """The notes that agents only get if they ask: folders (a bare name at any depth), `kind:NAME`, `tag:NAME`."""
     phases: Mapping[str, PhaseConfig] = field(default_factory=dict[str, PhaseConfig])
-    """Yours are added to the shipped ones; one of the same name replaces it."""
+    """Your phases are added to the shipped ones; a phase of the same name replaces the shipped one."""
 
     @property
     def private_marks(self) -> PrivateMarks:

@@ -1,9 +1,9 @@
-"""Fits excerpts into a token budget, and renders the text that an agent reads. Pure functions.
+"""Fit excerpts into a token budget, and render the text that an agent reads. Pure functions.
 
-What is recalled is stored data, never an instruction. So all of it, file names included, stands between two marks made
-from a hash of the text, which the text doesn't contain; and each line of a note stands behind a head of ours or a `>`,
-so that none passes for ours. Characters that hide or reorder text are shown by their code. Lengths are counted in
-characters of the longest form that the text may take, so that a budget is never exceeded.
+Recalled text is stored data, never an instruction. It is framed, file names included, by two marks made from a hash of
+the text, which the text doesn't contain. Each line of a note follows a head of ours or a `>`, so that no line passes
+for ours. Characters that hide or reorder text are shown by their code. Lengths are counted in characters of the longest
+form that the text may take, so that a budget is never exceeded.
 """
 
 from __future__ import annotations
@@ -23,30 +23,35 @@ from mcp_memory.text.language.terms import overlap
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MOST_NAMED = 10
-"""Of the notes that didn't fit; further ones are only counted."""
+"""The most notes named that didn't fit; further notes are only counted."""
 
 CUT = " …"
-"""Ends a line that is not shown whole."""
+"""The mark at the end of a line that is not shown whole."""
 
 _DRAWN = 4
-"""A passage that continues a chosen one of its document moves up by as many places. Evidence within 500 tokens on
-documentation .618 -> .661; among entries, which are complete in themselves, it costs 1 point: there it isn't done."""
+"""The number of places by which a passage moves up if it continues a chosen passage of its document. Measured within
+500 tokens: evidence on documentation rises from .618 to .661. Log entries are complete in themselves and would lose 1
+point, so they stay in place.
+"""
 
 _COPIES, _ALIKE, _COMPARED = 3, 0.7, 5
-"""At most so many passages may share this part of their words (Jaccard), if they have at least so many words: ten notes
-that differ in a number would otherwise leave no room for others."""
+"""The limits of near-copies: at most three passages may share 0.7 of their words (Jaccard), compared from five words
+on. Otherwise ten notes that differ in a number would fill the answer.
+"""
 
 NOTE = "Note: "
-"""Begins a remark that says how far to trust the answer: it stands first."""
+"""The beginning of a remark on how far to trust the answer; such a remark comes first."""
 
 _MARK_DIGITS = 8
 _LEAST_ROOM_CHARS = 60
-"""Less than this holds no passage worth its header."""
+"""The least room worth a passage with its header."""
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetedText:
-    """`notices` are lines about the notes: which didn't fit, with the call that gets them, and links."""
+    """Excerpts within a budget. `notices` are lines about the notes: which didn't fit, with the call that gets them,
+    and links.
+    """
 
     excerpts: tuple[Excerpt, ...]
     notices: tuple[str, ...] = ()
@@ -60,14 +65,14 @@ class TextFrame:
     as_of: str | None
     remarks: tuple[str, ...] = ()
     folder: str = ""
-    """The vault's, named where a path below it is."""
+    """The vault's folder, named where a path below it is shown."""
 
     def room(self, budget_tokens: int) -> int:
-        """The most characters of the quoted part."""
+        """Return the most characters of the quoted part."""
         return budget_tokens * CHARS_PER_TOKEN - len(_framed(self, "", "x" * _MARK_DIGITS, self.folder))
 
     def within(self, budget_tokens: int) -> TextFrame:
-        """The same frame with remarks that leave half of the budget to the notes, and a folder that takes little."""
+        """Return the frame with remarks that leave half of the budget to the notes, and without a long folder."""
         folder = self.folder if 2 * len(self.folder) < budget_tokens else ""
         left = budget_tokens * CHARS_PER_TOKEN // 2
         kept: list[str] = []
@@ -82,11 +87,13 @@ class TextFrame:
 def choose(
     passages: Sequence[Passage], room_chars: int, known: Callable[[Passage], bool], asking: str | None = None
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
-    """The text of the best passages that fit, and these passages, without those that the reader has `known`. Known ones
-    still take their room: what could replace them fits the question less. `asking`: the project that asks."""
+    """Return the text of the best passages that fit, and these passages, without passages that the reader has `known`.
+    Known passages still take their room: what could replace them fits the question less. `asking`: the reader's
+    project.
+    """
     packed = pack(continued(varied(passages)), room_chars, asking)
     if not packed:
-        # A passage that is cut is better than an empty answer.
+        # A truncated passage is better than an empty answer.
         best = tuple(passage for passage in passages[:1] if not known(passage))
         return fit([excerpt_of(passage, asking) for passage in best], room_chars), best
     quoted = tuple(passage for passage in passages if any(excerpt.quotes(passage) for excerpt in packed))
@@ -95,7 +102,7 @@ def choose(
 
 
 def varied(passages: Iterable[Passage]) -> Iterator[Passage]:
-    """The same passages, but of those that say nearly the same, all except the best few come last."""
+    """Yield the passages with near-copies last: beyond the best few of passages that say nearly the same."""
     earlier: list[frozenset[str]] = []
     copies: list[Passage] = []
     for passage in passages:
@@ -109,8 +116,9 @@ def varied(passages: Iterable[Passage]) -> Iterator[Passage]:
 
 
 def continued(passages: Iterable[Passage]) -> Iterator[Passage]:
-    """The same passages, but what continues a document's section moves up behind its beginning, where it costs no
-    header. Log entries and turns of a conversation are complete in themselves."""
+    """Yield the passages with the continuation of a document's section right after its beginning, where it costs no
+    header. Log entries and turns of a conversation are complete in themselves.
+    """
     ahead = iter(passages)
     rest = list(islice(ahead, _DRAWN + 1))
     ends: set[tuple[NotePath, int, int]] = set()
@@ -122,7 +130,7 @@ def continued(passages: Iterable[Passage]) -> Iterator[Passage]:
 
 
 def _continues(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
-    """With at most one empty line in between."""
+    """Return whether the passage continues at one of the ends, with at most one empty line in between."""
     path, chunk = passage.note.path, passage.chunk
     if not any((path, chunk.section, chunk.start_line - lines) in ends for lines in (0, 1, 2)):
         return False
@@ -130,8 +138,9 @@ def _continues(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
 
 
 def pack(passages: Iterable[Passage], room_chars: int, asking: str | None = None) -> list[Excerpt]:
-    """The passages that fit, in this order; one that doesn't fit is skipped. Neighbors are joined and no line comes
-    twice; notes and log entries are in the order of their best passage."""
+    """Return the passages that fit, in this order; a passage that doesn't fit is skipped. Neighbors are joined and no
+    line comes twice; notes and log entries are in the order of their best passage.
+    """
     left = room_chars
     items: dict[tuple[NotePath, str | None], tuple[list[Excerpt], int]] = {}
     for passage in passages:
@@ -148,8 +157,9 @@ def pack(passages: Iterable[Passage], room_chars: int, asking: str | None = None
 
 
 def fit(excerpts: Sequence[Excerpt], room_chars: int, most_named: int = MOST_NAMED) -> BudgetedText:
-    """Whole excerpts while they fit; the first that doesn't is cut at a line, and of the rest at most so many are
-    named, the others counted."""
+    """Return whole excerpts while they fit. The first that doesn't is cut at a line; of the rest, at most `most_named`
+    are named and the others counted.
+    """
     if length(excerpts) <= room_chars:
         return BudgetedText(tuple(excerpts))
     names = max((len(_call(part, part.end_line)) for part in excerpts), default=0) if most_named else 0
@@ -162,7 +172,7 @@ def fit(excerpts: Sequence[Excerpt], room_chars: int, most_named: int = MOST_NAM
         last = fitted[-1:]
         shown, whole = excerpt, length([*last, excerpt]) - length(last)
         if whole > left:
-            # What is cut isn't all of its note, so that its head is another.
+            # A cut excerpt has another head, since it isn't its whole note.
             part = replace(excerpt, text="")
             shown = None if cut else _head(excerpt, left - length([*last, part]) + length(last))
             cut = True
@@ -177,18 +187,18 @@ def fit(excerpts: Sequence[Excerpt], room_chars: int, most_named: int = MOST_NAM
 
 
 def with_notice(assembly: BudgetedText, notice: str, room_chars: int) -> BudgetedText:
-    """One more line, if there is room for it."""
+    """Add a line, if there is room for it."""
     more = replace(assembly, notices=(*assembly.notices, visible(notice)))
     return more if len(_quoted(more)) <= room_chars else assembly
 
 
 def length(excerpts: Sequence[Excerpt]) -> int:
-    """In characters as shown at most, each with a line break."""
+    """Return the most characters of the excerpts as shown, each line with a line break."""
     return sum(len(block) + 1 for block in _blocks(excerpts, is_longest=True))
 
 
 def size(assembly: BudgetedText) -> int:
-    """In characters at most, including notices, each with a line break."""
+    """Return the most characters of the text with its notices, each line with a line break."""
     return length(assembly.excerpts) + sum(len(notice) + 1 for notice in assembly.notices)
 
 
@@ -217,8 +227,9 @@ def _quoted(assembly: BudgetedText) -> str:
 
 
 def _blocks(excerpts: Sequence[Excerpt], *, is_longest: bool = False) -> list[str]:
-    """A block for each excerpt: a head, or only the lines where it continues the note before it; and its text, on the
-    same line if it is one. The time is in heads of the same day, and if `is_longest`, in all."""
+    """Yield a block for each excerpt: a head, then its text, on the same line if the text is one line. An excerpt that
+    continues the note before it gets only its lines. Heads of the same day have the time; if `is_longest`, all have it.
+    """
     days = Counter(day for day, _ in {excerpt.item: excerpt.day_and_time() for excerpt in excerpts}.values())
     blocks: list[str] = []
     item = None
@@ -233,7 +244,7 @@ def _blocks(excerpts: Sequence[Excerpt], *, is_longest: bool = False) -> list[st
 
 
 def _head(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
-    """The first lines that fit; of one huge line, as much as fits."""
+    """Return the first lines that fit; of one huge line, as much as fits."""
     lines = excerpt.text.split("\n")
     used = accumulate(map(_size, lines))
     taken = [line for line, chars in zip(lines, used, strict=True) if chars <= room_chars]
@@ -270,5 +281,5 @@ def _uncounted(notes: int) -> str:
 
 
 def _size(line: str) -> int:
-    """In characters as quoted, with a line break."""
+    """Return the characters of a line as quoted, with a line break."""
     return len(visible(line)) + len(QUOTED) + 1

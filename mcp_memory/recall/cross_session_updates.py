@@ -1,7 +1,6 @@
-"""Tracks what other sessions stored since a session began, so that it learns who wrote what it gets.
-
-The order of storing counts, not a clock. Covers the running daemon only: what was stored before is recalled like
-everything else.
+"""Track what other sessions stored since a session began, so that the session learns who wrote its passages. Updates
+are ordered by a counter, not a clock. They cover the running daemon only: earlier notes are recalled like everything
+else.
 """
 
 from collections import deque
@@ -17,10 +16,10 @@ MOST_STORED = 1000
 MOST_SESSIONS = 1000
 
 MOST_TOLD = 3
-"""In one line; further ones are among the passages anyway."""
+"""The most notes in one line; further notes are among the passages anyway."""
 
 ROOM_TOKENS = 100
-"""Of a prompt's budget, reserved if there may be such a line."""
+"""The tokens of a prompt's budget that are reserved if there may be such a line."""
 
 TITLE_CHARS = 80
 SESSION_CHARS = 24
@@ -28,15 +27,18 @@ SESSION_CHARS = 24
 
 @dataclass(frozen=True, slots=True)
 class StoredNote:
-    """`source`: the client that wrote, by its token; `session`: its session, if it named one."""
+    """A note that was just stored. `source`: the client that wrote it, by its token; `session`: its session, if it
+    named one.
+    """
 
     number: int
     source: str | None
     session: str | None
 
     def is_by(self, session: str) -> bool:
-        """Whether this session, `client/id`, may have written it. If the same client wrote it without naming a session,
-        it may be this one."""
+        """Return whether this session, `client/id`, may have written the note. If the same client wrote it without
+        naming a session, it may be this session.
+        """
         if self.session:
             return session == f"{self.source}/{self.session}" or (not self.source and session.endswith(self.session))
         return not self.source or session.startswith(f"{self.source}/")
@@ -54,7 +56,7 @@ class _Reader:
 
 
 class CrossSessionUpdates:
-    """For the event loop alone. A session is named `client/id`."""
+    """The updates of all sessions; only for the event loop. A session is named `client/id`."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -62,16 +64,18 @@ class CrossSessionUpdates:
         self._readers: LruCache[str, _Reader] = LruCache(MOST_SESSIONS)
 
     def add(self, note: NoteId, source: str | None, session: str | None) -> None:
-        """A note or log entry was stored just now."""
+        """Record a note or log entry that was just stored."""
         self._count += 1
         self._stored.append((note, StoredNote(self._count, source, session)))
 
     def begin(self, session: str) -> None:
-        """What was stored so far is not news to this session."""
+        """Begin a session: everything stored so far is not news to it."""
         self._readers.store(session, _Reader(self._count))
 
     def unseen_by(self, session: str) -> dict[NoteId, StoredNote]:
-        """What others stored since it began and it hasn't seen. An unknown session begins now."""
+        """Return the notes that others stored since the session began and that it hasn't seen. An unknown session
+        begins now.
+        """
         reader = self._readers.get(session) or self._readers.store(session, _Reader(self._count))
         return {
             note: stored
@@ -80,7 +84,7 @@ class CrossSessionUpdates:
         }
 
     def line(self, session: str, passages: Sequence[Passage]) -> str | None:
-        """About those of these passages that are news. None where none are."""
+        """Return a line about the passages that are news, or None."""
         news = self.unseen_by(session)
         fresh: dict[NoteId, Passage] = {}
         for passage in passages:
@@ -90,7 +94,7 @@ class CrossSessionUpdates:
         return f"New since this session began: {'; '.join(named)}." if named else None
 
     def mark_seen(self, session: str, passages: Sequence[Passage]) -> None:
-        """These are no longer news to the session."""
+        """Record that these passages are no longer news to the session."""
         if reader := self._readers.get(session):
             reader.seen.update(passage.shown_id for passage in passages)
 

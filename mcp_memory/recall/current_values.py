@@ -1,4 +1,4 @@
-"""Puts the newer of two notes that contradict each other in place of the older one, and says what held before."""
+"""Replace the older of two contradicting notes by the newer one, with a remark on the earlier value."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,27 +17,28 @@ from mcp_memory.vault.succession.entry_marks import admits
 
 LOOK_S = 2.0
 FEWEST_MORE = 5
-"""Content words of an older note that the newer one lacks, besides what is contradicted."""
+"""The content words of an older note that the newer one lacks, besides the contradicted ones."""
 UNDATED = "0001-01-01"
 """The day of a note without a date, or with one in the future."""
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentValues:
-    """What agents are told until a person or an agent decides."""
+    """The choice between contradicting notes, until a person or an agent decides."""
 
     index: Index
     conflicts: ConflictScan
     code_remark: Callable[[NoteId], str]
-    """What became of the code that a note names; reads memory alone."""
+    """Return what became of the code that a note names; reads only memory."""
 
     async def replace_older(
         self, passages: Sequence[Passage], filters: Filters, query: str, *, is_prompt: bool
     ) -> list[Passage]:
-        """The passages in their order, each older statement replaced by the newest one that contradicts it. A query
-        that asks how it was before gets both, and so does any, but for a prompt, where the older one says more or the
-        contradiction is only likely. An older one stays where the newer one is of another project or from after
-        `filters.until`. Raises IndexUnavailable."""
+        """Return the passages in their order, each older statement replaced by the newest one that contradicts it. A
+        query about an earlier state gets both. A question also gets both where the older statement says more or the
+        contradiction is only likely; a prompt doesn't. An older statement stays where the newer one is of another
+        project or from after `filters.until`. Raises IndexUnavailable.
+        """
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(map(self._with_code, passages))
         keeps_older = HISTORY.search(query) is not None
@@ -50,7 +51,7 @@ class CurrentValues:
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 
     def note_now(self, path: NotePath, filters: Filters) -> tuple[NotePath, str]:
-        """The note to show in place of this one, and what a reader must know of it. Reads the index."""
+        """Return the note to show in place of this one, and what a reader must know of it. Reads the index."""
         note = self.index.note(path)
         if note is None or note.is_log or not self.conflicts.concerns(note.id):
             return path, self.code_remark(note.id) if note else ""
@@ -59,7 +60,7 @@ class CurrentValues:
         now = next((one for passage in passages for one in current(passage)), None)
         if now is None:
             return path, self.code_remark(note.id)
-        if now.note.is_log:  # an entry alone can't take the place of a note
+        if now.note.is_log:  # a single entry can't take the place of a note
             return path, f"outdated, not confirmed: {shortened(now.shown_id) or now.shown_id}"
         return now.note.path, now.remark
 
@@ -92,7 +93,7 @@ class CurrentValues:
         return (telling or found)[:1]
 
     def _remark(self, conflict: Conflict, newer: Passage, filters: Filters) -> str:
-        """Empty if the older one is not to be told: forgotten since, private, or muted."""
+        """Return a remark on the older statement; empty if it may not be shown: forgotten since, private, or muted."""
         if not conflict.is_certain or not self._told(conflict.older, conflict.older_path, filters):
             return ""
         day = conflict.newer_at[:10]
@@ -107,7 +108,7 @@ class CurrentValues:
 
 
 def _says_more(older: Passage, conflict: Conflict, newer: Passage) -> bool:
-    """Whether the newer one lacks more of what it says than what is contradicted."""
+    """Return whether the older passage has more content words that the newer one lacks than the contradicted ones."""
     told = content_words(f"{newer.note.title} {newer.chunk.text} {conflict.before}")
     return len(content_words(older.chunk.text) - told) >= FEWEST_MORE
 

@@ -1,4 +1,4 @@
-"""Ends an answer where the scores of its passages drop, even if the budget has room for more. Pure functions."""
+"""End an answer where the scores of its passages drop, even if the budget has room for more. Pure functions."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -12,32 +12,35 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.succession.entry_marks import note_of
 
 FEWEST_TOKENS = 500
-"""Of a question's answer, if so much is found that has `FEWEST_SHARE` of the best one's score."""
+"""The tokens that a question's answer may fill with passages above `FEWEST_SHARE` of the best score."""
 FEWEST_SHARE = 0.4
-"""Without it, the short notes of agents filled these tokens whatever they said. On notes of eleven people (`agents` and
-`agents_held_out` in `tests/eval/topics`), 4 are told instead of 8, and 915 of 930 answers are among them instead of
-916; of a developer's evidence .946 is told instead of .949, for 499 tokens instead of 759; on conversations and
-documentation nothing changes."""
+"""The share of the best score that a passage needs within `FEWEST_TOKENS`; otherwise short notes of agents would fill
+these tokens regardless of their content. Measured on notes of eleven people (`agents` and `agents_held_out` in
+`tests/eval/topics`): 4 notes are shown instead of 8, with 915 of 930 answers instead of 916. A developer's evidence is
+.946 instead of .949, for 499 tokens instead of 759. Conversations and documentation don't change.
+"""
 
 MOST_WEAK = 5
-"""So many passages are told where probably none answers, and all are about as near. Of a developer's evidence .930 is
-told and not .946, and of that about conversations .919 and not .924; a question without an answer got 700 tokens."""
+"""The most passages where probably none answers and all are about as near. Measured: a developer's evidence is .930
+instead of .946, and that about conversations .919 instead of .924. Without the limit, a question without an answer got
+700 tokens.
+"""
 
 STATEMENT_CHARS, FEWEST_WORDS = 300, 2
-"""The most characters and the fewest words that mean something of a statement."""
+"""The most characters of a statement, and the fewest meaningful words."""
 
 
 def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[RankedChunk]:
-    """Those that probably help with a prompt."""
+    """Return the passages that probably help with a prompt."""
     best = max((chunk.relevance for chunk in ranked), default=0.0)
     least = max(phase.least_relevance, phase.least_share * best)
     return [chunk for chunk in ranked if chunk.relevance >= least]
 
 
 def told_once(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
-    """Without a short passage of which another note of its project has every word, and the same numbers and negations:
-    what you said in a session stands beside the note that an agent wrote of it. Of two with the same words, the better
-    one stays."""
+    """Skip a short passage if another note of its project has all its words and the same numbers and negations. An
+    agent's note often repeats what you said in a session. If both have the same words, the better one stays.
+    """
     said = [content_words(chunk.passage.chunk.text) - GENERIC_WORDS for chunk in ranked]
 
     def is_said_by(at: int, other: int) -> bool:
@@ -57,14 +60,15 @@ def told_once(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
 
 
 def _claimed(text: str) -> set[tuple[FactKind, str]]:
-    """Its numbers, dates and identifiers, and the word behind each negation."""
+    """Return the text's numbers, dates and identifiers, and the word behind each negation."""
     found = (fact for fact in facts(text) if fact.kind is not FactKind.NAME)
     return {(fact.kind, fact.key.split()[0] if fact.kind is FactKind.NEGATION else fact.key) for fact in found}
 
 
 def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig, *, is_weak: bool = False) -> list[RankedChunk]:
-    """Those in reach of the best, and as many more as `FEWEST_TOKENS` have room for: further ones rarely hold what a
-    question asks for."""
+    """Return the passages within reach of the best, and further passages up to `FEWEST_TOKENS`: later ones rarely have
+    what a question asks for.
+    """
     ranked = ranked[:MOST_WEAK] if is_weak else ranked
     best = ranked[0].score if ranked else 0.0
     least, fewest = phase.least_share * best, min(phase.least_share, FEWEST_SHARE) * best

@@ -1,5 +1,6 @@
-"""Cuts notes into the excerpts that answers quote, names what each is from, joins those that touch and repeats no
-line. Pure functions."""
+"""Cut notes into the excerpts that answers quote, name the source of each, join neighbors and repeat no line. Pure
+functions.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,14 +22,14 @@ PLAIN_KIND = "note"
 """The kind that isn't named, to save room."""
 
 ID_CHARS, ENTRY_CHARS = 6, 8
-"""The end of an id, and of a log entry's hash, that stands for it."""
+"""The last characters of an id, and of a log entry's hash, that are shown for it."""
 
 _ANCHOR = re.compile(r"\s*\{[^{}]*\}$")
 """A heading's anchor, as many tools write it: `## Install { #install }`."""
 
 _OWN_ID = re.compile(r"[0-9A-Za-z]{6,}")
 _PLAIN = re.compile(r"[\w.@/+-]+")
-"""A name that no one takes for a sentence of ours; others are in quotation marks."""
+"""A name that can't be taken for a sentence of ours; other names get quotation marks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +41,19 @@ class Excerpt:
     end_line: int
     text: str
     headings: tuple[str, ...] = ()
-    """Above the text, outermost first."""
+    """The headings above the text, outermost first."""
     start: int = 0
     """For a passage: its offset in the note, in characters."""
     entry: str | None = None
-    """Of a log: the hash of the entry that all of the text belongs to."""
+    """The hash of the log entry that all of the text belongs to."""
     time: str | None = None
-    """Of a log: that entry's `HH:MM`."""
+    """The `HH:MM` of that log entry."""
     asking: str | None = None
-    """The project that asks: the head names any other."""
+    """The reader's project: the head names any other."""
     about: str = ""
-    """What the head says in place of date and kind, for pages made from notes."""
+    """The head's words in place of date and kind, for pages made from notes."""
     remark: str = ""
-    """What the head adds in brackets: ours to say, such as what the note replaces."""
+    """The head's remark in brackets, in our words, such as what the note replaces."""
 
     @property
     def path(self) -> NotePath:
@@ -60,7 +61,7 @@ class Excerpt:
 
     @property
     def item(self) -> tuple[NotePath, str | None]:
-        """The note or log entry that a head stands for."""
+        """The note or log entry that a head names."""
         return self.note.path, self.entry
 
     @property
@@ -69,7 +70,7 @@ class Excerpt:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the note or log entry says nothing else, but for the heading above."""
+        """Whether the excerpt is all of its note or log entry, apart from the heading above."""
         texts = [self.text]
         if self.headings:
             above = f"{'##' if self.entry else '#'} {self.headings[-1]}"
@@ -84,33 +85,34 @@ class Excerpt:
 
     @property
     def short_id(self) -> str:
-        """The end of the id that stands for it; empty for a file without an id."""
+        """The end of the id; empty for a file without an id."""
         return shortened(NoteId(f"#{self.entry}") if self.entry else self.note.id) or ""
 
     @property
     def shown_path(self) -> str:
-        """The note's path, unless all of it is here and an id stands for it."""
+        """The note's path, unless the excerpt is the whole note and its id is shown."""
         return "" if self.short_id and self.is_whole else self.note.path
 
     def quotes(self, passage: Passage) -> bool:
-        """Whether this excerpt, made of passages, contains all of that one."""
+        """Return whether this excerpt, made of passages, contains all of the passage."""
         return self.path == passage.note.path and self.start <= passage.chunk.start and passage.chunk.end <= self.end
 
     def day_and_time(self) -> tuple[str, str]:
-        """Of the note or log entry: `2026-11-03` and `13:20`, or empty where they aren't known."""
+        """Return the day and time of the note or log entry: `2026-11-03` and `13:20`, or empty where unknown."""
         when = self.note.updated or self.note.created
         clock = f"{when:%H:%M}" if when and when.time() != time() else ""
         return when.date().isoformat() if when else "", self.time or clock
 
     def place(self) -> str:
-        """The lines, behind a colon, and what they are about if that stands above them."""
+        """The lines, behind a colon, and their subject if it is named above them."""
         lines = f":{self.start_line}" if self.start_line == self.end_line else f":{self.start_line}-{self.end_line}"
         above = self.headings[-1] if self.headings else ""
         return lines + self._label(logs.title_and_labels([above])[0] or above or self.note.title, self.path)
 
     def head(self, *, timed: bool) -> str:
-        """What the text is from: date, kind, project and a short id; the path and lines if it isn't all of its note, or
-        that has no id; the title where neither says it. No name in it reads as a sentence of ours."""
+        """Return where the text is from: date, kind, project and short id; path and lines if it isn't a whole note or
+        its note has no id; and the title where neither names it. No name in it reads as a sentence of ours.
+        """
         note, path = self.note, self.shown_path
         day, clock = self.day_and_time()
         kind = "" if note.kind == PLAIN_KIND or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind
@@ -124,8 +126,9 @@ class Excerpt:
         return " ".join(filter(None, facts)) + (self._label(title, path) if self.is_whole else self.place()) + remark
 
     def _label(self, label: str, path: str) -> str:
-        """A title or heading, unless the text or path repeats its words; half of a title's, since paths are made of
-        titles."""
+        """Return a title or heading, unless the text or path repeats its words. Half of a title's words are enough,
+        since paths are made of titles.
+        """
         title = _ANCHOR.sub("", label)
         words = content_words(title)
         new = words - content_words(f"{self.text} {path}")
@@ -134,7 +137,7 @@ class Excerpt:
 
 
 def shortened(note_id: NoteId) -> str | None:
-    """The end of an id that stands for it; None for that of a file without an id of its own."""
+    """Return the end of an id that is shown for it; None if a file has no id of its own."""
     if "#" in note_id:
         return note_id[-ENTRY_CHARS:]
     return note_id[-ID_CHARS:] if _OWN_ID.fullmatch(note_id) else None
@@ -147,13 +150,13 @@ def excerpt_of(passage: Passage, asking: str | None = None) -> Excerpt:
 
 
 def named(name: str) -> str:
-    """A name of the person's choice, such as a kind or a path: as it is, or in quotation marks."""
+    """Return a name of the person's choice, such as a kind or a path, as it is or in quotation marks."""
     short = in_line(name)
     return short if len(short) <= 4 * MAX_LABEL_CHARS and _PLAIN.fullmatch(short) else in_quotes(name) if name else ""
 
 
 def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
-    """Passages of one note in their order there, joined where they touch or overlap."""
+    """Return the passages of one note in the note's order, joined where they touch or overlap."""
     merged: list[Excerpt] = []
     for part in sorted(parts, key=lambda part: (part.start, part.end)):
         last = merged[-1] if merged else None
@@ -164,7 +167,7 @@ def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
                 text = last.text + part.text[last.end - part.start :]
                 merged[-1] = replace(last, end_line=part.end_line, text=text)
         elif part.start_line > last.end_line:
-            # Only line breaks and blanks lie in between; they count, so that offsets stay true.
+            # Only line breaks and blanks lie in between; they are kept, so that offsets stay true.
             gap = ("\n" * (part.start_line - last.end_line)).rjust(part.start - last.end)
             merged[-1] = replace(last, end_line=part.end_line, text=last.text + gap + part.text)
         else:
@@ -173,12 +176,12 @@ def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
 
 
 def _only_breaks_between(first: Excerpt, second: Excerpt) -> bool:
-    """Whether there are as many characters as line breaks in between."""
+    """Return whether only line breaks lie between the two excerpts."""
     return second.start - first.end == second.start_line - first.end_line
 
 
 def without_repeats(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
-    """Excerpts of whole lines, without lines that an earlier one shows."""
+    """Yield excerpts of whole lines, without lines that an earlier one shows."""
     shown: dict[NotePath, set[int]] = {}
     kept: list[Excerpt] = []
     for excerpt in excerpts:
@@ -190,8 +193,9 @@ def without_repeats(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
 
 
 def stretches(excerpt: Excerpt, lines: dict[int, str]) -> list[Excerpt]:
-    """These lines of an excerpt, by number and in order: one excerpt for each unbroken run, without blank lines at its
-    ends."""
+    """Return these lines of an excerpt, by number and in order: one excerpt for each unbroken run, without blank lines
+    at its ends.
+    """
     rows: list[list[int]] = []
     for number in lines:
         if rows and rows[-1][-1] == number - 1:
@@ -208,9 +212,8 @@ def stretches(excerpt: Excerpt, lines: dict[int, str]) -> list[Excerpt]:
 
 
 def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = None) -> list[Excerpt]:
-    """One note, log entry or range of lines, without forgotten entries of a log.
-
-    Raises NotFound for an entry that doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have.
+    """Return one note, log entry or range of lines, without forgotten entries of a log. Raises NotFound for an entry
+    that doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have.
     """
     record = file.record
     all_lines = _lines_of(file)
@@ -229,8 +232,9 @@ def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = 
 
 
 def latest_entries(file: NoteFile, wanted: Filters, private: PrivateMarks) -> list[Excerpt]:
-    """The entries of a log that count, the latest first, then what stands before them; none that is private or muted,
-    and none of projects that aren't `wanted`."""
+    """Return the active entries of a log, the latest first, then the text above them; without private or muted entries,
+    and without entries of projects that aren't `wanted`.
+    """
     project = wanted.project
     all_lines, found = _lines_of(file), logs.entries(file.text, file.body_start)
     hidden = {*file.forgotten_entries, *private_entries(file, private)}
@@ -255,7 +259,7 @@ def latest_entries(file: NoteFile, wanted: Filters, private: PrivateMarks) -> li
 
 
 def without_private_lines(excerpts: Iterable[Excerpt]) -> Iterator[Excerpt]:
-    """The excerpts of `MEMORY.md` without its private lines; others as they are."""
+    """Yield the excerpts of `MEMORY.md` without its private lines; others as they are."""
     for excerpt in excerpts:
         lines = dict(enumerate(excerpt.text.split("\n"), excerpt.start_line))
         shown = {at: line for at, line in lines.items() if not has_private_lines(excerpt.note, at, at)}
@@ -263,7 +267,7 @@ def without_private_lines(excerpts: Iterable[Excerpt]) -> Iterator[Excerpt]:
 
 
 def forgotten_lines(file: NoteFile) -> set[int]:
-    """The lines of forgotten entries in a log."""
+    """Return the lines of forgotten entries in a log."""
     forgotten = set(file.forgotten_entries)
     entries = logs.entries(file.text, file.body_start) if forgotten else []
     gone = (entry for entry in entries if entry.hash in forgotten)

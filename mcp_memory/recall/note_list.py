@@ -1,4 +1,4 @@
-"""Lists notes and log entries, the newest first, and counts them. Reads the index: call it in a thread."""
+"""List notes and log entries, the newest first, and count them. Reads the index: call it in a thread."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -17,15 +17,16 @@ from mcp_memory.vault.succession.entry_marks import admits, note_of
 
 MOST_NOTES = 1_000_000
 RETIRED = frozenset({NoteState.ACTIVE, NoteState.ARCHIVED})
-"""The states to look at for notes that no longer count: expired ones are active."""
+"""The states to search for retired notes: expired notes are still active."""
 _LONGEST_DAY = timedelta(hours=25)
 
 
 def newest_notes(
     index: Index, filters: Filters, limit: int, now: datetime, client: str | None, session: str | None
 ) -> tuple[list[NoteRecord], bool]:
-    """Up to `limit`, entries with the facts of their own, and whether there are more; only of this client or session,
-    if named. With the states `RETIRED`, only what no longer counts."""
+    """Return up to `limit` notes, log entries with their own facts, and whether there are more; only of this client or
+    session, if named. With the states `RETIRED`, only retired notes.
+    """
     since, until = filters.since, filters.until
     if since:  # a log is dated midnight
         filters = replace(filters, since=max(since, EARLIEST) - _LONGEST_DAY)
@@ -51,17 +52,19 @@ def newest_notes(
 
 
 def date_of(note: NoteRecord) -> datetime:
-    """Before all others for a note without a date."""
+    """Return the note's date; a note without a date comes before all others."""
     return note.updated or note.created or datetime.min.replace(tzinfo=UTC)
 
 
 def client_of(note: NoteRecord) -> str:
-    """As a person calls it: `you`, or `disk` for by hand."""
+    """Return the client's name as a person says it: `you`, or `disk` for a change by hand."""
     return {PERSON: "you", None: DISK}.get(note.source) or str(note.source)
 
 
 def count_notes(index: Index, filters: Filters) -> dict[str, Any]:
-    """What counts, log entries one by one, by kind, project and client; and how many files are in each other state."""
+    """Count the active notes, and log entries one by one, by kind, project and client; and the files in each other
+    state.
+    """
     found = [one for note in index.notes(filters, MOST_NOTES) for one in _entries(index, note, filters)]
     others = {state: Filters(states=frozenset({state})) for state in NoteState if state is not NoteState.ACTIVE}
     return {
@@ -74,7 +77,7 @@ def count_notes(index: Index, filters: Filters) -> dict[str, Any]:
 
 
 def _entries(index: Index, note: NoteRecord, filters: Filters) -> Iterator[NoteRecord]:
-    """The note itself, or each entry of a log that passes."""
+    """Yield the note itself, or each entry of a log that passes the filters."""
     passages = index.passages(note.path) if note.is_log else []
     entries = {passage.chunk.entry: passage for passage in reversed(passages) if passage.chunk.entry}
     for passage in entries.values():

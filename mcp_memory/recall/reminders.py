@@ -1,4 +1,4 @@
-"""Says which commitments are due: the day before, on the day, at the hour, the day after, and what is overdue."""
+"""Remind of commitments: the day before, on the day, at the hour, the day after, and while overdue."""
 
 import hashlib
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ from mcp_memory.text.due_dates import DueDate, due_from
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 
 MOST_TOLD, MOST_NAMED = 6, 3
-"""Lines of one answer, and titles of overdue ones in theirs; `mcp-memory due` has all."""
+"""The most lines of one answer, and the most titles of overdue commitments in one line; `mcp-memory due` has all."""
 
 TITLE_CHARS, ID_CHARS = 100, 6
 
 
 class Stage(StrEnum):
-    """How near a commitment is, the next first. Each session hears of it once a stage."""
+    """The stages of a commitment, the nearest first. Each session sees it once in each stage."""
 
     NOW = "due now"
     TODAY = "due today"
@@ -32,7 +32,7 @@ class Stage(StrEnum):
 
 
 AHEAD = frozenset({Stage.NOW, Stage.TODAY, Stage.ASKED})
-"""Told with a prompt; a session's start also tells of tomorrow and what is overdue."""
+"""The stages shown with a prompt; a session's start also shows tomorrow's and overdue commitments."""
 
 TOLD, _SAID = AHEAD | {Stage.TOMORROW, Stage.OVERDUE}, frozenset({Stage.TODAY, Stage.TOMORROW})
 
@@ -51,7 +51,7 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """One line, the notes that it is about, and the marks by which a session knows that it has heard it."""
+    """One line, its notes, and the marks by which a session knows that it has been shown."""
 
     line: str
     notes: tuple[NoteId, ...]
@@ -59,7 +59,9 @@ class Reminder:
 
 
 def commitments(index: Index, wanted: Filters, now: datetime, zone: tzinfo, *, done: bool = False) -> list[Commitment]:
-    """What has a `due` and is open, or `done`; the earliest first. Reads the index: for a worker thread."""
+    """Return the open commitments, the notes with a `due`, or the `done` ones; the earliest first. Reads the index: for
+    a worker thread.
+    """
     states = frozenset({NoteState.ARCHIVED if done else NoteState.ACTIVE})
     wanted = replace(wanted, states=states, due=True, foreign=False, now=None if done else wanted.now)
     local = now.astimezone(zone)
@@ -74,8 +76,9 @@ def commitments(index: Index, wanted: Filters, now: datetime, zone: tzinfo, *, d
 def reminders(
     found: Sequence[Commitment], stages: frozenset[Stage], session: str, seen: frozenset[str]
 ) -> list[Reminder]:
-    """What of these a session is told now: a line each, the nearest first, and one for all that is overdue. Not what it
-    has heard, nor what was promised in it, until the hour or the day after."""
+    """Return the reminders for a session: a line for each commitment, the nearest first, and one line for all that are
+    overdue. Skips those that the session has seen and, until the hour or the day after, those that were made in it.
+    """
     new = [
         one
         for one in found
@@ -97,7 +100,7 @@ def reminders(
 
 
 def due_line(one: Commitment) -> str:
-    """When it is due, whatever the day, and what."""
+    """Return when a commitment is due, whatever the day, and its title."""
     return f"{one.when} ({one.stage}): {_title(one)}"
 
 
@@ -124,11 +127,11 @@ def _title(one: Commitment) -> str:
 
 
 def _by_an_agent(note: NoteRecord) -> str:
-    """Name the agent that stored the commitment by itself; empty if it is the person's word."""
+    """Name the agent that stored the commitment by itself; empty if the person asked for it."""
     is_persons = note.source in {None, PERSON} or "voice" in note.meta
     return "" if is_persons else f" (noted by {in_line(str(note.source))})"
 
 
 def _mark(one: Commitment) -> str:
-    """16 hexadecimal digits; what is put off is told again."""
+    """Return a mark of 16 hexadecimal digits; a postponed commitment gets another one, so that it is shown again."""
     return hashlib.sha256(f"{one.note.id}\0{one.stage}\0{one.when}".encode()).hexdigest()[:16]

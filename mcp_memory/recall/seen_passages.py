@@ -1,8 +1,6 @@
-"""Tracks which passages each session has already seen, so none is injected twice.
-
-A passage is remembered as one hash of its note's id and its words: compaction moves notes, and texts don't belong here.
-Each session has a small file in the state folder, which survives a restart; it isn't synced, since a power cut ends the
-sessions too.
+"""Track which passages each session has already seen, so that none is injected twice. A passage is remembered as one
+hash of its note's id and its words: compaction moves notes, and texts don't belong here. Each session has a small file
+in the state folder, which survives a restart; it isn't synced, since a power cut ends the sessions too.
 """
 
 import hashlib
@@ -22,10 +20,10 @@ KEPT_S = 14 * 86_400.0
 """After this long without activity, a session counts as ended."""
 
 MOST_SESSIONS = 1000
-"""The newest; each is a file of some kilobytes."""
+"""The most sessions, the newest; each is a file of some kilobytes."""
 
 MOST_PASSAGES = 10_000
-"""More than any context holds: beyond this, a session counts as having lost them all."""
+"""More passages than any context has room for: beyond this, the session's marks are dropped."""
 
 _IN_MEMORY = 64
 _LINE = re.compile(r"[0-9a-f]{16}")
@@ -34,14 +32,13 @@ log = logging.getLogger(__name__)
 
 
 def mark_of(passage: Passage) -> str:
-    """16 hexadecimal digits for these words of this note."""
+    """Return 16 hexadecimal digits for these words of this note."""
     return _digest(f"{passage.note.id}\0{passage.chunk.text}")[:16]
 
 
 class SeenPassages:
-    """Marks by session; a session is named by any text. Thread-safe.
-
-    If the disk fails, marks are kept in memory, and a restart may repeat some.
+    """The marks by session; any text may name a session. Thread-safe. If the disk fails, marks are kept in memory, and
+    a restart may repeat some passages.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -50,12 +47,12 @@ class SeenPassages:
         self._sessions: LruCache[Path, frozenset[str]] = LruCache(_IN_MEMORY)
 
     def seen_by(self, session: str) -> frozenset[str]:
-        """What it has seen since it began, or since its context was last emptied."""
+        """Return the marks that the session has seen since it began, or since its context was last emptied."""
         with self._lock:
             return self._known(self._file(session))
 
     def add(self, session: str, marks: Iterable[str]) -> bool:
-        """Returns whether any of them is new to it."""
+        """Add marks, and return whether any of them is new to the session."""
         file = self._file(session)
         with self._lock:
             known = self._known(file)
@@ -71,7 +68,7 @@ class SeenPassages:
             return True
 
     def reset(self, session: str) -> None:
-        """Its context is empty, or it ended. Also removes sessions that ended long ago."""
+        """Forget a session's marks: its context is empty, or it ended. Also removes sessions that ended long ago."""
         with self._lock:
             self._drop(self._file(session))
             self._expire()
@@ -102,7 +99,7 @@ def _digest(text: str) -> str:
 
 
 def _read(file: Path) -> frozenset[str]:
-    """Empty if there is no file; a line that was cut short is ignored."""
+    """Read a session's marks; none if there is no such file. An incomplete line is ignored."""
     lines: list[str] = []
     with _in_memory_alone(), suppress(FileNotFoundError):
         lines = file.read_text(encoding="ascii", errors="replace").splitlines()

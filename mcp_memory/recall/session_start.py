@@ -1,4 +1,4 @@
-"""Chooses what every session starts with, so that no part of it crowds out another."""
+"""Choose what every session starts with, so that no part of it crowds out another."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -19,18 +19,20 @@ from mcp_memory.vault.note_file import MEMORY, NoteFile
 from mcp_memory.vault.vault import Vault
 
 STANDING_KINDS = (frozenset({"preference"}), frozenset({"decision"}))
-"""Shown to every session of their project, in this order."""
+"""The kinds shown to every session of their project, in this order."""
 
 CURATED_SHARE, STANDING_SHARES, LOG_SHARE, LATEST_SHARE = 0.4, (0.15, 0.2), 0.15, 0.1
-"""Of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the notes stored
-last. What a part leaves goes to the others."""
+"""The shares of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the
+latest notes. Each part passes its unused room on to the others.
+"""
 
 LEAST_SHARE = 0.4
-"""Of a usual start, for what isn't curated where the curated part alone is longer."""
+"""The share of a usual start that uncurated notes get if the curated part fills it."""
 
 MOST_STANDING, MOST_LATEST, MOST_READ = 100, 5, 1000
 _COUNT_CHARS = 32
-"""What the line that counts what isn't shown takes, beside the room that each section leaves for its number."""
+"""The characters of the line that counts the skipped notes, besides the room that each section reserves for its number.
+"""
 _READ_AT_ONCE = 8
 
 _WORD = re.compile(r"\w+")
@@ -39,7 +41,9 @@ _FEWEST_WORDS = 4
 
 
 class StartSection(NamedTuple):
-    """What belongs together, its share of the room, whether all of it was read, and what one and several are called."""
+    """A group of excerpts, its share of the room, whether all of the group was read, and its name in singular and
+    plural.
+    """
 
     excerpts: Sequence[Excerpt]
     share: float
@@ -49,7 +53,9 @@ class StartSection(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """Reads files and the index: for worker threads. `read` raises what reading a note that may not be shown raises."""
+    """The start of a session. Reads files and the index: for worker threads. `read` raises an error for a note that may
+    not be shown.
+    """
 
     vault: Vault
     index: Index
@@ -60,9 +66,10 @@ class SessionStart:
     current: CurrentValues
 
     def text(self, room_chars: int, usual_chars: int | None = None) -> BudgetedText:
-        """Standing orders and MEMORY.md; then, each the newest first, preferences (or the kinds wanted),
-        decisions, the latest logs and the notes stored last. No note and no statement comes twice. Beyond
-        `usual_chars` only standing orders and MEMORY.md go, and a little of the others beside these."""
+        """Return standing orders and MEMORY.md, then preferences (or the kinds wanted), decisions, the latest logs and
+        the latest notes, each newest first. No note and no statement comes twice. Beyond `usual_chars` there are only
+        standing orders and MEMORY.md, with a few of the others.
+        """
         parts = self._parts(room_chars, room_chars if usual_chars is None else usual_chars)
         rooms = _rooms(parts, room_chars)
         if usual_chars is not None and sum(rooms) > usual_chars:
@@ -73,18 +80,20 @@ class SessionStart:
         return _fit_parts(parts, rooms)
 
     def orders(self, room_chars: int) -> BudgetedText:
-        """The standing orders that fit; which of them don't is named."""
+        """Return the standing orders that fit; the others are named."""
         return fit([excerpt for path in self._orders() for excerpt in self._excerpts(path)], room_chars)
 
     def lines_of_memory(self, room_chars: int) -> tuple[int, int]:
-        """How many lines of MEMORY.md a start has room for, and how many it has."""
+        """Return how many lines of MEMORY.md a start has room for, and how many MEMORY.md has."""
         parts = self._parts(room_chars, room_chars)
         known = _fit_parts(parts, _rooms(parts, room_chars)).excerpts, parts[0].excerpts
         shown, there = (sum(e.text.count("\n") + 1 for e in excerpts if e.path == MEMORY) for excerpts in known)
         return shown, there
 
     def _parts(self, room_chars: int, usual_chars: int) -> list[StartSection]:
-        """Of a part, what could be shown is read: more than its share of the room, and than a usual start."""
+        """Read the parts of a start. Of each part, more is read than its share of the room and than a usual start can
+        show.
+        """
         kinds = self.wanted.kinds
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
         parts: list[tuple[list[NotePath], float, tuple[str, str]]] = [
@@ -116,8 +125,9 @@ class SessionStart:
         return sorted(order.path for order in orders if self.vault.provenance.is_standing_order(order))
 
     def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
-        """Notes of the managed folder, the newest first: a file from elsewhere must not speak to every session,
-        whatever kind it claims to be."""
+        """Return the notes of the managed folder, the newest first: a file from elsewhere must not reach every session,
+        whatever its kind.
+        """
         wanted = replace(self.wanted, kinds=kinds, foreign=False, path_prefix=self.vault.layout.in_home("") or None)
         wanted = wanted if kinds else replace(wanted, kinds_out=frozenset({COMMITMENT}))
         found = self.index.notes(wanted, limit=MOST_STANDING if kinds else MOST_READ)
@@ -150,7 +160,7 @@ class SessionStart:
 
 
 def memory_over_budget(vault: Vault, most_lines: int) -> str | None:
-    """What to say of a MEMORY.md with too many lines. Reads it: call it in a thread."""
+    """Return a remark on a MEMORY.md with too many lines, or None. Reads MEMORY.md: call it in a thread."""
     with suppress(McpMemoryError):
         if (lines := len(vault.read(MEMORY).text.splitlines())) > most_lines:
             what = f"MEMORY.md has {lines} lines, over its budget of {most_lines}"
@@ -159,7 +169,7 @@ def memory_over_budget(vault: Vault, most_lines: int) -> str | None:
 
 
 def _rooms(parts: Sequence[StartSection], room_chars: int) -> list[int]:
-    """The room of each part: its share, and what others leave, in their order."""
+    """Return the room of each part: its share, and the room that other parts don't use, in their order."""
     wanted = [length(part.excerpts) for part in parts]
     rooms = [min(chars, int(part.share * room_chars)) for chars, part in zip(wanted, parts, strict=True)]
     for at, chars in enumerate(wanted):
@@ -168,8 +178,9 @@ def _rooms(parts: Sequence[StartSection], room_chars: int) -> list[int]:
 
 
 def _fit_parts(parts: Sequence[StartSection], rooms: Sequence[int]) -> BudgetedText:
-    """Notes that don't fit whole are cut to their first paragraphs before any is left out. Those of the first section
-    are named, and one line counts the others by what they are."""
+    """Fit the parts into their rooms. Notes that don't fit whole are cut to their first paragraphs before any is
+    skipped. Skipped notes of the first section are named; one line counts the others by section.
+    """
     shown: list[Excerpt] = []
     notices: list[str] = []
     missing: list[str] = []
@@ -197,7 +208,7 @@ def _called(kinds: frozenset[str]) -> tuple[str, str]:
 
 
 def _unstated(excerpts: Iterable[Excerpt], stated: set[str]) -> list[Excerpt]:
-    """The excerpts without statements that are in `stated`, to which the others are added."""
+    """Yield the excerpts without statements that are in `stated`, to which the others are added."""
     kept: list[Excerpt] = []
     for excerpt in excerpts:
         lines = dict(enumerate(excerpt.text.split("\n"), excerpt.start_line))
@@ -213,6 +224,8 @@ def _first_paragraph(excerpt: Excerpt) -> Excerpt:
 
 
 def _statement(line: str) -> str:
-    """A line's words, without marks and the time of a log entry; empty for a short one, which may be repeated."""
+    """Return a line's words, without marks and the time of a log entry; empty for a short line, which may be
+    repeated.
+    """
     words = _WORD.findall(_TIME_AHEAD.sub("", line).lower())
     return " ".join(words) if len(words) >= _FEWEST_WORDS else ""

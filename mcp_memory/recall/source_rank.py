@@ -1,8 +1,6 @@
-"""Decides whose words a prompt is told. Pure functions on values.
-
-A person's own notes and logs come first. What was imported, and what a read-only source holds, is told where the prompt
-names it, or where nothing of one's own answers. Of a prompt's project, what has no project is told where it fits as
-well as the project's own.
+"""Decide from which sources a prompt gets notes. Pure functions on values. A person's own notes and logs come first.
+Imported notes and read-only sources appear if the prompt names them, or if none of the person's own notes answers. In a
+project, notes without a project appear if they fit as well as the project's own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,43 +17,50 @@ from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 from mcp_memory.vault.succession.entry_marks import note_of
 
 FITS, LOG_FITS, FITS_ALONE = 1.0, 0.2, 0.1
-"""The least relevance of a passage without a project in a project's prompt: as a share of the project's best (a log
-entry without a project is as often about it as not), and where none of the project is told. Of the passages told with
-the prompts of seven people 43 % belong instead of 40 %, 73 % of the prompts get all of theirs instead of 74 %, 88 % any
-as before. By the sum of the first two and any one person left out, the other six choose 1 for notes each time, .2 for
-logs five times of seven, and .1 six times."""
+"""The least relevance of a passage without a project in a project's prompt: a share of the project's best for notes and
+for log entries, and an absolute value if the project has no passage. A log entry without a project is as often about
+the project as not. Measured on seven people: 43 % of the shown passages belong instead of 40 %. 73 % of the prompts get
+all of theirs instead of 74 %, and 88 % any, as before. With any one person excluded, the other six choose 1 for notes
+each time, and .2 for logs five times of seven.
+"""
 
 PREFERENCE_FITS = 0.3
-"""The same of a preference without a project, which is meant for every one. It lets one more note each into the prompts
-of two people with projects (`tests/eval/changes`, and a week by somebody else), and both belong."""
+"""The share for a preference without a project, which is meant for all projects. Measured with
+`tests/eval/changes` and a week of another person: it adds one more note to the prompts of two people with projects, and
+both notes belong.
+"""
 
 ANSWERED = 0.5
-"""From this relevance on a passage of one's own answers a prompt."""
+"""The relevance from which the person's own passage answers a prompt."""
 
 NAMED = 0.25
-"""The least confidence of an answer of which passages with the exact names of a prompt (`uint8_t`) are told. One of 625
-prompts of seven people that want no memory is told something by it, with .15 seven are; most of those that hold names
-ask what the names mean, or are commands."""
+"""The least confidence of an answer from which passages with a prompt's exact names (`uint8_t`) are shown. Measured on
+625 prompts of seven people that want no memory: one gets a passage, and seven would with .15. Most of those with names
+ask what the names mean, or are commands.
+"""
 
 UNNAMED = 0.7
-"""The least relevance of a foreign passage that no prompt names; its answer needs a confidence of `ANSWERED`. Generic
-prompts are close to manuals: of 625 prompts of seven people that want no memory, 200 imported documents answer 19
-above the bars for one's own notes, and one above these, while 17 of 18 questions about those documents stay above."""
+"""The least relevance of a foreign passage that the prompt doesn't name; its answer needs a confidence of `ANSWERED`.
+Generic prompts are close to manuals. Measured on 625 prompts of seven people that want no memory: 200 imported
+documents answer one, instead of 19 with the bars for own notes. 17 of 18 questions about those documents still pass.
+"""
 
 TITLE_WORDS = 2
-"""A title of fewer words is no name: `Ansible` may be any playbook."""
+"""The fewest words of a title that names a source: `Ansible` may be any playbook."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptBars:
-    """What a prompt's passages must clear; `project` is that of the prompt."""
+    """The bars that a prompt's passages must clear; `project` is the prompt's."""
 
     phase: PhaseConfig
     project: str | None = None
 
     def answering(self, ranked: RankedList) -> list[RankedChunk]:
-        """The passages above the bars, best first; of an unsure answer those with the exact names of the prompt."""
-        # Without a prompt's meaning, the hits say too little about it: then the bar is that of a question.
+        """Return the passages above the bars, best first; for an unsure answer, the passages with the exact names of
+        the prompt.
+        """
+        # In a search without vectors, the hits say too little about a prompt, so the bar for a question applies.
         least = self.phase.least_confidence
         least = least if ranked.signs.wanting is not None else min(least, UNSURE)
         if ranked.confidence < min(least, NAMED):
@@ -64,7 +69,7 @@ class PromptBars:
         return relevant if ranked.confidence >= least else [chunk for chunk in relevant if chunk.relevance == 1.0]
 
     def fitting(self, told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
-        """Those of the project, and others that fit as well."""
+        """Return the project's passages, and the others that fit as well."""
         if self.project is None:
             return _of_named_projects(told, prompt)
         ours = {id(chunk): chunk.relevance for chunk in told if note_of(chunk.passage).project}
@@ -80,9 +85,10 @@ class PromptBars:
 
 
 def _of_named_projects(told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
-    """If a prompt without a project names one that some passage is of, those of others only where they fit as well as
-    its best. Of the notes told to five people with prompts like that, .5 to .8 % more belong; as many prompts as before
-    get any or all of theirs."""
+    """Skip other projects' passages if a prompt without a project names one project, unless they fit as well as the
+    best of the named project. Measured on five people: .5 to .8 % more of the shown notes belong, and as many prompts
+    as before get any or all of theirs.
+    """
     asked = _folded(prompt)
     projects = [note_of(chunk.passage).project for chunk in told]
     named = {project for project in projects if project and _folded(project) in asked}
@@ -94,7 +100,9 @@ def _of_named_projects(told: Sequence[RankedChunk], prompt: str) -> list[RankedC
 def with_foreign(
     prompt: str, bars: PromptBars, own: RankedList, told: Sequence[RankedChunk], foreign: RankedList
 ) -> tuple[RankedList, Sequence[RankedChunk]]:
-    """The class that answers a prompt, of whose own passages these are `told`; and what is told of both, best first."""
+    """Return the ranked list, own or foreign, that answers a prompt, and the passages to show of both, best first.
+    `told` are the own passages chosen so far.
+    """
     others = bars.fitting(bars.answering(foreign), prompt)
     asked, known = _folded(prompt), names_known(prompt, " ".join(_whole(chunk.passage) for chunk in told))
     named = [
@@ -111,7 +119,9 @@ def with_foreign(
 
 
 def _names(note: NoteRecord) -> Iterator[str]:
-    """Its title and file name, if they are several words, and its collection, folded as `_folded` does."""
+    """Yield the names of a note, folded as `_folded` does: its title and file name, if they are several words, and its
+    collection.
+    """
     folder, _, file = note.path.rpartition("/")
     yield from (_folded(name) for name in (note.title, file.removesuffix(".md")) if _is_name(name))
     first, _, rest = f"{folder}/".partition("/")
@@ -124,7 +134,7 @@ def _is_name(text: str) -> bool:
 
 
 def _folded(text: str) -> str:
-    """The folded words, with a blank before and behind each."""
+    """Return the folded words, with a blank before and behind each."""
     return f" {' '.join(map(fold, words(text.replace('_', ' '))))} "
 
 

@@ -1,4 +1,4 @@
-"""Finds the page of the topic that a question asks about as a whole, if it may be shown."""
+"""Find the page of the topic that a question asks about as a whole, if it may be shown."""
 
 import json
 from collections import defaultdict
@@ -35,9 +35,10 @@ MOST_NOTES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """What a topic's page says, without its links; `notes` are those that it stands for, `hidden` those of them that it
-    mustn't tell. `call` gets more, if that isn't its path. `name`: the folded words of one whom the page is about,
-    beside whom others may stand in the same note."""
+    """The text of a topic's page, without its links. `notes` are the notes that it covers, `hidden` those of them that
+    it must not show. `call` gets more, if that isn't its path. `name`: the folded words of the person that the page is
+    about, as other people may be named in the same note.
+    """
 
     notes: frozenset[NotePath]
     hidden: frozenset[NotePath]
@@ -46,8 +47,9 @@ class TopicPage:
     name: frozenset[str] = frozenset()
 
     def tells(self, path: NotePath, text: str) -> bool:
-        """Whether the page has all sentences of this passage of the note at `path`, of those that have the name, or
-        that is to be left out."""
+        """Return whether the page covers this passage of the note at `path`: it has all its sentences, or all that
+        contain the name, or the passage must be hidden.
+        """
         whole = _plain(self.excerpt.text)
         named = (sentence.text for sentence in sentences(text) if self.name <= folded(sentence.text))
         is_told = (path in self.notes or bool(self.name)) and all(_plain(each) in whole for each in named)
@@ -58,7 +60,9 @@ class SubjectPages(Protocol):
     """Called in worker threads."""
 
     def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
-        """What holds of the project, or else of the person, service or tool, that these folded words name."""
+        """Return the current facts of the project, or else of the person, service or tool, that these folded words
+        name.
+        """
         ...
 
 
@@ -69,7 +73,7 @@ def choose_with_page(
     known: Callable[[Passage], bool] | None,
     asking: str | None,
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
-    """What fits, and the passages it is made of: first a topic's page, then notes that say more."""
+    """Return the text that fits, and its passages: first a topic's page, then notes that say more."""
     page = fit_page(topic, int(PAGE_SHARE * room_chars)) if topic else BudgetedText(())
     if topic and page.excerpts:
         passages = [each for each in passages if not topic.tells(each.note.path, each.chunk.text)]
@@ -78,8 +82,9 @@ def choose_with_page(
 
 
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
-    """As much of a page as fits: all of its lines, or every second, or every third …, since they follow the order of
-    its notes; and the call that gets the whole page. Empty if not one line fits."""
+    """Return as much of a page as fits, and the call that gets the whole page. That is all lines, or every second, or
+    every third …, since lines follow the order of the notes. Empty if not one line fits.
+    """
     whole = page.excerpt
     path = json.dumps(whole.path, ensure_ascii=False)
     call = page.call or f"The whole page, with links to its notes: memory_recall path={path}"
@@ -93,8 +98,9 @@ def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
 
 
 def without_sentences(page: Excerpt, texts: Sequence[str]) -> Excerpt | None:
-    """A page of the sources' own sentences, a line each, with nothing in place of those of these texts. None if no
-    other is left."""
+    """Return a page of the sources' own sentences, a line each, without the sentences of these texts. None if no other
+    is left.
+    """
     hidden = {_plain(sentence.text) for text in texts for sentence in sentences(text)} - {""}
     wholes = [_plain(text) for text in texts]
 
@@ -107,14 +113,16 @@ def without_sentences(page: Excerpt, texts: Sequence[str]) -> Excerpt | None:
 
 
 def _plain(text: str) -> str:
-    """The folded words, with a blank before and behind each; empty without any."""
+    """Return the folded words, with a blank before and behind each; empty without any."""
     found = " ".join(map(fold, words(text)))
     return found and f" {found} "
 
 
 def is_called(title: str, subject: frozenset[str]) -> bool:
-    """Whether a question is about a topic of this title: it contains a whole phrase of the title, and the other phrases
-    cover the rest of the question. A single word of a phrase is not enough: it may belong to a much larger subject."""
+    """Return whether a question is about a topic of this title: it contains a whole phrase of the title, and the other
+    phrases cover the rest of the question. A single word of a phrase is not enough: it may belong to a much larger
+    subject.
+    """
     phrases = [content_words(phrase) for phrase in title.split(",")]
     named = len(phrases) == 1 or any(phrase and phrase <= subject for phrase in phrases)
     return named and subject <= frozenset[str]().union(*phrases)
@@ -122,17 +130,17 @@ def is_called(title: str, subject: frozenset[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TopicPages:
-    """Reads the index and files: for worker threads."""
+    """The pages of topics. Reads the index and files: for worker threads."""
 
     vault: Vault
     index: Index
     subjects: SubjectPages | None = None
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
-        """What holds of the person, service or tool of this name; else the page of the nearest topic with this name
-        that the beam search finds, without what private notes say; else what holds of a project. None if there is none.
-        No page that is stale or made from notes that are filtered out or forgotten. `subject`: folded words; `meaning`:
-        the question's vector. Raises what reading a file raises.
+        """Return the first page found for this name, or None: the current facts of a person, service or tool; the page
+        of the nearest topic of this name by beam search; the facts of a project. The page of a topic doesn't show what
+        private notes say. A stale page is never returned, nor one made from filtered or forgotten notes. `subject`:
+        folded words; `meaning`: the question's vector. Raises the errors of reading a file.
         """
         named = partial(self.subjects.page_about, subject, filters) if self.subjects else None
         page = named(projects=False) if named else None
@@ -153,7 +161,7 @@ class TopicPages:
             return [float(vector @ meaning) for vector in vectors]
 
         def within(folder: str) -> frozenset[str]:
-            """The subject without the names of the topics above, if it has them all: `harbor payments`."""
+            """Return the subject without the names of the topics above, if it has them all: `harbor payments`."""
             above = frozenset[str]()
             while folder := _above(folder, pages):
                 above |= content_words(pages[folder].title)
@@ -177,7 +185,7 @@ class TopicPages:
         if file.record.etag != page.etag or quotes_forgotten(file.text, self.vault, self.index):
             return None
         excerpt = _excerpt(file, topic)
-        if hidden:  # which sentences of a page are theirs is known only if none was put in other words
+        if hidden:  # a page's sentences of hidden notes are known only if none was paraphrased
             texts = [f"{note.title}\n{self.vault.read(note.path).body}" for note in hidden]
             excerpt = without_sentences(excerpt, texts) if file.record.source == EXTRACTIVE else None
             told = " ".join(note.title for note in notes if note not in hidden)
@@ -187,7 +195,7 @@ class TopicPages:
         return TopicPage(paths, left_out, excerpt)
 
     def is_overtaken(self, page: NoteRecord) -> bool:
-        """Whether it may still quote pages below it from before they were rewritten."""
+        """Return whether the page may still quote pages below it from before they were rewritten."""
         if page.path.startswith("@") or not page.path.endswith(f"/{PAGE}"):
             return False
         topic = self._topic(page)
@@ -207,7 +215,7 @@ class TopicPages:
 
 
 def linked_notes(records: Sequence[NoteRecord], index: Index, now: datetime | None) -> list[NoteRecord]:
-    """The notes outside their folder that these pages were made from and that count now."""
+    """Return the active notes outside their folder that these pages were made from."""
     counted, inside = Filters(now=now), {record.id for record in records}
     pages = (record for record in records if record.state is NoteState.SUMMARY)
     sources = dict.fromkeys(str(source) for page in pages for source in page.meta.get("derived_from", ()))
@@ -216,7 +224,7 @@ def linked_notes(records: Sequence[NoteRecord], index: Index, now: datetime | No
 
 
 def _above(folder: str, pages: dict[str, NoteRecord]) -> str:
-    """The closest folder above with a page; empty at the top."""
+    """Return the closest folder above with a page; empty at the top."""
     above = folder.rpartition("/")[0]
     while above and above not in pages:
         above = above.rpartition("/")[0]
@@ -232,12 +240,13 @@ def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
 
 
 BEAM = 8
-"""The number of topics of a level that are followed. With 2, 4 and 8, a question about a topic by its title gets 80, 80
-and 82 % of its notes within 500 tokens on a developer's notes, 64, 64 and 69 % on documentation; by search alone 54 and
-26 %. For other questions this search isn't suited: of the evidence that search finds within 500 tokens, 1 to 8 points
-lie outside of what 8 topics lead to, and 4 to 18 outside of 4."""
+"""The number of topics of a level that are followed. Measured with 2, 4 and 8: a question about a topic by its title
+gets 80, 80 and 82 % of its notes within 500 tokens on a developer's notes, and 64, 64 and 69 % on documentation; plain
+search gets 54 and 26 %. This search isn't suited to other questions: 1 to 8 points of their evidence within 500 tokens
+lie outside 8 topics, and 4 to 18 outside 4.
+"""
 MOST_READ = 256
-"""Vectors, of one beam search."""
+"""The most vectors that one beam search reads."""
 
 
 def find_topic(
@@ -249,10 +258,10 @@ def find_topic(
     beam: int = BEAM,
     most: int = MOST_READ,
 ) -> str | None:
-    """The topic nearest to the question among those that fit, by beam search; of equals the first by name.
-
-    `below` names a topic's direct sub-topics; `near` says how near each is, and reads a vector for each. Of more than
-    `most` in all, those that fit are read first. Ends at the bottom, or when a level has no nearer topic that fits.
+    """Return the topic nearest to the question among those that fit, by beam search; of equals the first by name.
+    `below` names a topic's direct sub-topics; `near` says how near each is, and reads a vector for each. If there are
+    more than `most`, topics that fit are read first. The search ends at the bottom, or when a level has no nearer topic
+    that fits.
     """
     level, found, found_near, left = sorted(top), None, 0.0, most
     while level and left > 0:

@@ -1,4 +1,4 @@
-"""What an agent is told unasked as it acts: an order or lesson that names what it touches, the fix of its error."""
+"""Advice for an agent as it acts: an order or lesson that names what it touches, or the fix of its error."""
 
 import re
 import tomllib

@@ -1,7 +1,6 @@
-"""Chooses the one note that an agent should hear of as it acts: what names the file or command that it is about to
-touch, or quotes the error that it has just met. Silent unless a note does so exactly.
-
-Works on words alone: each call of a tool waits for it.
+"""Choose the one note that an agent should see as it acts. The note names the file or command that the agent is about
+to touch, or quotes the error that it has just met. Only exact matches give advice. It matches only words,
+since each call of a tool waits for it.
 """
 
 import hashlib
@@ -31,13 +30,13 @@ CANDIDATES, MOST_TERMS = 50, 64
 BUDGET_TOKENS, LINE_CHARS = 300, 320
 
 TOGETHER_S = 1.0
-"""Calls that a model makes at once come within this time; it needs longer to answer a refusal."""
+"""The seconds within which a model makes calls at once; it needs longer to answer a refusal."""
 
 _SILENT_KINDS = frozenset({"log", "fact", "reference", "idea", "task", "agent", "commitment"})
-"""They say nothing about how to act."""
+"""Kinds that say nothing about how to act."""
 _NO_FIX_KINDS = frozenset({"idea", "task", "agent", "commitment"})
 _AGAINST_ALONE = frozenset({"fix", "preference"})
-"""Of these a command counts only if they speak against it: who runs `pnpm gen` does what they ask for."""
+"""Kinds that must advise against a command to match it: whoever runs `pnpm gen` already does what they ask for."""
 _LEARNED_KINDS = frozenset({"fix", "lesson"})
 _STOPPED = """Stopped once, because a note in memory speaks against this call.
 {}
@@ -45,22 +44,26 @@ If the person has asked for exactly this, make the same call again: it goes thro
 
 
 Advice = dict[str, Any]
-"""`text` for the agent, empty for silence, its `tokens` and `notes`; `stops`: it should read it before the call."""
+"""`text` for the agent, empty for silence, with its `tokens` and `notes`; `stops`: the agent should read it before the
+call.
+"""
 
 _SILENCE: Advice = {"text": "", "tokens": 0, "notes": [], "stops": False}
 
 Found = tuple[tuple[Any, ...], Mention, Passage]
-"""What to rank a passage by, where it names or quotes something, and the passage."""
+"""The rank of a passage, its mention of the action or error, and the passage."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActionAdvisor:
-    """A session hears of each note once, and a call is refused once, until its context is emptied."""
+    """The advice for each call. A session gets each note once, and a call is refused once, until the session's context
+    is emptied.
+    """
 
     briefer: Briefer
     conflicts: ConflictScan
     stopped: LruCache[str, tuple[float, set[str]]] = field(default_factory=lambda: LruCache(100))
-    """By session and note, when a call was first stopped, and which calls were."""
+    """By session and note: when a call was first stopped, and which calls were stopped."""
 
     @property
     def vault(self) -> Vault:
@@ -70,9 +73,10 @@ class ActionAdvisor:
         self, session: str, arguments: Mapping[str, Any] | None, output: str | None, folder: str, project: str | None,
         stop: bool, orders: bool, within_ms: int,
     ) -> Advice:  # fmt: skip
-        """What memory holds about a call of a tool with these arguments; with the `output` of one that failed, about
-        that. `stop`: what an order forbids shall be stopped; `orders`: nothing else be told. Raises
-        DeadlineExceeded."""
+        """Return what memory has about a call of a tool with these arguments or, with the `output` of a failed call,
+        about its error. `stop`: stop a call that an order forbids. `orders`: advise only with orders. Raises
+        DeadlineExceeded.
+        """
         action, briefer = read_action(arguments or {}, folder, project), self.briefer
         wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks, foreign=False)
 
@@ -100,7 +104,7 @@ class ActionAdvisor:
         return await in_thread(look, deadline_s=within_ms / 1000, what="looking for what an action needs")
 
     def _naming(self, action: ToolAction, wanted: Filters) -> Iterator[Found]:
-        """The passages that name what the action touches; those that forbid it rank first."""
+        """Yield the passages that name what the action touches; passages that forbid it rank first."""
         for passage in self._found(_terms(action), wanted):
             note, is_standing = passage.note, _is_standing(passage)
             if is_standing or note.kind not in _SILENT_KINDS:
@@ -110,7 +114,7 @@ class ActionAdvisor:
                     yield rank, mention, passage
 
     def _quoting(self, output: str, wanted: Filters) -> Iterator[Found]:
-        """The passages that quote an error of the output."""
+        """Yield the passages that quote an error of the output."""
         error = ErrorOutput(output)
         for passage in self._found(error.telling, wanted):
             is_learned = passage.note.kind in _LEARNED_KINDS
@@ -119,19 +123,21 @@ class ActionAdvisor:
                 yield (likeness, is_learned, *_nearness(passage)), Mention(False, 0, False, ""), passage
 
     def _found(self, terms: Iterable[str], wanted: Filters) -> list[Passage]:
-        """The passages with any of these words; without a project only those that are of none."""
+        """Return the passages with any of these words; without a project, only passages without one."""
         rows = self.briefer.index.lexical(list(dict.fromkeys(terms))[:MOST_TERMS], CANDIDATES, wanted)
         found = self.briefer.index.get(row.chunk_id for row in rows).values()
         return [one for one in found if admits(wanted, one) and (wanted.project or note_of(one).project is None)]
 
     def _is_current(self, passage: Passage, wanted: Filters) -> bool:
-        """Whether its file still says so, and nothing newer contradicts it."""
+        """Return whether the passage's file still has it, and nothing newer contradicts it."""
         conflict = self.conflicts.newer_of(passage.shown_id)
         now = self.briefer.freshness.check([passage], wanted).passages
         return now == [passage] and not (conflict and conflict.is_certain)
 
     def _is_new(self, session: str, passage: Passage, call: str) -> bool:
-        """`call` is the call to stop. If an agent makes several calls at once, each of them is stopped."""
+        """Return whether the session hasn't seen the passage. `call` is the call to stop: if an agent makes several
+        calls at once, each is stopped.
+        """
         mark = _mark(f"{mark_of(passage)} as it acts")
         is_new = self.briefer.seen.add(session, [mark])
         began, calls = self.stopped.get(f"{session} {mark}") or (monotonic(), set[str]())
@@ -149,7 +155,7 @@ class ActionAdvisor:
 
 
 def _mark(what: str) -> str:
-    """Return the key under which `SeenPassages` keeps that a session has seen it."""
+    """Return the key under which `SeenPassages` records that a session has seen it."""
     return hashlib.sha256(what.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -158,7 +164,7 @@ def _is_standing(passage: Passage) -> bool:
 
 
 def _nearness(passage: Passage) -> tuple[bool, str]:
-    """What the project itself has written comes before what is written for any, and the newer before the older."""
+    """Rank notes of the project before notes without one, and newer notes before older ones."""
     note = passage.note
     return note_of(passage).project is not None, str(note.updated or note.created or "")
 
@@ -172,7 +178,7 @@ def _terms(action: ToolAction) -> Iterable[str]:
 
 
 def _line(whole: Excerpt, mention: Mention) -> Excerpt:
-    """All of a short note; of a longer one the lines with the mention."""
+    """Return all of a short note, or the lines of a longer note with the mention."""
     if len(whole.text) <= LINE_CHARS and whole.text.count("\n") < 2:
         return whole
     lines = enumerate(whole.text.split("\n"), whole.start_line)

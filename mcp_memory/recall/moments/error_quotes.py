@@ -1,6 +1,5 @@
-"""Compares what a failing tool printed with the errors that notes quote. Pure.
-
-Numbers, paths and hashes differ each time, so they don't count; nor do the words that every error has.
+"""Compare a failing tool's output with the errors that notes quote. Pure. Numbers, paths and hashes differ each time
+and are ignored, as are the words that every error has.
 """
 
 import re
@@ -10,10 +9,12 @@ from functools import cached_property
 from mcp_memory.recall.moments import WORD_SETS
 
 MOST_CHARS, MOST_LINES, WINDOW_LINES = 12_000, 200, 3
-"""Of an output: its beginning and end. A message may be broken into so many lines."""
+"""The most characters of an output, half from its beginning and half from its end; its most lines; and the most lines
+that one message spans.
+"""
 
 ENOUGH = 0.6
-"""The share of a message's telling words that must be there, in their order."""
+"""The share of a message's distinctive words that must be there, in their order."""
 
 _QUOTE = re.compile(
     r"``(.+?)``|`([^`\n]+)`|[\"“]([^\"”\n]{12,})[\"”]|^(?!.*`)[ \t]*(.*\b\w+(?:Error|Exception)\b.*)$", re.M
@@ -31,7 +32,7 @@ _NAME = re.compile(
 
 
 class ErrorOutput:
-    """What a tool has printed."""
+    """The output of a failing tool."""
 
     def __init__(self, text: str) -> None:
         half = MOST_CHARS // 2
@@ -49,8 +50,9 @@ class ErrorOutput:
         return [*self._names, *dict.fromkeys(word for line in self._lines for word in line if _tells(word))]
 
     def likeness(self, note: str, *, is_learned: bool) -> float:
-        """How surely a note's text quotes this error, 0 to 1: the best of its quotes. What was learned from it, a
-        fix or a lesson, may also have the error's name in plain words."""
+        """Return how surely a note's text quotes this error, 0 to 1: the best of its quotes. A fix or lesson
+        (`is_learned`) may also name the error in plain words.
+        """
         if is_learned and self._names & set(_NAME.findall(note)):
             return 1.0
         return max(map(self._likeness, _quotes(note)), default=0.0)
@@ -73,7 +75,9 @@ class ErrorOutput:
 
 
 def _quotes(note: str) -> Iterator[str]:
-    """What a note has in code, in quotation marks, or on a line of its own with an error's name."""
+    """Yield the parts of a note that are in code, in quotation marks, or on a line of their own with an error's
+    name.
+    """
     return (part for found in _QUOTE.findall(note) for part in _GAP.split("".join(found)))
 
 

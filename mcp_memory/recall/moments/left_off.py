@@ -1,4 +1,4 @@
-"""Tells a session where the last one in its project left off."""
+"""Show a session where the last session of its project left off."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -14,12 +14,13 @@ from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import quotes_forgotten
 
 RECENT, MOST_TOKENS = timedelta(days=30), 30
-"""Sessions that are told of; of a title, and of what was left open."""
+"""The age of sessions that are shown; the most tokens of a title, and of the open work."""
 
 
 def where_left_off(vault: Vault, index: Index, wanted: Filters, own: str) -> str | None:
-    """One line on the latest session of this project but the `own` one, with what it left open first; None for no
-    project. `wanted`: what may be told. Reads files: for a worker thread."""
+    """Return one line on the latest session of this project except the `own` one, with its open work first; None
+    without a project. `wanted` selects the notes that may be shown. Reads files: for a worker thread.
+    """
     folder, since = vault.layout.in_home(SESSIONS), vault.clock() - RECENT
     among = replace(wanted, states=frozenset({NoteState.SUMMARY}), path_prefix=folder, since=since)
     for note in index.notes(among, limit=10) if wanted.project else ():

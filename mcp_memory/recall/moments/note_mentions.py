@@ -1,6 +1,5 @@
-"""Finds where a note names what an action touches, and whether it forbids that. Pure, and exact: no likeness counts.
-
-A name is read in its clause, since "use pnpm, not npm" speaks of both, but against one of them.
+"""Find where a note names what an action touches, and whether the note forbids it. Pure, and exact: similarity is
+ignored. A name is read in its clause: "use pnpm, not npm" names both, but advises against npm only.
 """
 
 import re
@@ -25,8 +24,9 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")
 
 
 class Mention(NamedTuple):
-    """Orders by what is worth telling. `weight`: how exactly the `sentence` names it, 1 to 4; `forbids`: in the words
-    of an order; `is_against`: in others."""
+    """A mention, ordered by its value as advice. `weight`: how exactly the `sentence` names the action, 1 to 4;
+    `forbids`: in the words of an order; `is_against`: in other words.
+    """
 
     forbids: bool
     weight: int
@@ -38,8 +38,9 @@ class Mention(NamedTuple):
 
 
 def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Mention | None:
-    """The best mention in a note's text. `commands`: whether it may be of a command that the note has nothing
-    against."""
+    """Return the best mention in a note's text. `commands`: whether the note may name a command without advising
+    against it.
+    """
     found: list[Mention] = []
     keys = {part for file in action.files for part in re.split(r"[/.]", file) if part}
     keys |= {command.words[0].lower() for command in action.commands}
@@ -55,7 +56,7 @@ def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Men
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool, bool]]:
-    """Each clause with whether it speaks against what it names, and forbids it."""
+    """Yield each clause with whether it advises against what it names, and forbids it."""
     before = ""
     for part in _CLAUSE.split(sentence):
         clause, prose = before + part, _CODE.sub("`", before + part)
@@ -68,7 +69,7 @@ def _clauses(sentence: str) -> Iterator[tuple[str, bool, bool]]:
 
 
 def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -> int:
-    """0 where the clause names nothing of the action."""
+    """Return how exactly the clause names the action; 0 if it doesn't."""
     codes, prose = _CODE.findall(clause), _CODE.sub(" ", clause)
     names = [code.strip() for code in codes if " " not in code.strip()]  # the files of a command belong to it
     names += [token for token in _TOKEN.findall(prose) if "/" in token or _EXTENSION.search(token)]
@@ -81,7 +82,7 @@ def _weight(clause: str, action: ToolAction, is_against: bool, commands: bool) -
 
 
 def _file_weight(name: str, file: str, is_against: bool) -> int:
-    """How exactly a path, a folder, a pattern or a file's name in a note means this file."""
+    """Return how exactly a path, a folder, a pattern or a file's name in a note means this file."""
     name = re.sub(r":\d+(?:-\d+)?$", "", name.removeprefix("./")).strip("\"'")
     is_folder = name.endswith(("/", "/*", "/**"))
     parts = re.sub(r"/\*{1,2}$", "", name).rstrip("/").split("/")
@@ -95,12 +96,12 @@ def _file_weight(name: str, file: str, is_against: bool) -> int:
         return 2 + ("*" in pattern) if is_name and fnmatchcase(basename(file), pattern) else 0
     if is_file:
         return 4 if fnmatchcase(f"/{file}", f"*/{pattern}") else 0
-    # The name of one folder means the one at the top.
+    # A bare folder name means the folder at the top.
     return 1 + min(2, len(parts)) if fnmatchcase(f"/{file}", f"{'*' if len(parts) > 1 else ''}/{pattern}/*") else 0
 
 
 def _names_stem(clause: str, stem: str) -> bool:
-    """Whether it names the component or function that a file is called after."""
+    """Return whether the clause names the component or function that a file is called after."""
     is_telling = len(stem) > 5 and _HUMP.search(stem)
     return bool(is_telling and re.search(rf"(?<![\w/.-]){re.escape(stem)}(?![\w-]|\.\w)", clause))
 
@@ -115,7 +116,9 @@ def _names_program(command: ShellCommand, codes: Sequence[str], prose: str) -> b
 
 
 def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterator[Sequence[str]]:
-    """The words of the commands that a clause names: in code, or of this program with its subcommand in prose."""
+    """Return the words of the commands that a clause names: in code, or of this program with its subcommand in
+    prose.
+    """
     for code in codes:
         for _, words in simple_commands(code) if command.words[0] in code else ():
             yield from (words, words[1:])  # `npx prisma …`, too
@@ -127,8 +130,9 @@ def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterat
 
 
 def _command_weight(named: Sequence[str], command: ShellCommand, is_against: bool) -> int:
-    """Whether the command is the one that a note names: all of its words in their order, and its flags, of which one is
-    enough where the note has nothing against it."""
+    """Return how exactly a note names this command: all of its words in their order, and its flags. One flag is enough
+    where the note has nothing against the command.
+    """
     flags = [word.partition("=")[0] for word in named if word.startswith("-") and word.strip("-")]
     values = {word for flag, word in pairwise(named) if flag.startswith("-")}
     plain = [word for word in named if word[:1] not in "-$" and word not in values and not _HOLE.search(word)]

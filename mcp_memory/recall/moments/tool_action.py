@@ -1,4 +1,4 @@
-"""Reads what a call of a client's tool is about to do: the files that it changes, the commands that it runs. Pure."""
+"""Read what a call of a client's tool is about to do: the files that it changes and the commands that it runs. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,20 +15,21 @@ _PATH = re.compile(r"(?![a-z]+://)[\w@.~+-]*[/.][\w@.~+/-]*\w")
 
 
 class ShellCommand(NamedTuple):
-    """`words`: the program and what follows, without `flags`, which have no values."""
+    """A command. `words`: the program and what follows, without `flags`, which have no values."""
 
     words: Sequence[str]
     flags: frozenset[str] = frozenset()
 
     def has_flag(self, flag: str) -> bool:
-        """Also where `--force` is written `-f`, or among others, as in `-rf`."""
+        """Return whether the flag is given, also if `--force` is written `-f` or combined, as in `-rf`."""
         letter = flag.lstrip("-")[0]
         return flag in self.flags or any(letter in own and re.fullmatch(r"-[A-Za-z]{1,4}", own) for own in self.flags)
 
 
 class ToolAction(NamedTuple):
-    """`files`: those that it changes or runs, relative to the project's folder where they are in it. `only_reads`: each
-    of its commands only shows what is there."""
+    """The files and commands of a call. `files`: the files that it changes or runs, relative to the project's folder
+    where they are in it. `only_reads`: all its commands only show what is there.
+    """
 
     files: Sequence[str]
     commands: Sequence[ShellCommand]
@@ -36,8 +37,9 @@ class ToolAction(NamedTuple):
 
 
 def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) -> ToolAction:
-    """What the call of a tool with these arguments does; empty for one that names neither file nor command. `folder`:
-    where the agent works."""
+    """Read the action of a tool call with these arguments; empty if it names neither file nor command. `folder`: where
+    the agent works.
+    """
     texts = {name: value for name, value in arguments.items() if isinstance(value, str)}
     command = texts.get("command") or texts.get("cmd") or ""
     patch = next((text for text in texts.values() if "*** Begin Patch" in text), "")
@@ -58,7 +60,9 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
 
 
 def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
-    """The command; behind a runner, also the one that it runs, and each package that it would install."""
+    """Yield the command; behind a runner, also the command that the runner starts, and each package that it would
+    install.
+    """
     plain = [word for word in words if not word.startswith("-") and word != ">"]
     if not plain or plain[0] != words[0]:
         return
@@ -71,7 +75,7 @@ def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
 
 
 def _files_of(words: Sequence[str]) -> Iterator[str]:
-    """What it writes into, and the files that it names unless it only reads them."""
+    """Yield the files that a command writes into, and the files that it names unless it only reads them."""
     if _only_reads(words):
         words = [word for before, word in pairwise(words) if before == ">"]
     yield from (word for word in words if _PATH.fullmatch(word))

@@ -1,7 +1,6 @@
-"""Tracks what each session was told, so that it hears, once, what has been forgotten, superseded or changed since.
-
-A small file in the state folder has ids, times and hashes of what was told, no text. It isn't synced, since a power cut
-ends the sessions too.
+"""Track which notes each session has been shown, to show it once which of them have been forgotten, superseded or
+changed since. A small file in the state folder has ids, times and hashes of these notes, no text. It isn't synced,
+since a power cut ends the sessions too.
 """
 
 import hashlib
@@ -26,14 +25,15 @@ from mcp_memory.vault.succession.entry_marks import is_private
 
 MOST_SESSIONS, MOST_NOTES, MOST_LINES, SAYS_CHARS = 100, 100, 3, 160
 MOST_BYTES = 200_000
-"""Of each of the two files: some 200 starts, each of ten notes."""
+"""The most bytes of each of the two files: some 200 starts, each of ten notes."""
 
 _ENDED = {ChangeKind.FORGOTTEN, ChangeKind.ARCHIVED, ChangeKind.REMOVED, ChangeKind.SUPERSEDED, ChangeKind.EDITED}
 
 
 class _Told(NamedTuple):
-    """`number`: how many changes this process had made by then; None if an earlier process told it. `at`: seconds since
-    the epoch. `chars` and `mark`: length and hash of the text."""
+    """A note that was shown. `number`: how many changes this process had made before; None if an earlier process showed
+    it. `at`: seconds since the epoch. `chars` and `mark`: length and hash of the text.
+    """
 
     number: int | None
     at: float
@@ -41,19 +41,21 @@ class _Told(NamedTuple):
     mark: str
 
     def is_before(self, change: NoteChange, number: int | None) -> bool:
-        """`number`: the change's; None if an earlier process made it."""
+        """Return whether the note was shown before the change. `number`: the change's number; None if an earlier
+        process made it.
+        """
         if self.number is None:
             return number is not None or change.at >= self.at
         return number is not None and number >= self.number
 
     def is_in(self, text: str) -> bool:
-        """Whether the text has these words from the beginning of a line."""
+        """Return whether the text has these words from the beginning of a line."""
         starts = accumulate(map(len, text.splitlines(keepends=True)), initial=0)
         return any(_mark(text[start : start + self.chars]) == self.mark for start in starts)
 
 
 class Withdrawals:
-    """Thread-safe. A session is named `client/id`."""
+    """The notes that sessions have been shown. Thread-safe. A session is named `client/id`."""
 
     def __init__(
         self, index: Index, changes: ChangeJournal, private: PrivateMarks, lines: RotatedLines,
@@ -65,7 +67,7 @@ class Withdrawals:
         self._earlier: list[NoteChange] = []
 
     def add(self, session: str, passages: Iterable[Passage]) -> None:
-        """The session has these in its context now; a summary of it may keep what they say."""
+        """Record that the session has these passages in its context now; a summary of it may keep their content."""
         with self._lock:
             at, texts = self._clock().timestamp(), {one.shown_id: one.chunk.text for one in passages}
             found = {note: _Told(self._changes.count, at, len(text), _mark(text)) for note, text in texts.items()}
@@ -73,8 +75,9 @@ class Withdrawals:
                 self._lines.append({"session": session, "told": {note: one[1:] for note, one in found.items()}})
 
     def describe(self, session: str) -> str:
-        """A line for each note that the session was told and that no longer holds, unless the session itself has
-        changed it; empty for none. Each is described once; more than a few are counted."""
+        """Return a line for each note that the session was shown and that no longer applies, unless the session itself
+        changed it; empty for none. Each note is described once; more than a few are counted.
+        """
         with self._lock:
             told, latest = self._known().get(session) or {}, dict[NoteId, NoteChange]()
             recent = list(self._changes.recent) if told else []
@@ -92,7 +95,7 @@ class Withdrawals:
         return render(TextFrame("memory", None), BudgetedText((), tuple(lines))) if lines else ""
 
     def erase(self, ids: Collection[str], path: str, entry: str | None) -> None:
-        """Removes the lines that name one of these notes, or an entry of a file. Raises StorageFailed."""
+        """Remove the lines that name one of these notes, or an entry of a file. Raises StorageFailed."""
         gone = {f"{path}#{entry}"} if entry else {*ids, f"path:{path}"}
 
         def names(note: str) -> bool:
@@ -101,7 +104,9 @@ class Withdrawals:
         self._lines.remove(lambda line: any(map(names, (*line.get("told", ()), *line.get("gone", ())))))
 
     def _known(self) -> LruCache[str, dict[NoteId, _Told]]:
-        """What each session was told; when first asked, also what earlier processes told, and changed since."""
+        """Return what each session was shown; the first call also reads what earlier processes showed, and what changed
+        since.
+        """
         if self._told is None:
             self._told, notes = LruCache(MOST_SESSIONS), set[NoteId]()
             with suppress(StorageFailed):  # it begins anew
@@ -126,14 +131,14 @@ class Withdrawals:
         if kind is ChangeKind.EDITED:
             now = list(self._now(NoteId(change.target)))
             if any(told.is_in(one.chunk.text) for one in now):
-                return ""  # only more was added, or the head was changed
+                return ""  # only text was added, or the head was changed
             if now:
                 says = in_quotes(" ".join(now[0].chunk.text.split())[:SAYS_CHARS])
                 return f"Withdrawn: {_name(now[0], short)} was changed, and now says {says}."
-        return f"Withdrawn: {short} was {kind}."  # what was forgotten is not repeated
+        return f"Withdrawn: {short} was {kind}."  # forgotten text is not repeated
 
     def _now(self, note_id: NoteId, *, in_any_state: bool = False) -> Iterator[Passage]:
-        """The passages of a note or entry that holds, unless in any state, and may be told."""
+        """Yield the passages of a note or entry that may be shown; only an active note, unless `in_any_state`."""
         path, _, entry = note_id.rpartition("#")
         notes = self._index.find_notes("path", path) if entry and path else self._index.note_by_id(note_id)
         for note in notes:
@@ -151,7 +156,7 @@ def _add(known: LruCache[str, dict[NoteId, _Told]], session: str, found: dict[No
 
 
 def _note_of(change: NoteChange) -> NoteId:
-    """The note or entry as it was told; an edit gives an entry another id."""
+    """Return the note or entry under the id that was shown; an edit gives an entry another id."""
     is_entry_edit = change.kind is ChangeKind.EDITED and change.entry
     return NoteId(f"{change.path}#{change.other}" if is_entry_edit else change.target)
 
@@ -161,7 +166,7 @@ def _mark(text: str) -> str:
 
 
 def _name(passage: Passage | None, short: str = "") -> str:
-    """`short`: the id by which the session knows it, if not its own."""
+    """Name a note. `short`: the id by which the session knows it, if not its own."""
     if passage is None:
         return short
     title = passage.chunk.headings[-1] if passage.chunk.entry and passage.chunk.headings else passage.note.title

@@ -1,4 +1,4 @@
-"""Says of a note that was superseded what holds in its place."""
+"""Describe what replaced a superseded note."""
 
 from collections.abc import Iterable
 
@@ -10,11 +10,11 @@ from mcp_memory.vault.succession.chains import Chains
 from mcp_memory.vault.succession.entry_marks import note_of
 
 NOW_CHARS = 200
-"""Of the text that holds now."""
+"""The most characters of the replacement's text."""
 
 
 def successor_of(chains: Chains, file: NoteFile) -> tuple[str, NoteFile | None]:
-    """A line about a note or entry that was superseded, and the note that holds in its place."""
+    """Return a line about a superseded note or entry, and the active note that replaced it."""
     record, head = file.record, chains.holding(file)
     name = record.id if "#" in record.id else record.path
     if record.superseded_at is None:
@@ -25,7 +25,7 @@ def successor_of(chains: Chains, file: NoteFile) -> tuple[str, NoteFile | None]:
 
 
 def remarks_on(chains: Chains, passages: Iterable[Passage]) -> list[str]:
-    """A line for each of their notes and entries that was superseded, with the text that holds now. Reads files."""
+    """Return a line, with the current text, for each superseded note or entry of the passages. Reads files."""
     remarks: list[str] = []
     for note_id in dict.fromkeys(passage.shown_id for passage in passages if note_of(passage).superseded_at):
         try:
