@@ -7,33 +7,33 @@ from pathlib import Path
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.os_errors import failed, naming_the_cause
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note
-from mcp_memory.text.markdown.frontmatter import parse
-from mcp_memory.transfer.formats import agent_files, archive, claude_code, jsonl, markdown, server_memory
+from mcp_memory.transfer.formats import archive, claude_code, codex, gemini, jsonl, markdown, openclaw, server_memory
 from mcp_memory.transfer.formats.folder import SourceFolder, is_markdown
 from mcp_memory.transfer.item import OURS, ImportSource, SourceKind, SourceReading
-from mcp_memory.transfer.memories.limited_reader import detect_memories, read_memories
-from mcp_memory.transfer.memories.memory_reader import READERS
 
 MOST_JSONL_BYTES = 256 << 20
 """The largest file of a memory server, which is read as a whole."""
 
-_SAMPLED = 40
-"""Notes whose frontmatter is searched for what basic-memory writes."""
-
-_SINGLE = {SourceKind.CLAUDE_CODE: claude_code.INSTRUCTIONS, SourceKind.GEMINI: {"GEMINI.md"}}
+_SINGLE = {SourceKind.CLAUDE_CODE: claude_code.INSTRUCTIONS, SourceKind.GEMINI: gemini.INSTRUCTIONS}
 """Files that are read alone, where a folder is the rule."""
 
-_AGENT_FOLDERS = {
-    SourceKind.CODEX: {".codex", "memory_summary.md", "rollout_summaries"},
-    SourceKind.GEMINI: {".gemini", "GEMINI.md"},
-    SourceKind.CURSOR: {".cursor", ".cursorrules"},
-    SourceKind.WINDSURF: {".windsurf", ".windsurfrules", "global_rules.md"},
+_READERS = {
+    SourceKind.CLAUDE_CODE: claude_code.read,
+    SourceKind.CODEX: codex.read,
+    SourceKind.GEMINI: gemini.read,
+    SourceKind.OPENCLAW: openclaw.read,
+    SourceKind.OBSIDIAN: markdown.read,
 }
+
+_AMONG_OTHER_FILES = {SourceKind.CLAUDE_CODE, SourceKind.CODEX, SourceKind.GEMINI}
+"""Programs that keep notes among their other files, also in hidden folders; what isn't a note needs no mention."""
+
+_CODEX = {".codex", "memory_summary.md", "rollout_summaries"}
+_GEMINI = {".gemini", *gemini.INSTRUCTIONS}
 """Names of the folder itself, or of what is in it."""
 
-_FOLDER_READERS = {SourceKind.CLAUDE_CODE: claude_code.read, **dict.fromkeys(agent_files.LAYOUTS, agent_files.read)}
-
 _OPENCLAW = {"SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
+"""Names of what is in the folder."""
 
 
 def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project: str | None = None) -> ImportSource:
@@ -50,7 +50,7 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
         raise InvalidInput(_why_unknown(root), hint=hint)
     wants_file = found in {*OURS, SourceKind.SERVER_MEMORY}
     is_alone = root.name in _SINGLE.get(found, ()) or (found is SourceKind.OBSIDIAN and is_markdown(root.name))
-    if root.is_dir() == wants_file and not (found in READERS or is_alone):
+    if root.is_dir() == wants_file and not is_alone:
         wanted, actual = ("file", "folder") if wants_file else ("folder", "file")
         raise InvalidInput(f"{root} is a {actual}: {found} is read from a {wanted}", hint=f"name the {wanted}")
     return ImportSource(found, _name(root, found), root, project)
@@ -61,15 +61,13 @@ def read(
 ) -> SourceReading:
     """Reads a source that is not ours. `most_bytes`: the largest note; `project_of`: the project of a folder. Raises
     InvalidInput if there is nothing of its kind, StorageFailed."""
-    if source.kind in READERS:
-        reading = read_memories(source)
-    elif source.kind is SourceKind.SERVER_MEMORY:
+    if source.kind is SourceKind.SERVER_MEMORY:
         data, modified_s = _file(source.root, MOST_JSONL_BYTES)
         reading = server_memory.read(source, data, modified_s)
     else:
-        reader = _FOLDER_READERS.get(source.kind)
-        folder = SourceFolder(source.root, apart=(vault,), everything=reader is not None, most_bytes=most_bytes)
-        reading = reader(source, folder, project_of) if reader else markdown.read(source, folder)
+        has_others = source.kind in _AMONG_OTHER_FILES
+        folder = SourceFolder(source.root, apart=(vault,), everything=has_others, most_bytes=most_bytes)
+        reading = _READERS[source.kind](source, folder, project_of)
     if not reading.items and not reading.left_out:
         raise InvalidInput(f"{source.root} has nothing of {source.kind}", hint="mcp-memory import --help")
     return reading
@@ -90,10 +88,6 @@ def _of_folder(root: Path) -> SourceKind | None:
         names = {file.name for file in root.iterdir()}
     if claude_code.is_memory(root) or root.name == ".claude":
         return SourceKind.CLAUDE_CODE
-    if exports := [name for name in names if name.startswith(("conversations", "memories")) and name.endswith(".json")]:
-        return detect_memories(root / exports[0])
-    if _permalinks(root):
-        return SourceKind.BASIC_MEMORY
     if ".obsidian" in names:
         return SourceKind.OBSIDIAN
     if names & _OPENCLAW or ("AGENTS.md" in names and {"MEMORY.md", "memory"} & names):
@@ -104,9 +98,11 @@ def _of_folder(root: Path) -> SourceKind | None:
         return SourceKind.CLAUDE_CODE
     if {"MEMORY.md", "memory"} <= names:
         return SourceKind.OPENCLAW
-    for kind, marks in _AGENT_FOLDERS.items():
-        if marks & {root.name, *names}:
-            return kind
+    names_and_own = {root.name, *names}
+    if names_and_own & _CODEX:
+        return SourceKind.CODEX
+    if names_and_own & _GEMINI:
+        return SourceKind.GEMINI
     # Not everything that a person has.
     return SourceKind.OBSIDIAN if root != Path.home() and _has_notes(root) else None
 
@@ -132,15 +128,6 @@ def _why_unknown(root: Path) -> str:
     return f"{root} has no Markdown, nor what another program keeps" if any(root.iterdir()) else f"{root} is empty"
 
 
-def _permalinks(root: Path) -> bool:
-    """Whether most of the first notes have what basic-memory writes into each."""
-    folder = SourceFolder(root, most_bytes=1 << 20)
-    tree = folder.tree()
-    tree.notes = tree.notes[:_SAMPLED]
-    heads = [parse(file.text).meta for file in folder.files(tree)]
-    return 2 * sum("permalink" in meta for meta in heads) > len(heads)
-
-
 def _of_file(root: Path) -> SourceKind | None:
     if single := next((kind for kind, names in _SINGLE.items() if root.name in names), None):
         return single
@@ -150,10 +137,10 @@ def _of_file(root: Path) -> SourceKind | None:
         if is_markdown(root.name):
             return SourceKind.OBSIDIAN
         with root.open("rb") as file:
-            first = file.read(1 << 20).split(b"\n")[:20]  # an export may be one line of hundreds of megabytes
+            first = file.read(1 << 20).split(b"\n")[:20]  # a line may have hundreds of megabytes
     if jsonl.is_ours(first):
         return SourceKind.JSONL
-    return SourceKind.SERVER_MEMORY if server_memory.is_memory(first) else detect_memories(root)
+    return SourceKind.SERVER_MEMORY if server_memory.is_memory(first) else None
 
 
 def _name(root: Path, kind: SourceKind) -> str:

@@ -15,7 +15,7 @@ from mcp_memory.vault.note_import import BASE32, SEAL_BLANK, SEAL_KEY
 
 def source_mark(source: ImportSource) -> str:
     """Returns the 6 characters that stand for a source in the ids of its notes."""
-    identity = f"{source.kind}:{source.account or source.root}"
+    identity = f"{source.kind}:{source.root}"
     return _base32(hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest(), 6)
 
 

@@ -15,17 +15,9 @@ class SourceKind(StrEnum):
     CLAUDE_CODE = "claude-code"
     OPENCLAW = "openclaw"
     OBSIDIAN = "obsidian"
-    BASIC_MEMORY = "basic-memory"
     SERVER_MEMORY = "server-memory"
     CODEX = "codex"
     GEMINI = "gemini"
-    CURSOR = "cursor"
-    WINDSURF = "windsurf"
-    CHATGPT = "chatgpt"
-    CLAUDE_AI = "claude-ai"
-    CLAUDE_MEM = "claude-mem"
-    MEM0 = "mem0"
-    LETTA = "letta"
     TAR = "tar"
     JSONL = "jsonl"
 
@@ -61,14 +53,12 @@ class SkippedItem:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """`name` is for the import's folder; the resolved `root` identifies it, or the `account` if it is an export of
-    one, of which you may import a later one."""
+    """`name` is for the import's folder; the resolved `root` identifies it."""
 
     kind: SourceKind
     name: str
     root: Path
     project: str | None = None
-    account: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ import pytest
 
 from mcp_memory.integrations.marked_block import InstructionBlock
 from tests.daemon.place import Place, eventually
-from tests.support.secret_texts import SECRETS
-from tests.transfer.sources import archive, claude_memory, laid, obsidian, server_memory
+from tests.transfer.sources import claude_memory, laid, obsidian, server_memory
 
 
 def test_notes_come_in_through_a_daemon_and_stay_a_persons(place: Place, tmp_path: Path) -> None:
@@ -163,30 +162,6 @@ def test_an_import_that_was_killed_goes_on(place: Place, tmp_path: Path) -> None
     ran = place.run("import", str(server), "--project", "shop").ok().out
     assert "left out, it is not JSON: line 8\n" in ran
     assert b"project: shop\n" in (place.vault / "imported/server-memory-memory/Acme-Co.md").read_bytes()
-
-
-def test_a_data_export_comes_in_once_and_goes_again(place: Place, tmp_path: Path) -> None:
-    memory = {"conversations_memory": "Ada keeps bees in Porto.", "project_memories": {"p": SECRETS["AWS secret"][0]}}
-    files = {"memories.json": [{**memory, "account_uuid": "a"}], "conversations.json": [{"chat_messages": []}]}
-    export = archive(tmp_path / "data-2026-03-02.zip", files)
-    before = export.read_bytes()
-    dry = place.run("import", str(export), "--dry-run").ok().out
-    assert "left out, only memories are imported: 1 conversation\n" in dry
-    assert dry.endswith("as claude-ai: 2 new, 1 left out\n")
-    told = place.run("import", str(export)).ok().out
-    assert "refused" in told
-    assert "it seems to hold a secret" in told
-    note = place.vault / "imported/claude-ai/What claude.ai remembers of all chats.md"
-    assert f"claude-ai:{export}#memory" in note.read_text()
-    assert place.run("search", "who keeps bees", "--json").ok().json["hits"][0]["path"].endswith(note.name)
-    assert place.run("import", str(export), "--json").ok().json["counts"] == {"unchanged": 1, "refused": 1}
-    files["memories.json"][0]["conversations_memory"] = "Ada kept bees in Porto."
-    later = archive(tmp_path / "data-2026-04-02.zip", files)
-    assert place.run("import", str(later), "--json").ok().json["counts"] == {"updated": 1, "refused": 1}
-    assert note.read_text().endswith("Ada kept bees in Porto.\n")
-    assert export.read_bytes() == before
-    place.run("undo", "--client", "you", "--since", "1 hour ago", "--yes").ok()
-    assert not place.run("search", "who keeps bees", "--json").ok().json["hits"]
 
 
 def _bytes(vault: Path, names: str = "*.md") -> dict[str, bytes]:

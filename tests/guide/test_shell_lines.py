@@ -13,7 +13,6 @@ import pytest
 
 from tests.daemon.place import CHECKOUT, Place, eventually
 from tests.support.topics import BREAD, SETTINGS
-from tests.transfer.sources import archive, bio, conversation
 
 PAGES = {page.stem: page for page in (CHECKOUT / "README.md", *(CHECKOUT / "mcp_memory" / "guide").glob("*.md"))}
 ELSEWHERE = re.compile(
@@ -43,8 +42,6 @@ def person(tmp_path: Path, model_cache: Path) -> Iterator[Place]:
     notes = place.home / "Documents" / "Notes"
     notes.mkdir(parents=True)
     (notes / "sourdough.md").write_text("# Sourdough\n\nFeed it every Friday.\n", encoding="utf-8")
-    (place.home / "Downloads").mkdir()
-    archive(place.home / "Downloads/chatgpt.zip", {"conversations.json": [conversation(1, bio(1, "Likes tea"))]})
     project = place.home / ".claude" / "projects" / "-home-ada"
     (project / "memory").mkdir(parents=True)
     (project / "memory" / "MEMORY.md").write_text("- The lighthouse has 214 steps.\n", encoding="utf-8")

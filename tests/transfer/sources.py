@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from mcp_memory.projects.projects import Projects
 from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.item import ImportItem, SourceKind, SourceReading
-
-NOON = 1_772_366_400  # 2026-03-01T12:00:00Z
 
 
 def laid(root: Path, files: Mapping[str, str | bytes]) -> Path:
@@ -74,18 +70,6 @@ def claude_memory(root: Path) -> Path:
     return root / "projects/-home-ada-my-shop/memory"
 
 
-def basic_memory(root: Path) -> Path:
-    return laid(
-        root,
-        {
-            "coffee/Coffee.md": "---\ntitle: Coffee Brewing\ntype: note\npermalink: coffee/coffee-brewing\n---\n"
-            "# Coffee\n\n"
-            "- [method] Pour over #brewing (slow)\n- [ ] a task\n- relates_to [[Tea Ceremony]]\n",
-            "tea.md": "---\ntitle: Tea Ceremony\ntype: decision\npermalink: tea\n---\n- [decision] Green tea\n",
-        },
-    )
-
-
 def server_memory(file: Path) -> Path:
     lines = [
         {"type": "entity", "name": "Ada [L]", "entityType": "person", "observations": ["Likes tea", "two\nlines"]},
@@ -98,26 +82,6 @@ def server_memory(file: Path) -> Path:
     ]
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"type": "ent')
     return file
-
-
-def archive(place: Path, files: Mapping[str, Any]) -> Path:
-    """A zip of JSON files."""
-    with zipfile.ZipFile(place, "w", zipfile.ZIP_DEFLATED) as opened:
-        for name, content in files.items():
-            opened.writestr(zipfile.ZipInfo(name, (2026, 3, 2, 10, 0, 0)), json.dumps(content))
-    return place
-
-
-def conversation(number: int, *messages: dict[str, Any]) -> dict[str, Any]:
-    """One of ChatGPT's, `number` seconds after noon."""
-    mapping = {str(at): {"id": str(at), "message": message, "children": []} for at, message in enumerate(messages)}
-    return {"title": f"Talk {number}", "update_time": NOON + number, "mapping": {"root": {"message": None}, **mapping}}
-
-
-def bio(at: int, text: str) -> dict[str, Any]:
-    """A message with which ChatGPT stores a memory."""
-    content = {"content_type": "text", "parts": [text]}
-    return {"author": {"role": "assistant"}, "recipient": "bio", "create_time": NOON + at + 0.5, "content": content}
 
 
 def reading(place: Path, kind: SourceKind | None = None) -> SourceReading:

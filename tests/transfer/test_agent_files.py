@@ -1,6 +1,5 @@
-"""Markdown of agents and editors. Samples of Codex 0.169.0 (its own memory pipeline, with a stub for the model) and of
-Gemini CLI 0.41.2 (`save_memory`) and 0.61.0 (which edits the files); rules are as the editors' documentation has them.
-"""
+"""Memories of Codex and Gemini CLI. The samples were written by Codex 0.169.0 (its own memory pipeline, with a stub for
+the model), and by Gemini CLI 0.41.2 (`save_memory`) and 0.61.0 (which edits the files)."""
 
 from __future__ import annotations
 
@@ -9,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.transfer.item import SourceKind
-from mcp_memory.transfer.target_paths import place_items
-from tests.transfer.sources import by_key, laid, left, reading
+from tests.transfer.sources import by_key, laid, reading
 
 SAMPLES = Path(__file__).with_name("samples")
 
@@ -65,34 +63,3 @@ def test_geminis_memories(tmp_path: Path) -> None:
         "My preferred editor is Helix",
         "The staging server is called mio",
     ]
-
-
-@pytest.mark.parametrize(
-    ("kind", "files"),
-    [
-        (SourceKind.CURSOR, {".cursorrules": "Old.\n", ".cursor/mcp.json": "{}", ".cursor/rules/ts/tests.mdc": ""}),
-        (SourceKind.WINDSURF, {".windsurfrules": "Old.\n", ".windsurf/rules/ts/tests.md": ""}),
-    ],
-)
-def test_rules_of_editors(tmp_path: Path, kind: SourceKind, files: dict[str, str]) -> None:
-    head = '---\ndescription: "How tests are written"\nglobs: *.test.ts, **/spec/*\nalwaysApply: true\n---\n\n'
-    rule = next(name for name in files if "rules/" in name)
-    found = reading(laid(tmp_path / "shop", {**files, rule: f"{head}No mocks.\n", "README.md": "no"}))
-    assert found.source.kind is kind
-    tests, old = sorted(found.items, key=lambda item: len(item.path), reverse=True)
-    assert (tests.text, tests.properties["title"]) == ("No mocks.\n", "How tests are written")
-    assert tests.properties["globs"] == "*.test.ts, **/spec/*"
-    assert (old.text, old.properties["project"], old.properties["kind"]) == ("Old.\n", "shop", "workflow")
-    assert {path.rpartition("/")[2] for path in place_items(found.items).values()} == {
-        "tests.md",
-        f"{kind.value}rules.md",
-    }
-    assert len(reading(tmp_path / "shop" / rule.split("/", maxsplit=1)[0], kind).items) == 1
-
-
-def test_what_windsurf_encrypts_is_named(tmp_path: Path) -> None:
-    home = laid(tmp_path / "memories", {"global_rules.md": "Short answers.\n", "4f1c.pb": b"\x9f\xe2\x01"})
-    found = reading(home)
-    assert found.source.kind is SourceKind.WINDSURF
-    assert [item.properties.get("project") for item in found.items] == [None]
-    assert list(left(found)) == ["4f1c.pb"]

@@ -14,7 +14,6 @@ from mcp_memory.transfer.detect import detect_source, read
 from mcp_memory.transfer.item import SourceKind
 from mcp_memory.transfer.target_paths import add_aliases, count_dead_links, find_item_links, place_items
 from tests.transfer.sources import (
-    basic_memory,
     by_key,
     claude_memory,
     laid,
@@ -99,13 +98,12 @@ def test_the_instructions_of_a_repository(tmp_path: Path) -> None:
     assert [item.text for item in reading(tmp_path / "shop/CLAUDE.md").items] == ["A"]
 
 
-def test_a_project_of_basic_memory(tmp_path: Path) -> None:
-    found = reading(basic_memory(tmp_path / "main"))
-    assert found.source.kind is SourceKind.BASIC_MEMORY
-    items = by_key(found)
-    assert items["coffee/Coffee.md"].added["tags"] == ["brewing"]
-    assert "kind" not in items["coffee/Coffee.md"].properties
-    assert items["tea.md"].properties["kind"] == "decision"
+def test_a_link_by_a_notes_title_keeps_working(tmp_path: Path) -> None:
+    files = {
+        "coffee/brewing.md": "- relates to [[Tea Ceremony]]\n",
+        "tea.md": "---\ntitle: Tea Ceremony\n---\nGreen.\n",
+    }
+    found = reading(laid(tmp_path / "Notes", files))
     links = find_item_links(found.items)
     known = add_aliases(found.items, place_items(found.items), links)
     assert {item.key: item.added.get("aliases") for item in known}["tea.md"] == ["Tea Ceremony"]

@@ -56,20 +56,15 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
 
     \b
     claude-code    ~/.claude, a project's memory folder in it, a repository, or a CLAUDE.md
+    codex, gemini  ~/.codex or its memories, ~/.gemini or a GEMINI.md
     openclaw       a workspace: MEMORY.md, memory/, and its other notes
     obsidian       a vault, any folder of Markdown, or one Markdown file
-    basic-memory   a project's folder
     server-memory  the JSONL file of the MCP reference memory server
-    codex, gemini  ~/.codex or its memories, ~/.gemini or a GEMINI.md
-    cursor, windsurf        a repository with rules
-    chatgpt, claude-ai      the zip of a data export: its memories, no conversations
-    claude-mem, mem0, letta a database, an export in JSON, an agent file
     tar, jsonl     our own exports: byte for byte under the old paths, nothing is overwritten
 
     \b
     mcp-memory import ~/.claude --dry-run
     mcp-memory import ~/Documents/Notes
-    mcp-memory import ~/Downloads/chatgpt-export.zip
     mcp-memory import memory.jsonl --project shop
     mcp-memory --vault ~/restored import memory.tar
     """

@@ -1,13 +1,11 @@
 """Reads folders of Markdown notes, and what a note's frontmatter, name and text say about it, as our own frontmatter.
 
 Obsidian vaults, and any other folder: notes where they are, properties, and `#tags` in the text; attachments and
-Obsidian's own files stay behind. OpenClaw workspaces: `MEMORY.md`, daily files in `memory/`, and other notes.
-basic-memory projects: notes with a `permalink`, observations `- [category] text #tag (context)` and relations
-`- type [[Target]]`, which stay in the text; tags and types also become properties.
+Obsidian's own files stay behind.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, time
 from typing import Any
 
@@ -16,7 +14,7 @@ from mcp_memory.text.dates import as_datetime
 from mcp_memory.text.markdown.frontmatter import Value, parse
 from mcp_memory.text.markdown.tags import head_tags, text_tags
 from mcp_memory.transfer.formats.folder import SourceFile, SourceFolder
-from mcp_memory.transfer.item import ImportItem, ImportSource, SourceKind, SourceReading, digest_of
+from mcp_memory.transfer.item import ImportItem, ImportSource, SourceReading, digest_of
 
 CREATED = ("created", "created_at", "date created", "date_created", "dateCreated", "creation date", "date")
 UPDATED = ("updated", "updated_at", "modified", "date modified", "date_modified", "dateModified", "last_updated")
@@ -24,49 +22,14 @@ UPDATED = ("updated", "updated_at", "modified", "date modified", "date_modified"
 
 _DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
 
-_OPENCLAW_KINDS = {
-    "MEMORY.md": "fact",
-    "USER.md": "preference",
-    "AGENTS.md": "workflow",
-    "TOOLS.md": "reference",
-    "SOUL.md": "reference",
-    "IDENTITY.md": "reference",
-    "HEARTBEAT.md": "workflow",
-}
-
-_KINDS = frozenset({"preference", "fact", "decision", "workflow", "fix", "lesson", "reference", "idea", "skill"})
-"""basic-memory's types that mean the same here; others stay under `type`."""
-_OBSERVATION = re.compile(r"^\s*[-*] \[([^\[\]\n]{1,100})\]\s+\S", re.MULTILINE)
-_TASK = re.compile(r"[ xX-]")
+_TITLE_CHARS = 200
 
 
-def read(source: ImportSource, folder: SourceFolder) -> SourceReading:
+def read(source: ImportSource, folder: SourceFolder, _project_of: Callable[[str], str | None]) -> SourceReading:
     """Raises StorageFailed if the folder can't be opened."""
     tree = folder.tree()
-    return SourceReading(source, [_item(file, source.kind) for file in folder.files(tree)], tree.left_out)
-
-
-def _item(file: SourceFile, kind: SourceKind) -> ImportItem:
-    if kind is SourceKind.OPENCLAW:
-        return item_of(file, kind=_openclaw_kind(file.path))
-    return item_of(file, kind=_basic_kind(file.text) if kind is SourceKind.BASIC_MEMORY else None, tags_in_text=True)
-
-
-def _openclaw_kind(path: str) -> str | None:
-    if path.startswith("memory/") and day_in(path):
-        return "log"
-    return "skill" if path.startswith("skills/") and path.endswith("/SKILL.md") else _OPENCLAW_KINDS.get(path)
-
-
-def _basic_kind(text: str) -> str | None:
-    """Returns the note's type, else the category that all its observations share; the box of a task is none."""
-    document = parse(text)
-    stated = str(document.meta.get("type")).lower()
-    if stated in _KINDS:
-        return stated
-    categories = (match.strip() for match in _OBSERVATION.findall(document.body))
-    found = {category.lower() for category in categories if not _TASK.fullmatch(category)}
-    return found.pop() if len(found) == 1 and found <= _KINDS else None
+    items = [item_of(file, tags_in_text=True) for file in folder.files(tree)]
+    return SourceReading(source, items, tree.left_out)
 
 
 def item_of(
@@ -79,7 +42,8 @@ def item_of(
     properties |= {"title": title} if title else {}
     tags = [*head_tags(document.meta), *(text_tags(document.body) if tags_in_text else ())]
     added = {"tags": list(dict.fromkeys(tags))} if tags else {}
-    names = [name for key in ("title", "permalink") if (name := first_of(document.meta, key))]
+    title_in_head = first_of(document.meta, "title")
+    names = [title_in_head] if title_in_head else []
     path = file.path if is_note(file.path) else f"{file.path.rpartition('.')[0]}.md"
     return ImportItem(file.path, path, file.text, properties, added, names, digest_of(file.data))
 
@@ -113,6 +77,12 @@ def first_of(meta: Mapping[str, Any], *names: str) -> str | None:
     """Returns the first of these that is a text, on one line and no longer than a title may be."""
     for name in names:
         value = meta.get(name)
-        if isinstance(value, str) and (plain := " ".join(value.split())):
-            return plain if len(plain) <= 200 else plain[:199].rsplit(" ", 1)[0] + "…"
+        if isinstance(value, str) and value.strip():
+            return shorten(value, _TITLE_CHARS)
     return None
+
+
+def shorten(text: str, most_chars: int) -> str:
+    """Returns the text on one line, cut behind a word where it is longer."""
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most_chars else plain[: most_chars - 1].rsplit(" ", 1)[0] + "…"

@@ -15,8 +15,10 @@ from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.markdown.links import relative_link
 from mcp_memory.text.parsed_values import table_at, text_at, value_at
 from mcp_memory.transfer.item import ImportItem, ImportSource, SkippedItem, SourceReading, digest_of
-from mcp_memory.transfer.memories.memory_record import clean_text
 from mcp_memory.transfer.target_paths import free_paths
+
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
+"""Characters that JSON can have and a Markdown file can't."""
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ def _take(number: int, line: object, entities: dict[str, _Entity], relations: li
 
 def _observation(value: object) -> str:
     """Some servers of this family write objects."""
-    return clean_text(value if isinstance(value, str) else text_at(value, "content")).strip()
+    return _printable(value if isinstance(value, str) else text_at(value, "content")).strip()
 
 
 def _item(entity: _Entity, paths: Mapping[str, str], when: datetime) -> ImportItem:
@@ -111,7 +113,11 @@ def _link(here: str, target: str, paths: Mapping[str, str]) -> str:
 
 def _plain(value: object) -> str:
     """Puts it on one line."""
-    return " ".join(clean_text(str(value)).split()) if value is not None else ""
+    return " ".join(_printable(str(value)).split()) if value is not None else ""
+
+
+def _printable(text: str) -> str:
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def is_memory(lines: Iterable[bytes]) -> bool:
