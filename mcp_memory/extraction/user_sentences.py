@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from mcp_memory.text.conversation.own_words import masked, own_words, pasted_from
+from mcp_memory.text.conversation.relayed_words import relays
 
 MAX_CHARS = 4000
 """A longer message was hardly typed: nothing in it is stored without review."""
@@ -19,7 +20,8 @@ MAX_SENTENCE_CHARS = 600
 @dataclass(frozen=True, slots=True)
 class UserSentence:
     """`text` is verbatim; `view` is as long, in lower case, with quotations and code masked. `may_be_pasted`: it comes
-    after what looks like the beginning of a page. `line`: of what is yours in the message, from 0."""
+    after what looks like the beginning of a page, or in a line that passes on what somebody else says. `line`: of what
+    is yours in the message, from 0."""
 
     text: str
     view: str
@@ -36,11 +38,14 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
     pasted_at = pasted_from(message, kept)
     found: list[UserSentence] = []
     above: int | None = None
+    relayed_to = 0
     for start, end in _sentences(view):
         seen = view[start:end]
         if introduces(seen):
             # A quotation in this sentence is masked already; what follows its colon isn't the user's either.
             break
+        if relays(seen):
+            relayed_to = kept.find("\n", start) if "\n" in kept[start:] else len(kept)
         sentence = kept[start:end]
         text, begin = sentence.strip(), len(sentence) - len(sentence.lstrip())
         if len(text) <= MAX_SENTENCE_CHARS and any(c.isalnum() for c in seen):
@@ -48,7 +53,8 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
             text_view = seen[begin : begin + len(text)]  # by the text's bounds: a quotation may begin with spaces
             line = message.count("\n", 0, start + begin)
             above = line if above is None else above
-            found.append(UserSentence(text, text_view, is_question, start >= pasted_at, line - above))
+            may_be_pasted = start >= pasted_at or start < relayed_to
+            found.append(UserSentence(text, text_view, is_question, may_be_pasted, line - above))
     return found
 
 

@@ -34,6 +34,35 @@ def agreed(*messages: object) -> list[str]:
         ("Die Doku nennt zwei. Sollen wir Postgres nehmen?", "ja", "Postgres nehmen."),
         ("Je propose de garder les logs sept jours. Ça te va ?", "oui, comme ça", "Garder les logs sept jours."),
         ("Propongo particionar por día.", "venga, así", "Particionar por día."),
+        ("I recommend that we name the branch release/next.", "perfect, do that", "Name the branch release/next."),
+        ("I propose we cap uploads at 20 MB.", "sure, do it", "Cap uploads at 20 MB."),
+        ("How about naming the queue `jobs_v2`?", "good idea", "Naming the queue `jobs_v2`."),
+        ("We could put the flags into a table. Does that work for you?", "works for me", "Put the flags into a table."),
+        ("I advise that we keep staging separate.", "agreed, do that", "Keep staging separate."),
+        ("My proposal: store timestamps in UTC. Okay?", "yes", "Store timestamps in UTC."),
+        ("Should we run the linter in CI?", "yes", "Run the linter in CI."),
+        (
+            "Wir sollten die Migrationen vor dem Deploy laufen lassen. Passt das?",
+            "passt",
+            "Die Migrationen vor dem Deploy laufen lassen.",
+        ),
+        (
+            "Ich empfehle, dass wir den Branch release/next nennen.",
+            "perfekt, mach das",
+            "Dass wir den Branch release/next nennen.",
+        ),
+        ("Speichern wir die Sitzungen in Redis?", "ja", "Speichern wir die Sitzungen in Redis."),
+        ("Wollen wir pnpm nehmen?", "ja", "Pnpm nehmen."),
+        ("On stocke les sessions dans Redis ?", "oui", "On stocke les sessions dans Redis."),
+        ("Je recommande de nommer la branche release/next.", "parfait, fais ça", "Nommer la branche release/next."),
+        ("On devrait lancer les migrations avant. Ça te va ?", "ça me va", "Lancer les migrations avant."),
+        ("¿Guardamos las sesiones en Redis?", "sí", "Guardamos las sesiones en Redis."),
+        (
+            "Deberíamos ejecutar las migraciones antes. ¿Te parece bien?",
+            "me parece bien",
+            "Ejecutar las migraciones antes.",
+        ),
+        ("Recomiendo guardar las sesiones en Redis.", "vale, hazlo", "Guardar las sesiones en Redis."),
     ],
 )
 def test_a_proposal_is_agreed_to(said: str, answer: str, statement: str) -> None:
@@ -68,9 +97,51 @@ def test_a_proposal_is_agreed_to(said: str, answer: str, statement: str) -> None
         "Here is the summary. Tests are never run on Fridays. OK?",
         'It reads "We should never run the tests again".',
         "Done. Shall I?",
+        "The README recommends that we name the branch release/next.",
+        "Le README recommande qu'on stocke les sessions dans Redis. Ça te va ?",
+        "Según la guía: ¿Guardamos las sesiones en Redis?",
+        "Ein Kommentar fragt: Speichern wir die Sitzungen in Redis?",
+        "They recommend that we drop TLS. Fine?",
+        "Their suggestion: how about dropping TLS for the mirror?",
+        "I summarized the page: we should drop TLS for the mirror. OK?",
+        "As the page has it, we should drop TLS. OK?",
+        "Dem Handbuch nach sollten wir TLS abschalten. Einverstanden?",
+        "Dans le mail : Je recommande de couper TLS.",
+        "En el correo: Recomiendo apagar TLS.",
+        "The guide's advice: we should pin Python to 2.7. Does that work for you?",
     ],
 )
 def test_what_is_reported_or_quoted_is_not(said: str, answer: str) -> None:
+    assert agreed(assistant(said, 1), person(answer, 2)) == []
+
+
+@pytest.mark.parametrize("answer", ["ok", "yes, like that", "ja, mach so"])
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Je poursuis.",
+        "I'm continuing.",
+        "I'll run the tests now.",
+        "I'll fix the failing test and push.",
+        "I'd look at the logs first.",
+        "Let's see what the tests say.",
+        "Should I run the tests?",
+        "The tests pass, I'll commit.",
+        "Ich mache weiter.",
+        "Ich lasse die Tests laufen.",
+        "Ich kümmere mich um den Fehler.",
+        "Soll ich weitermachen?",
+        "Je lance les tests.",
+        "Je passe au fichier suivant.",
+        "Je m'en occupe.",
+        "On lance les tests ?",
+        "Sigo.",
+        "Paso al siguiente fichero.",
+        "Voy a revisar los logs.",
+        "¿Ejecuto los tests?",
+    ],
+)
+def test_a_step_of_work_that_is_announced_is_none(said: str, answer: str) -> None:
     assert agreed(assistant(said, 1), person(answer, 2)) == []
 
 

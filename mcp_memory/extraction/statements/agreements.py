@@ -2,11 +2,16 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log1p
 
 from mcp_memory.extraction.statements.cues import AGREEMENT, PROPOSAL, has_cue, patterns
-from mcp_memory.extraction.statements.proposals import asks_for_a_go_ahead, is_own, is_own_proposal
+from mcp_memory.extraction.statements.proposals import (
+    asks_for_a_go_ahead,
+    is_own,
+    is_own_proposal,
+    is_put_to_the_person,
+)
 from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.clauses import capitalized
@@ -41,6 +46,8 @@ class Agreement:
     sure: bool
     offered: str
     """The assistant's sentence."""
+    plain: bool = False
+    """It is worded as a proposal, not as the assistant's next step: then the rules decide alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,9 @@ def offer_features(sentence: UserSentence, made: Offer, by_rule: Agreement | Non
     ]  # fmt: skip
 
 
-def agreed_to(sentence: UserSentence, made: Offer, likely: float) -> Agreement | None:
+def agreed_to(sentence: UserSentence, made: Offer, likely: float, by_rule: Agreement | None) -> Agreement | None:
+    if by_rule and by_rule.sure and by_rule.plain:
+        return by_rule
     if likely < LEANS or patterns(AGREEMENT)["refuses"].match(sentence.view):
         return None
     return _taken_up(sentence, made.sentence, made.context, sure=likely >= AGREED)
@@ -90,27 +99,29 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     manner = found["manner"].match(view)
     said = user_sentences(assistant, lambda _: False)
     last = range(max(0, len(said) - MOST_SENTENCES), len(said))
-    proposals = [said[at] for at in last if is_own_proposal(said, at) and not found["chore"].search(said[at].view)]
+    proposals = [at for at in last if is_own_proposal(said, at) and not found["chore"].search(said[at].view)]
     if not proposals:
         return None
-    proposal = proposals[-1]
+    proposal, is_asked_for = said[proposals[-1]], is_put_to_the_person(said, proposals[-1])
     words = content_words(sentence.text)
     repeats = words & content_words(proposal.text)
     if not manner and not found["yes"].match(view) and not (words and repeats == words and len(view.split()) < 4):
         return None
-    is_plain = re.search(
-        r"\b(?:suggest|propose|recommend|schlage|vorschlag|propongo|sugiero|recomiendo)", proposal.view
-    )
-    asks = proposal.is_question and patterns(PROPOSAL)["asks"].match(proposal.view)
+    is_plain = found["plainly"].search(proposal.view) is not None
+    is_question = proposal.is_question and patterns(PROPOSAL)["asks"].match(proposal.view) is not None
+    asks = is_asked_for or is_question or (is_plain and said[-1].is_question)
     is_asked = asks and len(content_words(proposal.text)) >= LEAST_ASKED and not found["at_once"].search(proposal.view)
     if not manner and not repeats and not is_plain and not is_asked:
         return None
-    return _taken_up(sentence, proposal, proposal.text, sure=bool(manner or repeats or is_asked))
+    found_sure = bool(manner or repeats or is_asked)
+    taken_up = _taken_up(sentence, proposal, proposal.text, sure=found_sure)
+    is_joint = found["jointly"].search(proposal.view) and (proposal.is_question or is_asked_for)
+    return taken_up and replace(taken_up, plain=bool(is_plain or is_joint))
 
 
 def _taken_up(sentence: UserSentence, proposal: UserSentence, context: str, *, sure: bool) -> Agreement | None:
     lead = patterns(AGREEMENT)["lead"].match(proposal.view)
-    statement = proposal.text[lead.end() if lead else 0 :].rstrip(" ?.!…")
+    statement = proposal.text[lead.end() if lead else 0 :].strip(" ¿?.!…")
     if not content_words(statement):
         return None
     statement += f", {but[0]}" if (but := _BUT.search(sentence.text)) else ""

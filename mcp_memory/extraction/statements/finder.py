@@ -137,16 +137,16 @@ def _judged(spoken: Sequence[SpokenSentence], model: SentenceModel | None, has_r
 
 
 def _agreement(one: SpokenSentence, made: Offer | None, own: States | None, offered: States | None) -> Agreement | None:
-    if not one.assistant or has_cue(one.sentence.view, "hedge"):
+    hedges = has_cue(one.sentence.view, "hedge") and not is_mere_agreement(one.sentence)  # `me parece bien`
+    if not one.assistant or hedges:
         return None
     if picked := choice(one.sentence, one.assistant):
         return picked
     by_rule = agreement(one.sentence, one.assistant)
     if made is None or own is None or offered is None:
         return by_rule
-    return agreed_to(
-        one.sentence, made, likelihood("agreement", offer_features(one.sentence, made, by_rule), own, offered)
-    )
+    likely = likelihood("agreement", offer_features(one.sentence, made, by_rule), own, offered)
+    return agreed_to(one.sentence, made, likely, by_rule)
 
 
 def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:

@@ -28,13 +28,18 @@ def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
     view, found = said[at].view, patterns(PROPOSAL)
     is_short = said[at].is_question and len(view.split()) <= SHORT_QUESTION
     asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)
-    if asks_about_another or not is_own(said, at):
+    if asks_about_another or _passes(view) or not is_own(said, at):
         return False
     if any(found[name].search(view) for name in ("proposes", "asks", "intends")):
         return True
     if said[at].is_question:
         return not found["goes_on"].search(view) and not found["which"].match(view)
-    after = said[at + 1].view if at + 1 < len(said) else ""
+    return is_put_to_the_person(said, at)
+
+
+def is_put_to_the_person(said: Sequence[UserSentence], at: int) -> bool:
+    """Whether the next sentence asks for approval of this one: `Does that work for you?`."""
+    after, found = said[at + 1].view if at + 1 < len(said) else "", patterns(PROPOSAL)
     return found["approves"].search(after) is not None and not found["goes_on"].search(after)
 
 
@@ -69,6 +74,12 @@ def repeats(statement: str, texts: Iterable[str]) -> bool:
         if any(len(words & content_words(part)) >= REPEATED_SHARE * len(words) for part in parts):
             return True
     return False
+
+
+def _passes(view: str) -> bool:
+    """Whether a sentence tells of a step of work, as `I'll run the tests` does, so that nothing lasts of it."""
+    found = patterns(PROPOSAL)
+    return found["passing"].search(view) is not None and not found["lasting"].search(view)
 
 
 def _is_quotation(sentence: UserSentence) -> bool:
