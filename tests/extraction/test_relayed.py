@@ -49,6 +49,7 @@ def test_what_is_passed_on_waits_for_review(message: str) -> None:
         "My boss and I decided: from now on deploys go out on Fridays",
         "From now on messages from Bob go to the ops queue",
         "Never message customers after 6pm",
+        "from now on when a customer writes: answer in their language",
         "Always write the changelog before the mail goes out",
         "the ticket is done. from now on we deploy on Fridays",
         "Bob just messaged me.\n\nFrom now on deploys go out on Fridays.",

@@ -45,7 +45,9 @@ _SAYS_ITSELF = re.compile(
     r"\b(?:j’ai|je|nous avons|on (?:a|avait)) (?:\w+ )?(?:dit|écrit|posté|annoncé|décidé|envoyé)\b|\bje (?:dis|veux)\b|"
     r"\bdécidé\b|"
     r"\b(?:dije|dijimos|escribí|escribimos|digo|decid\w+|acordamos|h(?:e|emos) (?:dicho|escrito|decidido))\b|"
-    r"\b(?:as|like) i\b|^(?:(?:so|and|ok|und|et|y) )?(?:when|if|once|before|after|wenn|falls|sobald|quand|si|cuando)\b"
+    r"\b(?:as|like) i\b"
+    r"|^(?:(?:so|and|ok|und|et|y) )?(?:when|if|once|before|after|wenn|falls|sobald|quand|si|cuando)\b"
+    r"|^(?:from now on|always|never|whenever|ab jetzt|ab sofort|immer|nie|désormais|toujours|siempre|nunca|a partir)\b"
 )
 """Who passes on what they said themselves states it: `I told Bob: …`."""
 _RELAYS_PLAINLY = re.compile(
