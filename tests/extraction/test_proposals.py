@@ -40,7 +40,6 @@ def agreed(*messages: object) -> list[str]:
         ("We could put the flags into a table. Does that work for you?", "works for me", "Put the flags into a table."),
         ("I advise that we keep staging separate.", "agreed, do that", "Keep staging separate."),
         ("My proposal: store timestamps in UTC. Okay?", "yes", "Store timestamps in UTC."),
-        ("Should we run the linter in CI?", "yes", "Run the linter in CI."),
         (
             "Wir sollten die Migrationen vor dem Deploy laufen lassen. Passt das?",
             "passt",
