@@ -1,1 +1,1 @@
-"""What memory makes of itself: proposals of what to promote, demote and archive. You decide; all can be taken back."""
+"""Proposes notes to promote, demote and archive. You decide, and every change can be undone."""

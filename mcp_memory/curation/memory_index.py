@@ -1,5 +1,6 @@
-"""Writes an index between marks into MEMORY.md, if you want one: the latest sessions, active projects, and what is used
-most. Its rows are a table's, so that none is an entry that a tool changes or dreaming moves out."""
+"""Writes an optional index between marks into MEMORY.md: the latest sessions, active projects, and the most used notes.
+Its rows form tables, so that no tool mistakes a row for an entry, and dreaming doesn't move it.
+"""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,15 +15,15 @@ from mcp_memory.usage.note_use import HOT_DAYS, WARM_WITHIN, NoteUse
 from mcp_memory.vault.note_file import MEMORY, Layout, slug
 
 MOST_ROWS = 5
-"""Of each table: 23 lines in all, of the 200 that MEMORY.md may have."""
+"""The most rows of each table: 23 lines in all, of the 200 that MEMORY.md may have."""
 
 _BEGIN = "<!-- mcp-memory index begins: written by `mcp-memory organize`; delete it to end that -->"
 _END = "<!-- mcp-memory index ends -->"
 
 
 def with_memory_index(text: str, lines: str, *, anew: bool) -> str:
-    """MEMORY.md with these lines where the marks are, or with `anew` at the end; as it was without marks. Raises
-    Refused for a lone mark."""
+    """Return MEMORY.md with these lines between the marks; with `anew`, append the marks. A text without marks stays as
+    it is. Raises Refused for a lone mark."""
     block = InstructionBlock(lines, begin=_BEGIN, end=_END)
     return block.insert(text) if anew or block.is_in(text) else text
 
@@ -30,7 +31,7 @@ def with_memory_index(text: str, lines: str, *, anew: bool) -> str:
 def memory_index(
     index: Index, uses: Mapping[NoteId, NoteUse], wanted: Filters, layout: Layout, today: date
 ) -> str:  # fmt: skip
-    """The lines, the same for the same notes and day of use. Reads the index: call it in a worker thread."""
+    """Return the lines, identical for the same notes and day of use. Reads the index, so call it in a worker thread."""
     notes = [note for note in index.notes(wanted, MOST_NOTES) if not note.is_log]
     pages = Filters(frozenset({NoteState.SUMMARY}), private=wanted.private, path_prefix=layout.in_home(SESSIONS))
     sessions = sorted(index.notes(pages, MOST_NOTES), key=date_of, reverse=True)

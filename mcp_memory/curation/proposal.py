@@ -1,4 +1,4 @@
-"""Defines what is proposed to you, with its evidence."""
+"""Defines a proposal to the user, with its evidence."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """To do `action` to the note `target` (a path). `text`: its title and first words, so that you can decide without
-    opening it. `figures`: days and counts that speak for it; `sources`: ids of the notes it is made from."""
+    """A proposal to do `action` to the note `target` (a path). `text` is its title and first words, so that you can
+    decide without opening it. `figures` are days and counts as evidence; `sources` are ids of the notes that it is
+    based on."""
 
     id: str
     text: str

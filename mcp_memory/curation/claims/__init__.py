@@ -1,1 +1,1 @@
-"""What notes say about projects, people, services and tools: each claim with its evidence, and how sure it is."""
+"""Collects claims about projects, people, services and tools, each with its evidence and confidence."""

@@ -1,4 +1,4 @@
-"""Answers questions from claims: all about a subject, hits in a search, and what a person decides."""
+"""Answers questions from claims: everything about a subject, hits in a search, and what a person decides."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,24 +13,24 @@ from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.page import page_id
 
 CLAIMS = "@claims"
-"""The path at which agents search claims alone."""
+"""The path at which agents search only claims."""
 
 MENTIONS = "mentions"
-"""Stands for the folder of a subject that is only words which some claims have."""
+"""Replaces the folder of a subject that is only a group of words from claims."""
 
 MOST_SEARCHED = 100
-"""Passages, for each of which there is mostly a claim."""
+"""The number of passages searched; most passages yield a claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimAnswers:
-    """Reads the index: for worker threads."""
+    """Answers from the index, for worker threads."""
 
     base: ClaimBase
 
     def find(self, name: str, filters: Filters) -> Subject:
-        """The subject of this name, or else all claims that have its words, their notes' titles included. Raises
-        NotFound that names the subjects that there are."""
+        """Return the subject of this name, or else all claims with these words in them or in the titles of their notes.
+        Raises NotFound, which lists the known subjects."""
         known, words = self.base.subjects(filters), content_words(name)
         if found := _called(known, words):
             return found
@@ -40,7 +40,8 @@ class ClaimAnswers:
         raise NotFound(f"nothing is known about {name[:60]!r}", hint=f"subjects: {few}")
 
     def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
-        """What holds of the subject that these folded words name, in place of the notes that say it."""
+        """Return a page of the current claims about the subject named by these folded words, to replace the notes that
+        make them."""
         known = [one for one in self.base.subjects(filters) if (one.folder == "projects") is projects]
         found = _called(known, subject)
         told = [one for one in found.claims if one.holds] if found else []
@@ -57,7 +58,7 @@ class ClaimAnswers:
         return TopicPage(latest, repeats, Excerpt(note, 1, len(told), text, about=about), call, name)
 
     def hits(self, found: SearchResult, limit: int, filters: Filters) -> SearchResult:
-        """The search's hits as claims, each once, with how sure it is and since when."""
+        """Return the search's hits as claims without duplicates, each with its confidence and first day."""
         by_id: dict[str, list[Claim]] = {}
         for claim in self.base.claims(filters):
             for one in claim.evidence if claim.holds else ():
@@ -73,8 +74,8 @@ class ClaimAnswers:
         return replace(found, hits=tuple(hits[:limit]), note=note)
 
     def claim_of(self, note_id: str) -> Claim:
-        """The claim that holds of which a note or log entry, by the end of its id, is evidence; that of its first
-        statement. Raises NotFound."""
+        """Return the current claim that is supported by a note or log entry, given the end of its id. A note with
+        several statements gives the claim of the first. Raises NotFound."""
         for claim in reversed(self.base.claims(Filters())):
             if claim.holds and any(one.note.id.endswith(note_id) for one in claim.evidence):
                 return claim
@@ -82,7 +83,7 @@ class ClaimAnswers:
 
 
 def _called(subjects: Sequence[Subject], words: frozenset[str]) -> Subject | None:
-    """The subject of this name; of several the one with the most claims."""
+    """Return the subject of this name; of several, the subject with the most claims."""
     found = (one for one in subjects if words and content_words(one.name) == words)
     return max(found, key=lambda one: len(one.claims), default=None)
 
@@ -92,7 +93,7 @@ def _words(claim: Claim) -> frozenset[str]:
 
 
 def _line(claim: Claim) -> str:
-    """In one line; the evidence by its path and line, so that it can be recalled."""
+    """Format a claim as a line. The evidence is given by path and line, so that it can be recalled."""
     others = [shortened(one.note.id) or one.note.id for one in claim.evidence[1:4]]
     against = [f"against an older one: {one.text} ({one.note.path}:{one.line})" for one in claim.contradicts[:1]]
     also = [f"also {', '.join(others)}"] if others else []

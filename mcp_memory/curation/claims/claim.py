@@ -1,4 +1,4 @@
-"""Defines a claim: a statement, the notes and log entries that make it, and how sure that makes it. Pure."""
+"""Defines a claim: a statement, the notes and log entries that make it, and its confidence. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,25 +12,27 @@ from mcp_memory.recall.note_list import date_of
 from mcp_memory.text.pluralize import counted
 
 CONFIRMED, BY_PERSON, BY_AGENT, IN_A_LOG = 0.95, 0.8, 0.7, 0.5
-"""How sure one piece of evidence makes a claim: what you confirmed; what you wrote; what an agent stored on purpose; a
-log's entry, which tells of one day. Chosen, not fitted: nobody has labels for how true notes are."""
+"""The confidence that a single piece of evidence gives, by its origin: a statement that you confirmed, a note of yours,
+a note that an agent stored on purpose, a log entry about a single day. Chosen, not fitted: nobody has labels for the
+truth of notes."""
 
 AGES = ((90, 1.0), (365, 0.9))
 OLD = 0.75
-"""What remains of that if the newest evidence is older than so many days: no note says that it was looked at again."""
+"""The factor for a claim whose newest evidence is older than all AGES: no note shows that it was checked again."""
 
 CONTRADICTS, PERHAPS_OUTDATED = 0.8, 0.5
-"""What remains while an older claim says otherwise, or a newer note perhaps does, and nobody has decided."""
+"""Factors while a contradiction is undecided: the claim contradicts an older claim, or a newer note perhaps refutes
+it."""
 
 ONE_NOTE = counted(1, "note")
 
 UNSURE = 0.5
-"""Below this a claim is listed as uncertain."""
+"""The confidence below which a claim is listed as uncertain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A `text` at a `line` of a note; of a log, `note` is the entry."""
+    """A `text` at a `line` of a note; for a log, `note` is the entry."""
 
     note: NoteRecord
     text: str
@@ -44,7 +46,7 @@ class Evidence:
 
     @property
     def origin(self) -> object:
-        """Two pieces of evidence of one origin are one: a session repeats itself."""
+        """The origin of the evidence. Two pieces from one origin weigh as one, because a session repeats itself."""
         return self.note.session or (self.note.source, date_of(self.note).date())
 
     @property
@@ -56,9 +58,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`evidence`, the newest first, says the same. `contradicts`: older statements that nobody has retired. `conflict`:
-    a newer note says otherwise, which is `refuted_by` if that may be told. `as_of`: the day of the newest of all notes,
-    by which age is counted, so that the same notes always make the same figures."""
+    """A claim. All `evidence`, newest first, says the same. `contradicts` are older statements that nobody has retired.
+    `conflict`: a newer note contradicts the claim; `refuted_by` is its statement, if the caller may see it. `as_of` is
+    the day of the newest of all notes and the reference for age, so that the same notes always give the same figures.
+    """
 
     evidence: tuple[Evidence, ...]
     as_of: datetime
@@ -89,8 +92,8 @@ class Claim:
 
     @property
     def confidence(self) -> float:
-        """That not all evidence is wrong, if pieces of different origin err independently; less with age and with
-        contradictions."""
+        """The probability that some evidence is right if pieces of different origin err independently; reduced by age
+        and contradictions."""
         best: dict[object, float] = {}
         for one in self.evidence:
             best[one.origin] = max(best.get(one.origin, 0.0), one.weight)
@@ -102,7 +105,7 @@ class Claim:
 
     @property
     def why(self) -> str:
-        """What the confidence rests on, in words."""
+        """The basis of the confidence, in words."""
         origins = len({one.origin for one in self.evidence})
         few = counted(len(self.evidence), "log entry" if all(one.note.is_log for one in self.evidence) else "note")
         parts = [few, f"from {origins} sessions" if origins > 1 else ""]
@@ -112,13 +115,13 @@ class Claim:
 
     @property
     def in_short(self) -> str:
-        """Since when and how sure; why, if that isn't one note."""
+        """The first day and the confidence, and the basis of the confidence unless it is a single note."""
         why = "" if self.why == ONE_NOTE else f": {self.why}"
         return f"since {self.since}, {self.confidence:.0%} sure{why}"
 
     @property
     def facts(self) -> dict[str, Any]:
-        """As a JSON value."""
+        """The claim as a JSON value."""
         return {
             "text": self.text, "project": self.project, "holds": self.holds, "since": self.since,
             "confidence": self.confidence, "why": self.why, "evidence": [one.facts for one in self.evidence],
@@ -129,7 +132,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """`folder` is the plural of what it is: projects, people, services, tools."""
+    """A subject. `folder` is the plural of its type: projects, people, services, tools."""
 
     folder: str
     name: str
@@ -137,5 +140,5 @@ class Subject:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """As a JSON value."""
+        """The subject as a JSON value."""
         return {"kind": self.folder, "name": self.name, "claims": [one.facts for one in self.claims]}

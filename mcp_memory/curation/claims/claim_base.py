@@ -1,6 +1,6 @@
-"""Collects the claims that notes make now, and the subjects that they are about.
+"""Collects the claims that notes make now, and their subjects.
 
-Nothing is stored: what is forgotten, private or muted is in no claim from the next question on.
+Nothing is stored, so a forgotten, private or muted note disappears from the claims at the next question.
 """
 
 import re
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 LEAST_MENTIONS, CUED, MOST_NOTES = 3, 0.15, 5000
-"""Claims that name somebody or something, for a subject, and the share of them that has to say what it is; notes that
-are read, the newest."""
+"""The minimum number of claims that mention a subject, the minimum share of these that show its type, and the number of
+newest notes that are read."""
 
 _WORDS = re.compile(r"[\w-]*\w")
 _CODE_WORD = re.compile(r"[a-z][a-z0-9-]{1,30}")
-"""Of what is written as code, the names that may be a tool's."""
+"""Code words that may be the name of a tool."""
 
 
 @dataclass
 class ClaimBase:
-    """Thread-safe, and for worker threads: reading anew takes a second for thousands of notes, and is done only if the
-    index has changed. `wanted` says which notes may be told."""
+    """A thread-safe collection of claims, for worker threads. It is read anew only if the index has changed, which
+    takes a second for thousands of notes. `wanted` decides which notes may be shown."""
 
     index: Index
     wanted: Filters
@@ -48,11 +48,12 @@ class ClaimBase:
     _known: tuple[object, Sequence[Claim], Sequence[Subject]] = field(default=(None, (), ()), init=False)
 
     def claims(self, filters: Filters) -> list[Claim]:
-        """All that the filters admit, the latest first. Raises IndexUnavailable."""
+        """Return all claims that the filters admit, latest first. Raises IndexUnavailable."""
         return admitted(self._read(), filters)
 
     def subjects(self, filters: Filters) -> list[Subject]:
-        """In order, with the claims that the filters admit, at least one each. Raises IndexUnavailable."""
+        """Return the subjects in order, with the claims that the filters admit; skip subjects without claims. Raises
+        IndexUnavailable."""
         self._read()
         shown = (replace(one, claims=admitted(one.claims, filters)) for one in self._known[2])
         return [one for one in shown if one.claims]
@@ -100,7 +101,7 @@ class ClaimBase:
         return sorted(claims, key=lambda one: date_of(one.latest.note), reverse=True)
 
     def _evidence(self, notes: Iterable[NoteRecord]) -> Mapping[NoteId, list[Evidence]]:
-        """What each note or log entry states."""
+        """Collect the statements of each note or log entry."""
         logs: dict[NotePath, Mapping[NoteId, list[Passage]]] = {}
         found: dict[NoteId, list[Evidence]] = {}
         for note in notes:
@@ -111,14 +112,14 @@ class ClaimBase:
                         parts[passage.shown_id].append(passage)
                 logs[note.path] = parts
             if passages := logs[note.path].get(note.id):
-                most = 1 if note.kind == StatementKind.FIX else None  # the other sentences tell what was tried
+                most = 1 if note.kind == StatementKind.FIX else None  # the other sentences describe attempts
                 stated = islice(statements(passages), most)
                 found[note.id] = [Evidence(_marked(note), text, line) for text, line in stated]
         return found
 
 
 def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
-    """Those of which some evidence passes, without the other."""
+    """Return the claims that have admitted evidence, without their other evidence."""
 
     def told(found: Iterable[Evidence]) -> tuple[Evidence, ...]:
         return tuple(one for one in found if filters.admits(one.note))
@@ -134,7 +135,7 @@ def admitted(claims: Iterable[Claim], filters: Filters) -> list[Claim]:
 
 
 def _marked(note: NoteRecord) -> NoteRecord:
-    """A log entry with what was confirmed of it alone."""
+    """Return a log entry with only the confirmations of this entry."""
     marks, entry = note.meta.get("confirmed"), note.id.rpartition("#")[2]
     if not marks or not note.is_log:
         return note
@@ -142,8 +143,8 @@ def _marked(note: NoteRecord) -> NoteRecord:
 
 
 def _refuted(stated: Sequence[Evidence], olders: Mapping[NoteId, Conflict]) -> Sequence[Evidence]:
-    """What a newer note contradicts: the sentences with the value that changed; all if none has it, or nothing was
-    compared."""
+    """Return the sentences that a newer note contradicts: those with the changed value, or all if no sentence contains
+    it or nothing was compared."""
     conflict = olders.get(stated[0].note.id) if stated else None
     if conflict is None:
         return ()
@@ -152,8 +153,8 @@ def _refuted(stated: Sequence[Evidence], olders: Mapping[NoteId, Conflict]) -> S
 
 
 def _grouped(stated: Sequence[Evidence], vectors: "Mapping[NoteId, Vectors]") -> list[list[Evidence]]:
-    """What says the same in one project, by words or, of whole notes, by vectors, with the same numbers, dates, names
-    and negations; in the order of the notes."""
+    """Group statements of a project that say the same, in the order of the notes. Their words match, or their vectors
+    if they are whole notes. Numbers, dates, names and negations must agree."""
     words = {id(one): content_words(one.text) for one in stated}
     kept = defaultdict[object, list[list[Evidence]]](list)
     for one in stated:
@@ -181,7 +182,7 @@ def _projects(claims: Sequence[Claim]) -> Iterator[Subject]:
 
 
 def _named(claims: Sequence[Claim]) -> Iterator[Subject]:
-    """Those that name a person, service or tool, which is what most of them say, at least two."""
+    """Yield the people, services and tools that claims name. Most of the claims, at least two, must show the type."""
     table = tomllib.loads((files("mcp_memory.curation.claims") / "names.toml").read_text("utf-8"))
     generic = set(table.pop("generic").split())
     bare = {id(one): _bare(one.text.removeprefix(f"{one.latest.note.title}: ")) for one in claims}

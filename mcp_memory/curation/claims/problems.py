@@ -1,4 +1,4 @@
-"""Lists what is wrong with claims and their pages, each with the command that settles it."""
+"""Lists problems of claims and their pages, each with the command that resolves it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ MOST_PAGES, MOST_UNSURE = 5000, 20
 
 @dataclass(frozen=True, slots=True)
 class ClaimProblem:
-    """`kind`: an open `conflict`; an `orphan`, a page that may tell what was forgotten; a `stale` page, which is yours
-    or waits; an `unsure` claim. `path`: where to look; `notes` are quoted."""
+    """A problem. `kind` is an open `conflict`; an `orphan`, which is a page that may contain forgotten text; a `stale`
+    page, which you edited or which is due; or an `unsure` claim. `path` is the place to look at; `notes` are the quoted
+    notes."""
 
     kind: str
     text: str
@@ -31,8 +32,8 @@ class ClaimProblem:
 def list_problems(
     vault: Vault, index: Index, base: ClaimBase, made: Mapping[NotePath, bytes] | None = None
 ) -> list[ClaimProblem]:
-    """Those of all that may be told. `made`: pages as they are about to be. Reads files and the index. Raises
-    IndexUnavailable, StorageFailed."""
+    """List the problems of all notes that may be shown. `made` are pages about to be written. Reads files and the
+    index. Raises IndexUnavailable, StorageFailed."""
     found = list[ClaimProblem]()
     for one in base.claims(Filters()):
         if one.refuted_by and one.conflict:
@@ -72,5 +73,5 @@ _REMEDY = {True: "mcp-memory organize", False: "delete it, then mcp-memory organ
 
 
 def _name(path: str) -> str:
-    """No title: that of a topic's page may quote what was forgotten."""
+    """The page's name without a title, because the title of a topic's page may quote a forgotten note."""
     return path

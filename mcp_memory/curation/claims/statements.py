@@ -1,4 +1,4 @@
-"""Cuts a note into statements that can be understood alone, each with its line. Pure."""
+"""Splits a note into statements that are clear without context, each with its line. Pure."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -10,20 +10,20 @@ from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 
 MOST_PASSAGES = 8
-"""A note with more is a document, of which only the title is a statement."""
+"""The most passages of a note; a longer note is a document, of which only the title is a statement."""
 MOST_CHARS = 300
 
 _REFERS_BACK = re.compile(
     r"(?:It|Its|They|Their|This|That|These|Those|He|His|She|Her|Both|There|Then|The (?:old|new|former|latter|other) one"
     r"|Er|Sie|Es|Dies\w*|Dort|Beide)\b"
 )
-"""Begins a sentence that isn't understood without the one before it; English and German."""
+"""Matches the start of a sentence that needs the sentence before it; English and German."""
 _LISTED = re.compile(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s")
 
 
 def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
-    """The statements of a note or log entry with their lines in the file; what isn't the note's first sentence begins
-    with its title, unless it has the title's words. Reasons, errors and what was rejected are none."""
+    """Yield the statements of a note or log entry with their lines in the file. Later sentences get the title as a
+    prefix, unless they contain its words. Reasons, errors and rejected options aren't statements."""
     first = passages[0]
     heading = first.chunk.headings[-1] if first.chunk.headings else ""
     title = logs.title_and_labels([heading])[0] if first.note.is_log else first.note.title
@@ -31,7 +31,7 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
         yield title, first.chunk.start_line
         return
     known, is_first = content_words(title), True
-    is_below = False  # whether this is a list of reasons, or of what was rejected
+    is_below = False  # whether the line is in a list of reasons or of rejected options
     for passage in passages:
         found: list[tuple[str, int]] = []
         for sentence in sentences(passage.chunk.text):
@@ -41,7 +41,7 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
                 found.append((sentence.text, _offset(passage.chunk.text, sentence.text)))
         for text, at in found:
             is_listed = _LISTED.match(passage.chunk.text[passage.chunk.text.rfind("\n", 0, at) + 1 :]) is not None
-            is_head = text.endswith(":")  # it says what follows
+            is_head = text.endswith(":")  # it introduces the lines below
             is_below = is_listed and is_below
             if is_below or is_head or is_explaining(text):
                 is_below = is_below or (is_head and is_explaining(text) and not is_listed)
@@ -53,7 +53,7 @@ def statements(passages: Sequence[Passage]) -> Iterator[tuple[str, int]]:
 
 
 def _offset(text: str, sentence: str) -> int:
-    """Where a sentence begins, whose line breaks have become blanks."""
+    """Return the offset of a sentence in which line breaks have become spaces."""
     words = [re.escape(word) for word in sentence.split()[:4]]
     found = re.search(r"\s+".join(words), text)
     return found.start() if found else 0

@@ -1,1 +1,1 @@
-"""Proposes what is over for the archive. Nothing is deleted, and `unarchive` takes it back."""
+"""Proposes outdated notes for the archive. Nothing is deleted, and `unarchive` undoes a move."""

@@ -1,4 +1,4 @@
-"""Finds notes that are over (expired, superseded, or not used for long), and moves them to `_archive/` and back."""
+"""Finds notes that are outdated (expired, superseded, or unused for long), and moves them to `_archive/` and back."""
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -30,13 +30,13 @@ from mcp_memory.vault.vault import Vault
 
 TO_ARCHIVE, TO_DEMOTE, COMMITMENT, COLD, LESSON = "archive", "demote", "commitment", "cold", "lesson"
 PASSING = frozenset({"task", "agent", "note", "idea"})
-"""Kinds of which only what they teach lasts."""
+"""Kinds of notes that leave only a lesson behind."""
 TEACHES = frozenset({"preference", "decision", "lesson", "fix"})
 MOST_NOTES, MOST_CHARS = 100_000, 200
 
 
 def archive_path(path: NotePath, layout: Layout) -> NotePath | None:
-    """The same place below `_archive/`; None for what is there already, or outside the managed folder."""
+    """Return the same place below `_archive/`; None for an archived note, or a path outside the managed folder."""
     below = layout.below_home(path)
     if below is None or below.startswith(f"{ARCHIVE}/"):
         return None
@@ -44,7 +44,7 @@ def archive_path(path: NotePath, layout: Layout) -> NotePath | None:
 
 
 def unarchive_path(path: NotePath, layout: Layout) -> NotePath | None:
-    """Where a note of `_archive/` was; None for any other."""
+    """Return the original path of a note in `_archive/`; None for any other path."""
     below = layout.below_home(path)
     if below is None or not below.startswith(f"{ARCHIVE}/"):
         return None
@@ -52,7 +52,7 @@ def unarchive_path(path: NotePath, layout: Layout) -> NotePath | None:
 
 
 def lesson_in(text: str) -> str:
-    """What a text says that outlasts its occasion; may be empty."""
+    """Return the part of a text that outlasts its occasion; may be empty."""
     found = ((sentence.text, classify(sentence)) for sentence in user_sentences(text, introduces))
     return " ".join(words for words, stated in found if stated and stated.kind in TEACHES)
 
@@ -65,8 +65,8 @@ def find_over(
     now: datetime,
     first_words: Callable[[NoteRecord], str],
 ) -> Iterator[tuple[Proposal, NoteRecord]]:
-    """What to archive, or no longer to load at each start, and the note. Commitments are told until they are done, so
-    none is proposed. A note without a date, or with one in the future, isn't cold."""
+    """Yield proposals to archive a note, or to stop loading it at each start, with the note. Commitments are shown
+    until they are done, so they are never proposed. A note without a date, or with a future date, isn't cold."""
     for note in notes:
         kept = note.is_log or note.kind == COMMITMENT or note.path == MEMORY or note.is_foreign
         if kept or note.state not in {NoteState.ACTIVE, NoteState.ARCHIVED} or not archive_path(note.path, layout):
@@ -92,7 +92,7 @@ def find_over(
 
 @dataclass(frozen=True, slots=True)
 class Archivist:
-    """`append` stores a lesson, `forget` takes a path, None and a `reason`."""
+    """Archives notes. `append` stores a lesson; `forget` takes a path, None and a `reason`."""
 
     vault: Vault
     index: Index
@@ -104,7 +104,7 @@ class Archivist:
     clock: Callable[[], datetime]
 
     async def run(self, _: JobTurn) -> JobReport | None:
-        """Archives what is over of the kinds that are configured so, proposes what it teaches, and counts the rest."""
+        """Archive the outdated notes of the configured kinds, propose their lessons, and count the rest."""
         found = await self.find()
         lessons = await self._propose_lessons(found)
         sure = [note for one, note in found if one.action == TO_ARCHIVE and COLD not in one.reasons[0]]
@@ -116,7 +116,7 @@ class Archivist:
         return JobReport(about, moved, figures) if found else None
 
     async def answer(self, ids: Collection[str] | None) -> dict[str, Any]:
-        """What is proposed; with `ids`, moves those of them."""
+        """Return the proposals; with `ids`, carry those proposals out."""
         found = await self.find()
         if ids is None:
             return {"proposed": [asdict(one) for one, _ in found]}
@@ -137,14 +137,15 @@ class Archivist:
         return await in_thread(find, what="looking for what is over")
 
     async def archive(self, notes: Collection[NoteRecord]) -> list[str]:
-        """Returns where they are now; what has changed meanwhile, or finds its place taken, stays."""
+        """Archive notes and return their new paths. A note that has changed meanwhile, or whose new path is taken,
+        stays."""
         targets = [(note, archive_path(note.path, self.vault.layout)) for note in notes]
         moves = [MoveStep(note.id, note.path, target) for note, target in targets if target]
         return (await self.compactor.relocate(moves, "archived, because it is over")).done if moves else []
 
     async def unarchive(self, path: NotePath) -> NotePath | None:
-        """Returns where it is now; None for a note that isn't in `_archive/`. The lesson that was made of it goes, too,
-        whether it waits or was accepted, unless somebody has edited it. Raises Refused."""
+        """Restore a note and return its path; None for a note that isn't in `_archive/`. Also remove the lesson made
+        from the note, waiting or accepted, unless somebody has edited it. Raises Refused."""
         back = unarchive_path(path, self.vault.layout)
         if back:
             note = await in_thread(lambda: self.vault.read(path), what="reading the note")
@@ -159,7 +160,8 @@ class Archivist:
         return back
 
     async def _propose_lessons(self, found: Sequence[tuple[Proposal, NoteRecord]]) -> int:
-        """Puts what these notes teach into the inbox, each once; what is superseded teaches by its successor."""
+        """Put the lessons of these notes into the inbox, without duplicates. A superseded note has no lesson: its
+        successor replaces it."""
 
         def draft(note: NoteRecord) -> Draft | None:
             lesson_id = page_id(LESSON, note.id)
@@ -173,7 +175,7 @@ class Archivist:
 
         proposed = 0
         for note in (note for _, note in found if note.kind in PASSING and not note.superseded_at):
-            with suppress(McpMemoryError):  # gone meanwhile, or it seems to hold a secret
+            with suppress(McpMemoryError):  # the note is gone, or seems to contain a secret
                 if one := await in_thread(lambda note=note: draft(note), what="reading what is over"):
                     await self.append(one)
                     proposed += 1

@@ -1,1 +1,3 @@
-"""Proposes what recurs in logs and in use for `MEMORY.md`, on the page `DREAMS.md`, and stores what you tick there."""
+"""Proposes recurring statements and often used notes for `MEMORY.md`, on the page `DREAMS.md`, and stores the proposals
+that you tick.
+"""

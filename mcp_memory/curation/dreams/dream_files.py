@@ -1,4 +1,4 @@
-"""Reads and writes what dreaming keeps: DREAMS.md, a file for each proposal, and the bytes that a run changed."""
+"""Reads and writes the files of dreaming: DREAMS.md, a file for each proposal, and the bytes that a run changed."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -20,16 +20,17 @@ from mcp_memory.vault.vault import Vault
 
 MOST_RUNS = 50
 ATTEMPTS = 5
-"""Of writing DREAMS.md while somebody else keeps saving it."""
+"""The number of attempts to write DREAMS.md while another program keeps saving it."""
 STORE = "memory/.dreams"
-"""A file for each proposal, so that two machines with one synced vault write the same ones."""
+"""The folder with a file for each proposal, so that two machines with one synced vault write the same files."""
 
 Facts = dict[str, Any]
 
 
 @dataclass(slots=True)
 class MemoryChanges:
-    """To MEMORY.md: the hashes of the `entries` that a run added, and of those `moved` into notes, with the paths."""
+    """Changes to MEMORY.md: the hashes of the `entries` that a run added, and of the entries `moved` into notes, with
+    the paths."""
 
     entries: list[str] = field(default_factory=list[str])
     moved: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -37,20 +38,23 @@ class MemoryChanges:
 
 @dataclass(frozen=True, slots=True)
 class DreamFiles:
-    """`runs` is a folder of the state folder. For worker threads; raises StorageFailed."""
+    """Reads and writes the files of dreaming, for worker threads. `runs` is a folder of the state folder. Raises
+    StorageFailed."""
 
     vault: Vault
     writer: IndexWriter
     runs: Path
 
     def read(self) -> tuple[dict[str, str | None], dict[str, Facts], list[PageLine], list[str]]:
-        """The files as they were, the stored proposals, the page's lines, and which proposals you took off it."""
+        """Return the files as read, the stored proposals, the lines of the page, and the proposals that you removed
+        from it."""
         known, page = dict(self._stored()), self.text_of(DREAMS)
         lines = list(read_page(page or ""))
         return {DREAMS: page, MEMORY: self.text_of(MEMORY)}, known, lines, list(self._deleted(known, lines))
 
     def _deleted(self, known: dict[str, Facts], lines: list[PageLine]) -> Iterator[str]:
-        """What you took off the page. One that is older than a proposal wasn't synced yet; without any, all wait."""
+        """Yield the proposals that you removed from the page. A page older than a proposal hasn't been synced yet;
+        without a page, all proposals wait."""
         page, there = self._file(DREAMS), {line.id for line in lines}
         for name, facts in known.items() if page.is_file() else ():
             written = self._file(f"{STORE}/{name}.json").stat().st_mtime_ns
@@ -58,7 +62,7 @@ class DreamFiles:
                 yield name
 
     def read_run(self, run: str) -> tuple[Facts, list[str]]:
-        """The journal of a run, and the runs that moved what it added to MEMORY.md, the latest first. Raises
+        """Return the journal of a run, and the later runs that moved its additions to MEMORY.md, latest first. Raises
         NotFound."""
         journals = {file.stem: json.loads(file.read_bytes()) for file in sorted(self.runs.glob("*.json"), reverse=True)}
         if run not in journals:
@@ -71,8 +75,8 @@ class DreamFiles:
             (self.runs / f"{run}.json").unlink()
 
     def edit(self, path: str, edited: Callable[[str], str]) -> None:
-        """Writes what `edited` makes of a file, again if somebody else was faster. Raises what it raises, and
-        StorageFailed."""
+        """Write the result of `edited` to a file, and retry if another program saved the file first. Raises the errors
+        of `edited`, and StorageFailed."""
         self.vault.filing.edit_plain(NotePath(path), edited)
         self.writer.reindex_later(NotePath(path))
 
@@ -84,15 +88,16 @@ class DreamFiles:
         changed: dict[str, Facts],
         done: MemoryChanges,
     ) -> None:
-        """The journal of a run, then what it changed: each proposal's file, and what `edited` makes of DREAMS.md as it
-        is by now. Raises PreconditionFailed if that is saved all the time."""
+        """Write the journal of a run, then its changes: a file for each proposal, and the result of `edited` on the
+        current DREAMS.md. Raises PreconditionFailed if DREAMS.md is saved again and again."""
         memory = was[MEMORY], self.text_of(MEMORY)
         files: dict[str, tuple[str | None, str | None]] = {MEMORY: memory} if self._is_ours_alone(*memory) else {}
         for name, facts in changed.items():
             path, text = _stored_at(name), json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
             files[path] = self.text_of(path), text
-        # A kill in between must not lose a proposal: what is done is recorded before it leaves the page, and what is
-        # new is recorded after it is on the page. One that is recorded as waiting, and isn't there, counts as rejected.
+        # A kill in between must not lose a proposal. A finished proposal is recorded before it leaves the page, and a
+        # new proposal is recorded after it is on the page. A proposal that is recorded as waiting but missing from the
+        # page would be treated as rejected.
         first = [name for name, facts in changed.items() if facts["status"] in {"promoted", "rejected"}]
         journal = {"entries": done.entries, "moved": done.moved}
         for attempt in range(ATTEMPTS):
@@ -116,24 +121,24 @@ class DreamFiles:
                 old.unlink(missing_ok=True)
 
     def put_memory_back(self, before: str | None, after: str | None) -> None:
-        """Restores every byte of MEMORY.md, if nobody else has changed it since it was `after`. Call it once its
-        entries are taken back one by one, without which they would count as lost."""
+        """Restore every byte of MEMORY.md, unless somebody else has changed the file since `after`. Call this once all
+        entries have been taken back; otherwise they would be treated as lost."""
         now = self.text_of(MEMORY)
         if self._is_ours_alone(after, now):
             with suppress(PreconditionFailed):
                 self.put(MEMORY, now, before)
 
     def _is_ours_alone(self, before: str | None, after: str | None) -> bool:
-        """Whether dreaming alone has changed MEMORY.md: a rollback must not take back what others wrote meanwhile."""
+        """Return whether only dreaming has changed MEMORY.md: a rollback must keep changes of others."""
         first, etag = (None if text is None else etag_of(_bytes(text)) for text in (before, after))
-        for change in reversed([*self.vault.changes.recent]):  # others add to it
+        for change in reversed([*self.vault.changes.recent]):  # other threads append to it
             if etag != first and change.path == MEMORY and change.client == DREAM and change.after == etag:
                 etag = change.before
         return etag == first
 
     def put(self, path: str, was: str | None, text: str | None) -> None:
-        """Writes a file that `was` this text, or removes it (None: there is no file). Raises PreconditionFailed if it
-        is another by now, StorageFailed."""
+        """Write `text` to a file that contained `was`, or remove the file if `text` is None. `was` is None for a new
+        file. Raises PreconditionFailed if the content is different now, and StorageFailed."""
         if was == text or self.text_of(path) == text:
             return
         if path.startswith(STORE):
@@ -154,7 +159,8 @@ class DreamFiles:
         self.writer.reindex_later(NotePath(path))
 
     def find_traces(self, path: str, text: str) -> tuple[list[str], list[Path]]:
-        """The proposals that quote this text of a file, and the journals of runs that hold it or such a proposal."""
+        """Return the proposals that quote this text of a file, and the journals of runs that contain the text or such a
+        proposal."""
         said = squeezed(text)
         quoting = {name: facts["text"] for name, facts in self._stored() if _quotes(facts, path, said)}
         texts = [*map(squeezed, quoting.values()), *([said] if said else [])]
@@ -162,8 +168,8 @@ class DreamFiles:
         return list(quoting), runs
 
     def erase_traces(self, path: str, text: str) -> bool:
-        """Removes them for good; such a run can't be taken back then. Returns whether there were any. Raises
-        StorageFailed."""
+        """Erase these proposals and journals; return whether there were any. A run without its journal can't be undone.
+        Raises StorageFailed."""
         quoting, runs = self.find_traces(path, text)
         if quoting and self.text_of(DREAMS):
             self.edit(DREAMS, lambda page: without(page, [one for one in read_page(page) if one.id in quoting]))
@@ -174,7 +180,7 @@ class DreamFiles:
 
     def _stored(self) -> Iterator[tuple[str, Facts]]:
         for file in sorted(self._file(STORE).glob("????????.json")):
-            with suppress(OSError, ValueError, KeyError, TypeError):  # half synced
+            with suppress(OSError, ValueError, KeyError, TypeError):  # the file is only partly synced
                 facts = json.loads(file.read_bytes())
                 yield file.stem, {**facts, "text": str(facts["text"]), "status": str(facts["status"])}
 
@@ -192,7 +198,7 @@ def squeezed(text: str) -> str:
 
 
 def _quotes(facts: Facts, path: str, said: str) -> bool:
-    """Whether a proposal was made from this text of the file; a note's begins with its project."""
+    """Return whether a proposal was made from this text of the file; a note's text begins with its project."""
     text = squeezed(facts["text"])
     return path in facts.get("sources", ()) and (text in said or text.partition(": ")[2] in said)
 

@@ -1,4 +1,4 @@
-"""Reads and writes `DREAMS.md`, which you may edit as you like: your text wins, and no other byte is changed. Pure."""
+"""Reads and writes `DREAMS.md`, which you may edit as you like: your text wins, and no other byte changes. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ What recurs in your logs and notes, proposed for MEMORY.md. Tick a box, as in [x
 next `mcp-memory dream` stores what is ticked. What you delete, or mark [-], isn't proposed again.
 """
 MOST_SOURCES, MOST_TOLD = 5, 30
-"""Links of a proposal, and runs in the diary."""
+"""The most links of a proposal, and the most runs in the diary."""
 
 _LINE = re.compile(
     r"(?P<indent>[ \t]*)(?:[-*+][ \t]*)?(?:\[(?P<box>[^\]\[\n]{0,3})\](?!\()[ \t]*)?(?P<text>.*?)[ \t]*"
@@ -29,8 +29,8 @@ _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class PageLine(NamedTuple):
-    """A proposal as it stands on the page, `page[start:end]` with the lines below it. `id` is empty where you have
-    removed it, or wrote the line yourself. `box`: `x` if it is ticked, `-` if it is rejected."""
+    """A proposal on the page, `page[start:end]` with the lines below it. `id` is empty if you removed it or wrote the
+    line yourself. `box` is `x` if the line is ticked, `-` if it is rejected."""
 
     id: str
     box: str
@@ -41,7 +41,7 @@ class PageLine(NamedTuple):
 
 
 def read_page(page: str) -> Iterator[PageLine]:
-    """The proposals, whatever became of their boxes, and any other line with a ticked box."""
+    """Yield the proposals, with or without a box, and all other lines with a ticked box."""
     section, lines, at = CONTEXT, page.splitlines(keepends=True), 0
     for number, line in enumerate(lines):
         start, at = at, at + len(line)
@@ -67,7 +67,7 @@ def without(page: str, gone: Iterable[PageLine]) -> str:
 
 
 def with_box(page: str, proposal: str, box: str, text: str | None) -> str:
-    """With this box, and these words if they are passed, at a proposal. Raises NotFound."""
+    """Return the page with this box, and optionally this text, at a proposal. Raises NotFound."""
     for line in read_page(page):
         if line.id == proposal:
             head, newline, below = page[line.start : line.end].partition("\n")
@@ -77,8 +77,8 @@ def with_box(page: str, proposal: str, box: str, text: str | None) -> str:
 
 
 def with_proposals(page: str, proposals: Sequence[Recurrence | Demotion], seen: str) -> str:
-    """Adds proposals to their sections, and to the diary at the end what the run has `seen`. Raises InvalidInput for a
-    page that ends in an open code fence."""
+    """Return the page with these proposals in their sections, and a diary entry about what the run has `seen`. Raises
+    InvalidInput for a page that ends in an open code fence."""
     page = page or NEW_PAGE
     diary = [line for line in (_DIARY.search(page) or [""])[0].splitlines() if line.startswith("- ")]
     page = _DIARY.sub("", page)
@@ -91,7 +91,7 @@ def with_proposals(page: str, proposals: Sequence[Recurrence | Demotion], seen: 
 
 
 def link_to(source: str) -> str:
-    """Named by its day, if it has one: the rest of a session's name says nothing to people."""
+    """Return a link named by the source's day, if it has one: the rest of a session's name means nothing to people."""
     name = source.rpartition("/")[2].removesuffix(".md")
     day = _DAY.match(name)
     return f"[{day[0] if day else name}]({quote(source)})"

@@ -1,4 +1,4 @@
-"""Dreams: stores what you ticked in `DREAMS.md`, then proposes what recurs and isn't known yet."""
+"""Stores the proposals that you ticked in `DREAMS.md`, then proposes new recurring statements."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterator
@@ -37,16 +37,16 @@ from mcp_memory.vault.succession.entry_marks import private_entries
 from mcp_memory.vault.vault import Vault
 
 PROPOSED = "dream-"
-"""Before the id of a proposal, where ids of notes stand, too."""
+"""The prefix of a proposal's id, to distinguish it from ids of notes."""
 _SAID = re.compile(r" \(\[?2\d{3}-.*")
-"""What follows the words of an entry: when and where it was said."""
+"""Matches the source after the words of an entry: when and where it was said."""
 PROMOTABLE = frozenset({"preference", "decision", "lesson", "fact"})
 
 
 @dataclass(slots=True)
 class DreamReport:
-    """What a run did, or with `dry_run` would do. `moved`: out of MEMORY.md, into notes. `refused`: what couldn't be
-    stored or taken back, and why."""
+    """The result of a run; with `dry_run`, the result that a run would have. `moved` are entries moved out of MEMORY.md
+    into notes. `refused` are entries that couldn't be stored or taken back, with the reasons."""
 
     run: str
     promoted: list[str] = field(default_factory=list[str])
@@ -59,8 +59,8 @@ class DreamReport:
 
 @dataclass(eq=False, slots=True)
 class Dreamer:
-    """`forget` takes a path, the hash of an entry or None, a `reason`, and whether to `restore` it instead;
-    `memory_lines` is the budget of MEMORY.md."""
+    """Runs dreaming. `forget` takes a path, the hash of an entry or None, a `reason`, and whether to `restore` the
+    entry instead; `memory_lines` is the budget of MEMORY.md."""
 
     vault: Vault
     index: Index
@@ -77,8 +77,9 @@ class Dreamer:
     _vectors: dict[str, Any] = field(default_factory=dict[str, Any])
 
     async def run(self, *, dry_run: bool = False, backfill: str | None = None, stage: bool = False) -> DreamReport:
-        """`backfill`: a folder of old daily logs to read, too; with `stage`, what recurs there is only kept as
-        evidence. A run with nothing new writes nothing. Raises StorageFailed, InvalidInput."""
+        """Carry out ticked proposals, then make new ones. `backfill` is a folder of old daily logs to read as well;
+        with `stage`, their recurring statements are only kept as evidence. A run without changes writes nothing. Raises
+        StorageFailed, InvalidInput."""
         async with self._lock:
             report = DreamReport(f"dream-{self.clock():%Y%m%dT%H%M%S}-{token_hex(2)}")
             was, known, lines, deleted = await in_thread(self.files.read, what="reading DREAMS.md")
@@ -135,7 +136,7 @@ class Dreamer:
             return report
 
     async def waiting(self) -> list[ReviewItem]:
-        """The proposals on the page without a tick."""
+        """Return the proposals on the page without a tick."""
         _, known, lines, _ = await in_thread(self.files.read, what="reading DREAMS.md")
         return [
             ReviewItem(
@@ -147,15 +148,15 @@ class Dreamer:
         ]  # fmt: skip
 
     async def tick(self, proposal: str, box: str, text: str | None) -> None:
-        """Ticks (`x`) or rejects (`-`) a proposal on the page, with other words if they are passed; the next run does
-        it. Raises NotFound, PreconditionFailed, StorageFailed."""
+        """Tick (`x`) or reject (`-`) a proposal on the page, optionally with a new text; the next run carries it out.
+        Raises NotFound, PreconditionFailed, StorageFailed."""
         async with self._lock:
             ticked = partial(with_box, proposal=proposal.removeprefix(PROPOSED), box=box, text=text)
             await in_thread(lambda: self.files.edit(DREAMS, ticked), what="writing DREAMS.md")
 
     async def rollback(self, run: str) -> DreamReport:
-        """Takes a run back, and before it what later ones made of its entries: every byte that nobody has changed
-        since. Raises NotFound, StorageFailed."""
+        """Undo a run, after the later changes to its entries: every byte that nobody has changed since. Raises
+        NotFound, StorageFailed."""
         async with self._lock:
             return await self._rollback(run)
 
@@ -174,9 +175,9 @@ class Dreamer:
         for path, entry, restore in back:
             try:
                 await self.forget(path, entry, restore=restore, reason=None if restore else "a dream was taken back")
-            except McpMemoryError as error:  # you have changed or forgotten it
+            except McpMemoryError as error:  # you have changed or forgotten the entry
                 report.refused.append(f"{path}{f'#{entry}' if entry else ''}: {error.message}")
-        if is_untouched and before != after:  # else it also has what later runs, or others, have stored
+        if is_untouched and before != after:  # otherwise the file also contains changes of later runs or of others
             await in_thread(lambda: self.files.put_memory_back(before, after), what="writing MEMORY.md")
         await in_thread(lambda: self.files.remove_run(run), what="removing the run")
         return report
@@ -189,8 +190,8 @@ class Dreamer:
         return True
 
     async def _move_out(self, text: str, facts: Facts, report: DreamReport, done: MemoryChanges) -> bool:
-        """Makes a note of an entry of MEMORY.md, whole unless you have changed its words on the page. One that is no
-        longer there, perhaps because a run was killed, is done."""
+        """Move an entry of MEMORY.md into a note, whole unless you have changed its text on the page. Return whether it
+        is done; an entry that is gone, perhaps after a killed run, is done."""
         if (found := content_and_kind(self.files.text_of(MEMORY) or "", facts["entry"])) is None:
             return True
         try:
@@ -228,7 +229,7 @@ class Dreamer:
         return list(islice(find_demotions(memory, days, self.memory_lines), self.config.most_proposed))
 
     def _find(self, backfill: str | None, known: dict[str, Facts]) -> tuple[list[Recurrence], str]:
-        """What recurs, the best first, and what was read."""
+        """Return the recurring statements, best first, and a description of what was read."""
         said, days, used = list[Said](), set[date](), self.uses.read()
         read = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
         wanted = Filters(read, now=self.clock(), private=self.private, foreign=False)

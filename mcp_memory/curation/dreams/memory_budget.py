@@ -1,4 +1,4 @@
-"""Proposes which entries of MEMORY.md to move into notes, once it has more lines than its budget. Pure."""
+"""Proposes entries of MEMORY.md to move into notes when the file exceeds its budget of lines. Pure."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,13 +12,13 @@ from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.note_file import MEMORY
 
 MOVE_OUT = "Move out of MEMORY.md"
-"""The section of DREAMS.md for these."""
+"""The section of DREAMS.md for these proposals."""
 MOST_CHARS = 200
 _KINDS = {section.casefold(): kind for kind, section in SECTIONS.items()}
 
 
 class Demotion(NamedTuple):
-    """An entry that a note is to hold instead. `entry`: its hash; `score` orders it among proposals."""
+    """An entry to move into a note. `entry` is its hash; `score` orders it among proposals."""
 
     entry: str
     text: str
@@ -34,12 +34,12 @@ class Demotion(NamedTuple):
 
 
 def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -> Iterator[Demotion]:
-    """The entries that were used on the fewest days, of these the longest first, until the rest fits; none that others
-    are nested in, or that is nested. Private entries stay, also where only their section is marked. `used_days`: by
-    the hash of an entry."""
+    """Yield the entries used on the fewest days, longest first, until the rest fits the budget. Nested entries and
+    their parents are skipped, and so are private entries and entries of a private section. `used_days` is keyed by the
+    hash of an entry."""
     lines = len(memory.splitlines())
     over = lines - most_lines
-    known = [] if "\n<<<<<<< " in f"\n{memory}" else entries(memory)  # whose conflict is for you
+    known = [] if "\n<<<<<<< " in f"\n{memory}" else entries(memory)  # a merge conflict is yours to resolve
     private = privacy.marks(MEMORY, memory, parse(memory), is_curated=True)
     hidden = [(0, lines)] if "private" in private else private.get("private_lines", ())
     nested = [one.mark[:1] in {" ", "\t"} for one in known]
@@ -57,7 +57,7 @@ def find_demotions(memory: str, used_days: Mapping[str, int], most_lines: int) -
 
 
 def content_and_kind(memory: str, entry: str) -> tuple[str, str] | None:
-    """The words of an entry without its mark, and the kind that its section stands for; None if it isn't there."""
+    """Return the text of an entry without its list mark, and the kind of its section; None if it is gone."""
     one = next((one for one in entries(memory) if one.hash == entry), None)
     return one and (memory[one.start + len(one.mark) : one.end].strip(), _KINDS.get(one.section.casefold(), "fact"))
 

@@ -1,4 +1,4 @@
-"""Finds what recurs: statements on several days, and notes that several questions found. Pure."""
+"""Finds recurring statements on several days, and notes that answered several questions. Pure."""
 
 import hashlib
 from collections import Counter, defaultdict
@@ -21,24 +21,25 @@ from mcp_memory.text.pluralize import counted
 
 SECTIONS = {"preference": "Preferences", "decision": "Decisions", "lesson": "Lessons"}
 CONTEXT = "Project context"
-"""The section of any other kind."""
+"""The section for all other kinds."""
 
 MOST_CHARS = 300
-"""Of a statement; a longer one is no line for MEMORY.md."""
+"""The most characters of a statement; a longer statement doesn't fit a line of MEMORY.md."""
 
 DOUBT = 0.75
-"""What each further day or different question leaves of the doubt; chosen: three of them score .58, nine .92."""
+"""The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
 
 RELATED_WORDS, RELATED_COSINE = 0.25, 0.65
-"""Two statements with these shares recur as one if numbers, names and negation agree. Of 90 pairs of remarks that the
-two people of `tests/eval/ninety_days` repeat in other words, 51 reach both (9 with a cosine of .9); of 5,688 other
-pairs, none whose names agree. A person sees the words before they are stored."""
+"""The minimum similarity, by words and by vectors, of two statements that count as one if numbers, names and negation
+agree. Chosen in `tests/eval/ninety_days` so that no wrong pair passes and 51 of 90 right pairs do; a person sees the
+text before it is stored."""
 
 Cosine = Callable[[str, str], float]
 
 
 class Said(NamedTuple):
-    """One sentence in one place. `kind` is empty for one that states nothing lasting; it may still contradict."""
+    """A sentence with its source. `kind` is empty for a sentence without a lasting statement, which may still
+    contradict."""
 
     day: date
     source: str
@@ -47,8 +48,8 @@ class Said(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """What was said on several `days` (ISO 8601), in its earliest words; or a note that was `recalled` so often on
-    these days, for so many different `questions`."""
+    """A recurring statement. It was made on several `days` (ISO 8601), and has its earliest text; or it is a note that
+    was `recalled` on these days, for that number of different `questions`."""
 
     text: str
     kind: str
@@ -76,7 +77,7 @@ class Recurrence(NamedTuple):
 
     @property
     def score(self) -> float:
-        """0 to 1."""
+        """The score, 0 to 1."""
         return round(1 - DOUBT ** (len(self.days) + self.questions), 2)
 
     def passes(self, gates: DreamsConfig) -> bool:
@@ -85,7 +86,7 @@ class Recurrence(NamedTuple):
 
 
 def find_said(day: date, source: str, text: str, forgotten: Collection[str]) -> Iterator[Said]:
-    """The sentences of a log's entries, or of a whole text."""
+    """Yield the sentences of a log's entries, or of a whole text."""
     entries = logs.entries(text)
     parts = [text[one.start : one.end] for one in entries if one.hash not in forgotten] if entries else [text]
     for heading, _, body in (part.partition("\n") for part in parts):
@@ -98,7 +99,7 @@ def find_said(day: date, source: str, text: str, forgotten: Collection[str]) -> 
 
 
 def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
-    """Statements that say the same, with numbers and negation agreeing, unless a later one contradicts them."""
+    """Group statements that say the same with equal numbers and negation, unless a later statement contradicts them."""
     groups, of_word, of_text = list[list[Said]](), defaultdict[str, set[int]](set), dict[str, int]()
     for one in sorted(set(said)):
         give_way()
@@ -134,7 +135,7 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
 
 
 def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:
-    """Whether one of these says the same, by words or by `cosine`."""
+    """Return whether a known statement says the same, by words or by `cosine`."""
     words = content_words(text)
     for other in known:
         shared = overlap(words, content_words(other))

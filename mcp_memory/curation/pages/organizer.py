@@ -1,6 +1,6 @@
 """Writes a page of claims for each project, person, service and tool, a dashboard, and INDEX.md, which lists the pages.
 
-The same claims make the same bytes, and nothing new writes nothing. INDEX.md quotes no note.
+The same claims give the same bytes, and a run without changes writes nothing. INDEX.md quotes no note.
 """
 
 from collections import Counter, defaultdict
@@ -22,7 +22,7 @@ from mcp_memory.vault.note_file import NoteFile, slug
 from mcp_memory.vault.vault import Vault
 
 MOST_CLAIMS, MOST_OF_LOGS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 20, 2000, 5000
-"""Claims of a page, of these from logs, and the size of INDEX.md."""
+"""The most claims of a page, the most of these from logs, the size of INDEX.md, and the number of known pages read."""
 
 DASHBOARD = f"{ENTITIES}/_dashboard.md"
 
@@ -31,15 +31,15 @@ _SYSTEM = {"agent", "workflow", "skill", "reference", "fix", "lesson"}
 
 @dataclass(frozen=True, slots=True)
 class Organizer:
-    """Its methods read files and the index: for a worker thread."""
+    """Writes the pages. Its methods read files and the index, so call them in a worker thread."""
 
     vault: Vault
     index: Index
     base: ClaimBase
 
     def run(self, *, dry_run: bool, again: bool) -> tuple[list[NotePath], list[NoteFile]]:
-        """Returns which pages are out of date, and those written; `again`: none where there is no INDEX.md from an
-        earlier run. Raises StorageFailed, IndexUnavailable."""
+        """Return the paths of outdated pages, and the files written. With `again`, do nothing unless an earlier run
+        wrote INDEX.md. Raises StorageFailed, IndexUnavailable."""
         in_home = self.vault.layout.in_home
         known = {note.path: note for note in self.index.notes(_PAGES, limit=MOST_PAGES)}
         if again and in_home(CONTENTS) not in known:
@@ -65,14 +65,15 @@ _PAGES = Filters(states=frozenset({NoteState.SUMMARY}))
 
 
 def class_of(fact: NoteRecord) -> str:
-    """Personal, project, task or system."""
+    """Return the class: personal, project, task or system."""
     if fact.kind in {"task", "commitment"}:
         return "task"
     return "project" if fact.project else "system" if fact.kind in _SYSTEM else "personal"
 
 
 def _page(path: NotePath, subject: Subject) -> bytes:
-    """By kind, the logs' last; of a name that several projects use, by project."""
+    """Render a page of claims by kind, logs last. If several projects use the name, the claims are ordered by
+    project."""
     holding = [one for one in subject.claims if one.holds]
     disputed = [one for one in subject.claims if one.refuted_by]
     by_kind = subject.folder == "projects"
@@ -95,7 +96,7 @@ def _page(path: NotePath, subject: Subject) -> bytes:
 
 
 def _by_note(path: NotePath, claims: Sequence[Claim]) -> Iterator[str]:
-    """What one note says is below a link to it, without its title."""
+    """Yield the claims of each note below a link to the note, without its title."""
     notes = defaultdict[NoteId, list[Claim]](list)
     for one in claims:
         notes[one.latest.note.id].append(one)
@@ -123,8 +124,8 @@ def _file(path: NotePath, to: NotePath) -> str:
 
 
 def _quoted(path: NotePath, text: str) -> str:
-    """A sentence of a note without its links, which would lead elsewhere from here; as plain text if it could hide the
-    rest of the page, or load something."""
+    """Return a sentence without its links, which would break here. A sentence that could hide the rest of the page or
+    load something becomes plain text."""
     return unlinked(text, path) if is_harmless(text) else escaped(text)
 
 
