@@ -102,7 +102,7 @@ async def _measure(
         await engine.settled()
         labels = await _filled(engine, vault)
         await engine.parts.model.embed()
-        await engine.parts.compactor.run()
+        await engine.compact()
     for way, recall in ((FLAT, RecallConfig(topic_pages=False)), (SHIPPED, RecallConfig())):
         async with open_engine(replace(config, recall=recall), watch=False, clock=lambda: now) as opened:
             engine = KeywordEngine(opened)

@@ -106,7 +106,7 @@ async def test_a_person_comes_first_and_both_are_done_once(toy_world: World, han
         assert said(engine)["phase"] == "compacting"
 
         async def person() -> None:
-            reports.append(await engine.parts.compactor.run())
+            reports.append(await engine.compact())
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(person)
@@ -133,12 +133,12 @@ async def test_what_a_person_took_back_is_not_done_again_unasked(toy_world: Worl
     async with toy_world.engine(watching=True, topics=SOON) as engine:
         await told(engine, TEA)
         await eventually(lambda: filed(toy_world) == 4 and said(engine)["last"])
-        await engine.parts.compactor.undo(said(engine)["last"]["run"])
+        await engine.undo_compaction(said(engine)["last"]["run"])
         await eventually(lambda: said(engine)["why_idle"] == auto_compactor.HELD)
         assert not filed(toy_world)
     async with toy_world.engine(watching=True, topics=SOON) as engine:
         await eventually(lambda: said(engine)["why_idle"] == auto_compactor.HELD)
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert filed(toy_world) == 4
         await told(engine, RAIL)
         await eventually(lambda: filed(toy_world) == 8)
@@ -152,7 +152,7 @@ async def test_what_keeps_failing_is_told_once_and_then_tried_less(
         journal.write_text("in the way")
         await told(engine, TEA)
         await eventually(lambda: engine.parts.scheduler.troubles)
-        found = await anyio.to_thread.run_sync(examine, engine)
+        found = await anyio.to_thread.run_sync(examine, engine.parts)
         assert any("topics keeps failing" in each.what for each in found)
         assert "failed" in said(engine)["why_idle"] and said(engine)["next_s"] is not None
         lines = [record.message for record in caplog.records if record.message.startswith("job topics:")]

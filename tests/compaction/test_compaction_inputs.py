@@ -30,9 +30,9 @@ async def settled(engine: KeywordEngine, world: World, but: str = "doctor") -> l
     """Runs until nothing is done; what was left at the end. The tree is sound then, `but` for this."""
     await engine.parts.admin.reindex()
     for _ in range(5):
-        if not (await engine.parts.compactor.run()).done:
+        if not (await engine.compact()).done:
             break
-    last = await engine.parts.compactor.run()
+    last = await engine.compact()
     assert not last.done
     faults = await tree_judge.tree(engine, world, with_people=True)
     assert [fault for fault in faults if "doctor" not in fault and but not in fault] == []
@@ -67,18 +67,18 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
 async def test_what_a_person_made_of_a_page_stays_and_stops_nobody(toy_world: World, damage: str) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        first = (await engine.parts.compactor.run()).run
+        first = (await engine.compact()).run
         page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
         DAMAGES[damage](page)
         before = page.read_bytes() if page.is_file() else b""
         await told(engine, [LATER, *(each.replace("platform", "track") for each in RAIL)])
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert (page.read_bytes() if page.is_file() else b"") == before
-        again = await engine.parts.compactor.run()
+        again = await engine.compact()
         assert again.left == report.left and not again.done
         assert len(leaves(toy_world.files())) == 13 and len(list(page.parent.glob("0*.md"))) == 5
         for run in (report.run, first):
-            await engine.parts.compactor.undo(run)
+            await engine.undo_compaction(run)
         assert len(list((toy_world.root / "topics/_fresh").glob("*.md"))) == 13
         assert (page.read_bytes() if page.is_file() else b"") == before and page.exists()
 
@@ -100,7 +100,7 @@ async def test_names_that_differ_only_in_case_or_normal_form(toy_world: World, n
 async def test_a_note_moved_out_is_nobodys_and_comes_back_by_hand(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         topic = toy_world.root / topic_of(toy_world, "green-tea")
         note = next(topic.glob("001-*.md"))
         away = note.rename(toy_world.root / note.name)
@@ -124,7 +124,7 @@ async def test_a_renamed_topic_is_still_ours_and_its_parent_leads_to_it(toy_worl
     }
     async with toy_world.engine(topics=type(ALL_AT_ONCE)(**config)) as engine:
         ids = await told(engine, texts)
-        await engine.parts.compactor.run()
+        await engine.compact()
         old = toy_world.root / topic_of_below(toy_world, "uji")
         new = old.rename(old.with_name("07-my-favourite"))
         assert await settled(engine, toy_world) == []
@@ -136,7 +136,7 @@ async def test_a_renamed_topic_is_still_ours_and_its_parent_leads_to_it(toy_worl
         copied = (new / PAGE).read_bytes()
         toy_world.write("topics/09-copy/_summary.md", copied)
         toy_world.write("topics/09-copy/mine.md", "My own words.")
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert toy_world.read("topics/09-copy/_summary.md") == copied, "a copy is a person's"
 
 
@@ -167,13 +167,13 @@ async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) 
     async with toy_world.engine(topics=everything) as engine:
         await told(engine, WORDS_OF[kind])
         before = toy_world.files()
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert sorted(leaves(toy_world.files()).values()) == sorted(leaves(before).values()) and report.done
         assert await settled(engine, toy_world) == []
         for path in (path for path in toy_world.files() if path.endswith(PAGE)):
             assert re.fullmatch(r"topics/[0-9]{2}-[^/]+/_summary\.md", path)
         for run in reversed(engine.parts.run_journal.list_runs()):
-            await engine.parts.compactor.undo(run)
+            await engine.undo_compaction(run)
         assert toy_world.files() == before
 
 
@@ -221,7 +221,7 @@ async def test_whatever_a_language_model_answers_the_page_is_a_page(
     async with toy_world.engine(topics=ALL_AT_ONCE, summarizer=summarizer) as engine:
         await told(engine, TEA)
         before = sorted(leaves(toy_world.files()).values())
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert await settled(engine, toy_world) == []
         assert sorted(leaves(toy_world.files()).values()) == before
         (path,) = (path for path in toy_world.files() if path.endswith(PAGE))
@@ -256,7 +256,7 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
 
         with monkeypatch.context() as patched:
             patched.setattr(backend, verb, failing)
-            report = await engine.parts.compactor.run()
+            report = await engine.compact()
             assert report.left and len(calls) > 1
             assert sorted(leaves(toy_world.files()).values()) == before
         assert await settled(engine, toy_world) == []
@@ -281,7 +281,7 @@ async def test_a_sync_client_that_renames_and_copies_meanwhile(
 
         with monkeypatch.context() as patched:
             patched.setattr(backend, "move", beside)
-            await engine.parts.compactor.run()
+            await engine.compact()
         await settled(engine, toy_world)
         after = leaves(toy_world.files())
         copies = [path for path in after if "copy of" in path]
@@ -295,10 +295,10 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
             toy_world.later(hours=hours)
             await told(engine, texts)
             before.append(toy_world.files())
-            runs.append((await engine.parts.compactor.run()).run)
+            runs.append((await engine.compact()).run)
         assert engine.parts.run_journal.list_runs() == runs and len(set(runs)) == 4
         for run, files in zip(reversed(runs), reversed(before), strict=True):
-            assert not (await engine.parts.compactor.undo(run)).left
+            assert not (await engine.undo_compaction(run)).left
             assert files.items() <= toy_world.files().items()
         assert not list((toy_world.root / "topics").glob("[0-9]*"))
 
@@ -327,28 +327,28 @@ async def test_garbage_in_the_journal_stops_nothing(toy_world: World, garbage: b
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         before = toy_world.files()
-        run = (await engine.parts.compactor.run()).run
+        run = (await engine.compact()).run
         journal = toy_world.state / "compaction"
         (journal / "20991231T000000.jsonl").mkdir()
         (journal / "mine.jsonl").write_bytes(garbage)
         (journal / f"{run}.jsonl").write_bytes(garbage + b"\n" + (journal / f"{run}.jsonl").read_bytes() + garbage)
         assert await settled(engine, toy_world) == []
-        await engine.parts.compactor.undo(run)
+        await engine.undo_compaction(run)
         assert toy_world.files() == before
 
 
 async def test_taken_back_twice_or_out_of_order(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        first = (await engine.parts.compactor.run()).run
+        first = (await engine.compact()).run
         await told(engine, [LATER])
         before = sorted(leaves(toy_world.files()).values())
-        second = (await engine.parts.compactor.run()).run
+        second = (await engine.compact()).run
         with pytest.raises(Refused, match=f"{second} has changed 1 file"):  # the page is another one by now
-            await engine.parts.compactor.undo(first)
+            await engine.undo_compaction(first)
         for run in (second, first):
-            assert not (await engine.parts.compactor.undo(run)).left
-            assert not (await engine.parts.compactor.undo(run)).done
+            assert not (await engine.undo_compaction(run)).left
+            assert not (await engine.undo_compaction(run)).done
         assert sorted(leaves(toy_world.files()).values()) == before
         assert {path.rpartition("/")[0] for path in leaves(toy_world.files())} == {"topics/_fresh"}
         assert await settled(engine, toy_world) == [] and len(leaves(toy_world.files())) == 5
@@ -357,11 +357,11 @@ async def test_taken_back_twice_or_out_of_order(toy_world: World) -> None:
 async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA + RAIL)
-        run = (await engine.parts.compactor.run()).run
+        run = (await engine.compact()).run
         edited = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         edited.write_text(edited.read_text() + "And a biscuit.\n")
         await engine.forget(ids[1])
-        undone = await engine.parts.compactor.undo(run)
+        undone = await engine.undo_compaction(run)
         assert undone.left and "And a biscuit." in "".join(
             path.read_text() for path in (toy_world.root / "topics/_fresh").glob("*.md")
         )
@@ -370,7 +370,7 @@ async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World
         latest = engine.parts.run_journal.list_runs()[-1]
         await engine.perform("erase", {"target": ids[0], "sure": True})
         with pytest.raises(McpMemoryError):
-            await engine.parts.compactor.undo(latest)
+            await engine.undo_compaction(latest)
         assert len(leaves(toy_world.files())) == 7 and await settled(engine, toy_world) == []
 
 
@@ -378,9 +378,9 @@ async def test_a_note_takes_another_name_back_where_a_later_one_has_its_own(toy_
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         names = sorted(file.name for file in (toy_world.root / "topics/_fresh").iterdir())
-        run = (await engine.parts.compactor.run()).run
+        run = (await engine.compact()).run
         toy_world.write(f"topics/_fresh/{names[0]}", "My own words.")
-        assert not (await engine.parts.compactor.undo(run)).left
+        assert not (await engine.undo_compaction(run)).left
         assert sorted(file.name for file in (toy_world.root / "topics/_fresh").iterdir()) == sorted(
             [*names, names[0].replace(".md", "-2.md")]
         )
@@ -392,7 +392,7 @@ async def test_topics_that_lead_out_of_the_vault_are_left_alone(toy_world: World
         outside = (toy_world.root / "topics").rename(tmp_path / "outside")
         (toy_world.root / "topics").symlink_to(outside)
         before = {file: file.read_bytes() for file in outside.rglob("*.md")}
-        assert not (await engine.parts.compactor.run()).done
+        assert not (await engine.compact()).done
         with pytest.raises(PathRefused):
             await engine.append(LATER)
         assert {file: file.read_bytes() for file in outside.rglob("*.md")} == before

@@ -24,7 +24,7 @@ async def test_notes_are_filed_with_their_bytes_and_found_at_once(toy_world: Wor
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = leaves(toy_world.files())
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         after = leaves(toy_world.files())
         assert sorted(after.values()) == sorted(before.values()) and not report.left
         tea, rail = topic_of(toy_world, "green-tea"), topic_of(toy_world, "night-train")
@@ -33,14 +33,14 @@ async def test_notes_are_filed_with_their_bytes_and_found_at_once(toy_world: Wor
         pages = [path for path in toy_world.files() if path.endswith(PAGE)]
         linked = {resolve(link.target, p) for p in pages for link in find_links(toy_world.read(p).decode())}
         assert linked == set(after)
-        assert not (await engine.parts.compactor.run()).done
+        assert not (await engine.compact()).done
         assert sorted(paths(engine)) == sorted(p for p in toy_world.files() if p.endswith(".md"))
 
 
 async def test_a_page_is_in_no_answer_but_can_be_read(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         (page,) = [record for record in records(engine) if record.path.endswith(PAGE)]
         assert page.path not in await found(engine, "green tea Uji", include_archived=True)
         shown = await engine.recall(ids=[page.id])
@@ -50,10 +50,10 @@ async def test_a_page_is_in_no_answer_but_can_be_read(toy_world: World) -> None:
 async def test_new_notes_join_their_topic_and_the_others_stay(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        await engine.parts.compactor.run()
+        await engine.compact()
         before = leaves(toy_world.files())
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         after = leaves(toy_world.files())
         assert set(before) < set(after) and len(report.done) == 2
         assert "says Ada" in toy_world.read(f"{topic_of(toy_world, 'green-tea')}/{PAGE}").decode()
@@ -62,7 +62,7 @@ async def test_new_notes_join_their_topic_and_the_others_stay(toy_world: World) 
 async def test_the_fresh_tail_and_single_notes_wait(toy_world: World) -> None:
     async with toy_world.engine(topics=TopicsConfig(fresh_tail_count=4, leaf_cosine=0.2, shared_words=0)) as engine:
         await told(engine, ["A lonely remark about kettles.", *TEA, *RAIL])
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert report.waiting == 5 and len(report.done) == 1
 
 
@@ -70,26 +70,26 @@ async def test_a_run_is_taken_back_to_the_byte(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = toy_world.files()
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert toy_world.files() != before
-        undone = await engine.parts.compactor.undo(report.run)
+        undone = await engine.undo_compaction(report.run)
         assert toy_world.files() == before and not undone.left
         assert [each.name for each in (toy_world.root / "topics").glob("[!.]*")] == ["_fresh"]
         assert sorted(paths(engine)) == sorted(p for p in before if p.endswith(".md"))
         assert all("night-train" in path for path in (await found(engine, "sleeping car"))[:4])
         with pytest.raises(NotFound, match="no run"):
-            await engine.parts.compactor.undo("never")
+            await engine.undo_compaction("never")
 
 
 async def test_what_was_written_since_a_run_stays_when_it_is_taken_back(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA)
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         mine = toy_world.write(f"{topic_of(toy_world, 'green-tea')}/mine.md", "My own words on tea.")
         edited = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         edited.write_text(edited.read_text() + "And a biscuit.\n")
         await engine.forget(ids[1])
-        undone = await engine.parts.compactor.undo(report.run)
+        undone = await engine.undo_compaction(report.run)
         files = toy_world.files()
         assert mine.read_text() == "My own words on tea."
         assert sum(b"And a biscuit." in data for data in files.values()) == 1
@@ -99,24 +99,24 @@ async def test_what_was_written_since_a_run_stays_when_it_is_taken_back(toy_worl
 async def test_a_forgotten_note_is_gone_from_its_page_after_the_next_run(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice for it."])
-        await engine.parts.compactor.run()
+        await engine.compact()
         page = f"{topic_of(toy_world, 'green-tea')}/{PAGE}"
         assert "invoice" in toy_world.read(page).decode()
         await engine.forget(ids[-1])
         (topic,) = (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
         assert topic.stale
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert "invoice" not in toy_world.read(page).decode()  # nor in its title
 
 
 async def test_a_note_moved_by_hand_is_told_by_both_pages(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        await engine.parts.compactor.run()
+        await engine.compact()
         tea, rail = topic_of(toy_world, "green-tea"), topic_of(toy_world, "night-train")
         note = next((toy_world.root / rail).glob("0*.md"))
         note.rename(toy_world.root / tea / note.name)
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert len(report.done) == 2
         assert note.name in toy_world.read(f"{tea}/{PAGE}").decode()
         assert note.name not in toy_world.read(f"{rail}/{PAGE}").decode()
@@ -125,10 +125,10 @@ async def test_a_note_moved_by_hand_is_told_by_both_pages(toy_world: World) -> N
 async def test_a_deleted_page_is_made_again(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
         page.unlink()
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert "Green tea" in page.read_text()
 
 
@@ -137,7 +137,7 @@ async def test_a_folder_that_a_person_made_is_not_touched(toy_world: World) -> N
         toy_world.write(f"topics/01-mine/{number}.md", text)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert not report.done and not (toy_world.root / "topics/01-mine" / PAGE).exists()
 
 
@@ -145,7 +145,7 @@ async def test_a_strangers_note_among_the_fresh_ones_stays(toy_world: World) -> 
     toy_world.write("topics/_fresh/000-strange.md", TEA[0])
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA[1:])
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert (toy_world.root / "topics/_fresh/000-strange.md").exists()
         assert len(list((toy_world.root / "topics/_fresh").iterdir())) == 1
 
@@ -156,7 +156,7 @@ async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None
     async with toy_world.engine(topics=NESTED) as engine:
         await told(engine, texts)
         before = leaves(toy_world.files())
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         (parent,) = (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
         assert parent.notes == 12 and len(parent.topics) == 4 and not report.left
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values())
@@ -164,7 +164,7 @@ async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None
         page = toy_world.read(parent.page_path).decode()
         targets = {resolve(link.target, parent.page_path) for link in find_links(page)}
         assert targets == {topic.page_path for topic in parent.topics}
-        undone = await engine.parts.compactor.undo(report.run)
+        undone = await engine.undo_compaction(report.run)
         assert leaves(toy_world.files()) == before and not undone.left
 
 
@@ -188,10 +188,10 @@ async def test_a_run_whose_notes_a_later_one_moved_on_is_undone_after_that_one(t
 async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        run = (await engine.parts.compactor.run()).run
+        run = (await engine.compact()).run
         done = {path: data for path, data in toy_world.files().items() if not path.endswith(MAP)}
         entry, _ = engine.parts.run_journal.read_run(run)  # the other one is the map
-        await engine.parts.compactor.undo(run)
+        await engine.undo_compaction(run)
         # As if the power had failed after two of the steps.
         engine.parts.run_journal.begin_job("later", entry)
         for step in entry.steps[:2]:
@@ -205,11 +205,11 @@ async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> 
 async def test_an_erased_note_leaves_no_word_in_the_journal(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice for it."])
-        await engine.parts.compactor.run()
+        await engine.compact()
         planned = await engine.perform("erase", {"target": ids[-1], "sure": True})
         assert any("compaction" in line for line in planned["erased"])
         assert any("the page" in line for line in planned["erased"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         kept = [file for file in toy_world.state.rglob("*") if file.is_file() and b"invoice" in file.read_bytes()]
         assert not kept and not any(b"invoice" in data for data in toy_world.files().values())
 
@@ -221,7 +221,7 @@ async def test_two_runs_at_once_are_one(toy_world: World) -> None:
 
         async def second() -> None:
             try:
-                await engine.parts.compactor.run()
+                await engine.compact()
             except Busy as error:
                 refused.append(error)
 
@@ -234,12 +234,12 @@ async def test_two_runs_at_once_are_one(toy_world: World) -> None:
 async def test_notes_of_one_name_both_find_a_place(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         await told(engine, [TEA[0].replace("60", "61 or 62")])
         fresh = next((toy_world.root / "topics/_fresh").iterdir())
         taken = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         fresh.rename(fresh.with_name(taken.name))
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert len(leaves(toy_world.files())) == 5
 
 
@@ -247,7 +247,7 @@ async def test_a_hundred_notes_of_the_same_words(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, [f"Green tea, green tea. {'x' * n}" for n in range(1, 101)])
         before = leaves(toy_world.files())
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values()) and not report.left
         tree, _ = await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree)
         largest = max(len(topic.leaves) for top in tree for topic in top.walk())
@@ -259,9 +259,9 @@ async def test_a_name_that_we_would_not_give_waits_and_stops_nobody(toy_world: W
         await told(engine, TEA)
         note = next((toy_world.root / "topics/_fresh").glob("002-*.md"))
         note.rename(note.with_name("002-why so warm?.md"))
-        assert len((await engine.parts.compactor.run()).done) == 1
+        assert len((await engine.compact()).done) == 1
         assert (toy_world.root / "topics/_fresh/002-why so warm?.md").exists()
-        assert not (await engine.parts.compactor.run()).left
+        assert not (await engine.compact()).left
 
 
 async def test_an_old_copy_that_a_sync_client_brings_back_is_not_filed_again(toy_world: World) -> None:
@@ -269,16 +269,16 @@ async def test_an_old_copy_that_a_sync_client_brings_back_is_not_filed_again(toy
         ids = await told(engine, TEA)
         original = next((toy_world.root / "topics/_fresh").glob("001-*.md"))
         data, name = original.read_bytes(), original.name
-        await engine.parts.compactor.run()
+        await engine.compact()
         toy_world.write(f"topics/_fresh/{name}", data + b"Edited elsewhere.\n")
-        assert not (await engine.parts.compactor.run()).done
+        assert not (await engine.compact()).done
         assert (await engine.forget(ids[0])).path.startswith(topic_of(toy_world, "green-tea"))
 
 
 async def test_a_page_that_may_quote_a_forgotten_note_is_not_read_out(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA)
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         page = f"{topic_of(toy_world, 'green-tea')}/{PAGE}"
         assert "Green tea" in await engine.recall(path=page)
         await engine.forget(ids[0])
@@ -288,9 +288,9 @@ async def test_a_page_that_may_quote_a_forgotten_note_is_not_read_out(toy_world:
         tree = await engine.perform("tree", {})
         assert "60 degrees" not in f"{shown}{tree}{await engine.recall(ids=[page], budget_tokens=100_000)}"
         toy_world.later(minutes=1)
-        later = await engine.parts.compactor.run()
+        later = await engine.compact()
         assert "61 degrees" in await engine.recall(path=page)
-        undone = await engine.parts.compactor.undo(later.run)
+        undone = await engine.undo_compaction(later.run)
         assert "60 degrees" not in toy_world.read(page).decode() and "forgotten" in undone.left[0]
         assert report.run != later.run
 
@@ -298,7 +298,7 @@ async def test_a_page_that_may_quote_a_forgotten_note_is_not_read_out(toy_world:
 async def test_pages_are_neither_appended_nor_forgotten(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         with pytest.raises(Refused, match="page of a topic"):
             await engine.append("mine", path="topics/01-x/_summary.md")
         with pytest.raises(Refused, match="made from other notes"):
@@ -308,12 +308,12 @@ async def test_pages_are_neither_appended_nor_forgotten(toy_world: World) -> Non
 async def test_a_damaged_journal_stops_nothing(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        run = (await engine.parts.compactor.run()).run
+        run = (await engine.compact()).run
         journal = toy_world.state / "compaction" / f"{run}.jsonl"
         journal.write_bytes(b"\xff{\n" + journal.read_bytes() + b'{"key": "cut off')
         await told(engine, RAIL)
-        assert (await engine.parts.compactor.run()).done
-        await engine.parts.compactor.undo(run)
+        assert (await engine.compact()).done
+        await engine.undo_compaction(run)
 
 
 @pytest.mark.parametrize("what", ["note", "folder"])
@@ -323,7 +323,7 @@ async def test_a_topic_that_holds_something_of_a_persons_is_not_moved(toy_world:
     config = replace(NESTED, condensed_min_fanout=9)
     async with toy_world.engine(topics=config) as engine:
         await told(engine, texts)
-        await engine.parts.compactor.run()
+        await engine.compact()
     uji = topic_of(toy_world, "uji")
     mine = toy_world.root / uji / "0 my todo.md"
     if what == "note":
@@ -333,7 +333,7 @@ async def test_a_topic_that_holds_something_of_a_persons_is_not_moved(toy_world:
         mine.mkdir()
         next((toy_world.root / uji).glob("*number-1*")).rename(mine / "again.md")
     async with toy_world.engine(topics=replace(config, condensed_min_fanout=4)) as engine:
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert mine.exists() and "a note or folder of yours" in report.left[0]
         assert what == "note" or "(./my%20tea/again.md)" in toy_world.read(f"{uji}/{PAGE}").decode()
 
@@ -344,7 +344,7 @@ async def test_a_vault_that_cannot_be_written_says_so(toy_world: World) -> None:
         await told(engine, TEA)
         toy_world.root.chmod(0o500)
         with pytest.raises(Refused, match="read-only"):
-            await engine.parts.compactor.run()
+            await engine.compact()
 
 
 async def test_a_preview_names_topics_as_the_run_does_and_a_subject_is_found_by_its_project(toy_world: World) -> None:
@@ -357,7 +357,7 @@ async def test_a_preview_names_topics_as_the_run_does_and_a_subject_is_found_by_
         view = engine.parts.compactor.planner_view
         preview = await anyio.to_thread.run_sync(view.preview_run, None)
         planned = {(topic.folder, topic.title) for top in preview.tree for topic in top.walk()}
-        await engine.parts.compactor.run()
+        await engine.compact()
         made = {(topic.folder, topic.title) for top in await tree_of(engine) for topic in top.walk()}
         assert planned == made and {title for _, title in made} == {"harbor", "Payments", "Deploy"}
 

@@ -61,21 +61,21 @@ async def test_a_page_that_stands_in_is_marked_reported_and_made_anew(toy_world:
     endpoint.script = [DOWN]
     async with asking(toy_world, endpoint, back_off_s=600) as engine:
         await told(engine, TEA)
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert len(report.provisional) == 1 and "500" in report.provisional[0]
         assert page_of(toy_world).meta["provisional"] is True and page_of(toy_world).meta["source"] == "extractive"
         before = toy_world.files()
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert toy_world.files() == before and not report.done, "nobody may be asked yet"
         assert len(endpoint.requests) == 1
     spent = toy_world.state / "summarizer.json"
     spent.write_text(json.dumps({**json.loads(spent.read_text()), "silent_until": 0}))
     async with asking(toy_world, endpoint) as engine:
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert len(report.done) == 1 and not report.provisional
         assert "provisional" not in page_of(toy_world).meta and page_of(toy_world).meta["source"] == "m"
         assert "said the model" in page_of(toy_world).body
-        undone = await engine.parts.compactor.undo(report.run)
+        undone = await engine.undo_compaction(report.run)
         assert not undone.left and toy_world.files() == before
 
 
@@ -99,7 +99,7 @@ async def test_an_answer_of_no_use_is_not_asked_for_again_and_again(toy_world: W
             await eventually(lambda: (compaction_status(engine)["next_s"] or 0) > 3600)
             assert len(endpoint.requests) == 1 and "pages wait" in compaction_status(engine)["why_idle"]
         before = toy_world.files()
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert len(endpoint.requests) == 2, "a person may have it tried"
         assert "refused" in report.provisional[0] and toy_world.files() == before
 
@@ -108,13 +108,11 @@ async def test_with_no_language_model_nothing_is_provisional(toy_world: World, e
     endpoint.script = [DOWN]
     async with asking(toy_world, endpoint) as engine:
         await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         work = await engine.parts.compactor.find_pending(whole=True)
         assert work.provisional == 1 and not work.improvable
-        assert (
-            not (await engine.parts.compactor.run()).done and engine.parts.compactor.fallback_pages.retry_in_s() is None
-        )
+        assert not (await engine.compact()).done and engine.parts.compactor.fallback_pages.retry_in_s() is None
 
 
 async def test_what_was_tried_in_vain_has_its_time() -> None:
@@ -128,9 +126,9 @@ async def test_what_was_tried_in_vain_has_its_time() -> None:
 async def test_a_page_that_a_model_wrote_is_brought_up_to_date(toy_world: World, endpoint: StubEndpoint) -> None:
     async with asking(toy_world, endpoint) as engine:
         await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
-        await engine.parts.compactor.run()
+        await engine.compact()
         fresh, update = endpoint.requests
         system, material = (message["content"] for message in update["messages"])
         assert UPDATE in system and UPDATE not in fresh["messages"][0]["content"]
@@ -144,7 +142,7 @@ async def test_where_anything_is_gone_the_page_is_made_afresh(
 ) -> None:
     async with asking(toy_world, endpoint) as engine:
         ids = await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         note = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         if change == "edited":
             note.write_text(note.read_text().replace("warm pot", "cold pot"))
@@ -156,7 +154,7 @@ async def test_where_anything_is_gone_the_page_is_made_afresh(
             page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
             page.unlink()
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
-        await engine.parts.compactor.run()
+        await engine.compact()
         system, material = (message["content"] for message in endpoint.requests[-1]["messages"])
         assert len(endpoint.requests) == 2 and UPDATE not in system and "said the model" not in material
 
@@ -164,7 +162,7 @@ async def test_where_anything_is_gone_the_page_is_made_afresh(
 async def test_one_topic_alone(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        await engine.parts.compactor.run()
+        await engine.compact()
         tea, rail = topic_of(toy_world, "green-tea"), topic_of(toy_world, "night-train")
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
         await told(engine, ["The night train to Vienna leaves from platform 9 with a sleeping car, says Bob."])
@@ -172,19 +170,19 @@ async def test_one_topic_alone(toy_world: World) -> None:
         preview = await engine.parts.compactor.preview(tea)
         assert [topic.folder for topic in preview.tree] == [tea] and preview.tree[0].notes == 5
         before = toy_world.files()
-        report = await engine.parts.compactor.run(f"./{tea}/")
+        report = await engine.compact(f"./{tea}/")
         assert report.waiting == 4 and len(report.done) == 2
         changed = {path for path, data in toy_world.files().items() if before.get(path) != data}
         assert changed and all(path.startswith(tea) for path in changed - {"topics/_index.md"})
         assert "says Ada" in page_of(toy_world).body and "says Bob" not in page_of(toy_world, "night-train").body
         name = rail.rpartition("/")[2]
-        assert len((await engine.parts.compactor.run(name)).done) == 2, "by its name below topics/, too"
+        assert len((await engine.compact(name)).done) == 2, "by its name below topics/, too"
         for wrong in ("topics/99-nothing", "topics/_fresh", "topics", "", next(iter(before))):
             with pytest.raises(NotFound, match="no topic"):
-                await engine.parts.compactor.run(wrong)
+                await engine.compact(wrong)
             with pytest.raises(NotFound, match="no topic"):
                 await engine.parts.compactor.preview(wrong)
-        assert len((await engine.parts.compactor.run()).done) == 1
+        assert len((await engine.compact()).done) == 1
 
 
 async def test_the_index_is_looked_at_and_nothing_else(toy_world: World) -> None:
@@ -193,10 +191,10 @@ async def test_the_index_is_looked_at_and_nothing_else(toy_world: World) -> None
         await told(engine, [*TEA, "A lonely remark about kettles."])
         first = await engine.parts.compactor.find_pending(whole=True)
         assert (first.fresh, first.stale, first.provisional) == (5, 0, 0)
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert not (await engine.parts.compactor.find_pending(whole=True)).is_worth_a_run(enough=1)
         note = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
         await anyio.Path(note).write_text(note.read_text() + "With a biscuit.\n")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         later = await engine.parts.compactor.find_pending(whole=True)
         assert later.stale == 1 and later.fresh == 0

@@ -93,7 +93,7 @@ async def test_a_disk_that_says_no_ends_an_undo_and_the_same_call_does_the_rest(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         before = toy_world.files()
-        run = (await engine.parts.compactor.run()).run
+        run = (await engine.compact()).run
         backend, moves = engine.parts.vault.backend, list[MoveStep]()
         move = backend.move
 
@@ -106,20 +106,20 @@ async def test_a_disk_that_says_no_ends_an_undo_and_the_same_call_does_the_rest(
         with monkeypatch.context() as patched:
             patched.setattr(backend, "move", full)
             with pytest.raises(StorageFailed):
-                await engine.parts.compactor.undo(run)
-        assert (await engine.parts.compactor.undo(run)).left == []
+                await engine.undo_compaction(run)
+        assert (await engine.undo_compaction(run)).left == []
         assert toy_world.files() == before and sorted(paths(engine)) == sorted(p for p in before if p.endswith(".md"))
 
 
 async def test_an_erased_note_is_gone_from_the_page_of_a_topic_that_it_was_moved_out_of(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice for it."])
-        await engine.parts.compactor.run()
+        await engine.compact()
         page = toy_world.root / topic_of(toy_world, "green-tea") / "_summary.md"
         assert "invoice" in page.read_text()
         (note,) = page.parent.glob("005-*.md")
         note.rename(toy_world.root / "mine.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         planned = await engine.perform("erase", {"target": ids[-1], "sure": True})
         assert any("the page topics/" in line for line in planned["erased"])
         kept = [file for file in [*toy_world.root.rglob("*"), *toy_world.state.rglob("*")]

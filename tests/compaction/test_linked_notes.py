@@ -42,29 +42,29 @@ async def test_notes_of_all_kinds_are_in_topics_and_those_with_a_folder_stay_in_
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = toy_world.files()
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         after = toy_world.files()
         kept = {path: data for path, data in before.items() if path.startswith("notes/")}
         assert len(kept) == 6 and kept.items() <= after.items(), "neither moved nor changed"
         assert sorted(map(len, (topic.leaves for topic in tree_of(engine)))) == [4, 4]
         assert linked(toy_world) == sorted(note.path for topic in tree_of(engine) for note in topic.leaves)
         assert (await found(engine, "night train", path="notes/fix"))[0].startswith("notes/fix/")
-        undone = await engine.parts.compactor.undo(report.run)
+        undone = await engine.undo_compaction(report.run)
         assert toy_world.files() == before and not undone.left
 
 
 async def test_a_later_note_joins_and_a_replaced_one_leaves(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA, ["decision"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         (new,) = await told(engine, [f"{TEA[0]} Says Ada."], ["fact"])
-        report = await engine.parts.compactor.run()
+        report = await engine.compact()
         assert new in {note.id for note in tree_of(engine)[0].leaves} and len(linked(toy_world)) == 5
         await engine.append(
             "Green tea from Uji needs water of 55 degrees and a warm pot.", kind="decision", supersedes=ids[0]
         )
         await engine.parts.model.embed()
-        await engine.parts.compactor.run()
+        await engine.compact()
         (topic,) = tree_of(engine)
         page = toy_world.read(topic.page_path).decode()
         assert "55 degrees" in page and ids[0] not in page and len(topic.leaves) == 5
@@ -74,14 +74,14 @@ async def test_a_later_note_joins_and_a_replaced_one_leaves(toy_world: World) ->
 async def test_a_forgotten_note_makes_its_page_stale_and_a_missing_page_lets_its_notes_go(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice."], ["fact"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         await engine.forget(ids[-1])
         (topic,) = tree_of(engine)
         assert topic.stale and len(topic.leaves) == 4
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert "invoice" not in toy_world.read(topic.page_path).decode()
         (toy_world.root / topic.page_path).unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         tree, fresh = engine.parts.compactor.planner_view.read_tree()
         assert tree == [] and len(fresh) == 4
 
@@ -91,7 +91,7 @@ async def test_projects_have_topics_of_their_own_and_are_never_mixed(toy_world: 
         await told(engine, TEA, ["decision", "note"], "harbor")
         await told(engine, [f"{text} Twice." for text in TEA], ["fix"], "lantern")
         await told(engine, [f"{text} At home." for text in TEA], ["fact"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         projects = [{note.project for below in topic.walk() for note in below.leaves} for topic in tree_of(engine)]
         assert sorted(map(str, projects)) == sorted(map(str, [{"harbor"}, {"lantern"}, {None}]))
         assert {"harbor", "lantern"} <= {topic.title for topic in tree_of(engine)}
@@ -102,12 +102,12 @@ async def test_a_large_project_has_topics_below_its_own(toy_world: World) -> Non
         tea = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(5)]
         rail = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(5)]
         await told(engine, [*tea, *rail, "A lonely remark about kettles."], project="harbor")
-        await engine.parts.compactor.run()
+        await engine.compact()
         (project,) = tree_of(engine)
         assert project.title == "harbor" and [len(topic.leaves) for topic in project.topics] == [5, 5]
         assert [note.title for note in project.leaves] == ["A lonely remark about kettles."]
         assert len(linked(toy_world)) == len(set(linked(toy_world))) == 11, "each note is led to once"
-        assert not (await engine.parts.compactor.run()).done
+        assert not (await engine.compact()).done
 
 
 async def test_private_notes_and_those_that_pass_are_in_no_topic(toy_world: World) -> None:
@@ -115,19 +115,19 @@ async def test_private_notes_and_those_that_pass_are_in_no_topic(toy_world: Worl
         await told(engine, TEA, ["fact"])
         await engine.append(f"{TEA[0]} For my heart.", kind="fact", tags=["health"], project="*")
         await told(engine, [f"{TEA[0]} Tomorrow.", f"{TEA[1]} Tomorrow."], ["task"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert len(linked(toy_world)) == 4
 
 
 async def test_what_you_wrote_on_a_page_stays_when_it_links_to_more(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA, ["fact"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         page = toy_world.root / tree_of(engine)[0].page_path
         page.write_text(page.read_text().replace("## Children", "My own words.\n\n## Children"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         (new,) = await told(engine, [f"{TEA[0]} Says Ada."], ["fact"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert "\nMy own words.\n" in page.read_text() and new in page.read_text() and len(linked(toy_world)) == 5
 
 
@@ -136,7 +136,7 @@ async def test_a_topic_whose_notes_are_about_something_else_by_now_is_named_anew
         for text in texts:
             await engine.append(text, kind="fact", tags=[subject])
         await engine.parts.model.embed()
-        await engine.parts.compactor.run()
+        await engine.compact()
 
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await stored(engine, "kettles", TEA[:3])

@@ -32,7 +32,7 @@ def titles(engine: KeywordEngine, tree: list) -> dict[str, str]:
 
 async def filed(engine: KeywordEngine, world: World) -> tuple[str, str]:
     await told(engine, TEA + RAIL)
-    await engine.parts.compactor.run()
+    await engine.compact()
     return topic_of(world, "green-tea"), topic_of(world, "night-train")
 
 
@@ -50,7 +50,7 @@ async def test_renamed_by_command_it_keeps_its_title_its_page_and_its_links(toy_
         await told(engine, MORE)
         ids = [note.id for note in (await tree_of(engine))[0].leaves]
         await engine.forget(ids[0])
-        await engine.parts.compactor.run()
+        await engine.compact()
         (topic,) = [topic for topic in await tree_of(engine) if topic.folder == folder]
         assert topic.title == "Tea/Coffee, and 茶" and topic.notes == 5 and not topic.stale and not topic.state.edited
         await engine.forget(ids[0], restore=True)
@@ -66,6 +66,7 @@ async def test_each_edit_is_taken_back_to_the_byte(toy_world: World, verb: str) 
         tea, rail = await filed(engine, toy_world)
         note = next((toy_world.root / tea).glob("001-*.md")).name
         await engine.append(f"See [tea](../../{tea}/{note}) and [its page](../../{tea}/{PAGE}).", kind="fact")
+        await engine.compact()
         before = toy_world.files()
         wanted = {
             "rename": {"name": "My tea"}, "move": {"into": rail}, "merge": {"into": rail},
@@ -75,8 +76,8 @@ async def test_each_edit_is_taken_back_to_the_byte(toy_world: World, verb: str) 
         after = toy_world.files()
         assert sorted(leaves(after).values()) == sorted(leaves(before).values()) and after != before
         assert not list(dangling(toy_world)) and not report.left and not report.given_up
-        assert not (await engine.parts.compactor.run()).done, "everything was brought up to date"
-        undone = await engine.parts.compactor.undo(report.run)
+        assert not (await engine.compact()).done, "everything was brought up to date"
+        undone = await engine.undo_compaction(report.run)
         assert toy_world.files() == before and not undone.left
 
 
@@ -101,13 +102,13 @@ async def test_merged_pages_keep_what_a_person_wrote(toy_world: World) -> None:
         tea, rail = await filed(engine, toy_world)
         page = toy_world.root / tea / PAGE
         page.write_text(page.read_text().replace(CHILDREN, f"Bought at *Ada's*.\n\n{CHILDREN}"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await edit(engine, "merge", tea, into=rail)
         (topic,) = await tree_of(engine)
         assert topic.folder == rail and topic.notes == 8 and not (toy_world.root / tea).exists()
         assert "\n\nBought at *Ada's*.\n" in toy_world.read(topic.page_path).decode()
         await told(engine, MORE)
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert "\n\nBought at *Ada's*.\n" in toy_world.read(topic.page_path).decode()
 
 
@@ -127,7 +128,7 @@ async def test_what_is_a_persons_is_moved_by_no_command(toy_world: World) -> Non
         tea, rail = await filed(engine, toy_world)
         toy_world.write(f"{tea}/mine.md", "My own words on tea.")
         toy_world.write("topics/09-mine/one.md", "Mine.")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         before = toy_world.files()
         for verb, topic, more in (
             ("rename", tea, {"name": "x1"}), ("move", tea, {"into": rail}), ("merge", tea, {"into": rail}),
@@ -144,12 +145,12 @@ async def test_renamed_in_a_file_manager_the_title_follows_and_the_topic_grows(t
         tea, _ = await filed(engine, toy_world)
         (toy_world.root / tea).rename(toy_world.root / "topics" / folder)
         await told(engine, MORE)
-        await engine.parts.compactor.run()
+        await engine.compact()
         (topic,) = [topic for topic in await tree_of(engine) if topic.folder == f"topics/{folder}"]
         assert topic.title == "My tea" and topic.notes == 5 and topic.ours and not topic.stale
         assert "99 degrees" in toy_world.read(topic.page_path).decode() and not list(dangling(toy_world))
         before = toy_world.files()
-        again = await engine.parts.compactor.run()
+        again = await engine.compact()
         assert not again.done and not again.kept and toy_world.files() == before
 
 
@@ -163,7 +164,7 @@ async def test_a_topic_is_called_in_any_language(toy_world: World, name: str) ->
         await edit(engine, "rename", tea, name=name)
         (toy_world.root / rail).rename(toy_world.root / "topics" / f"{name} 2")
         await told(engine, MORE)
-        assert not (await engine.parts.compactor.run()).left
+        assert not (await engine.compact()).left
         tree = await tree_of(engine)
         assert {topic.title for topic in tree} == {name, f"{name} 2"[:1].upper() + f"{name} 2"[1:]}
         assert {topic.notes for topic in tree} == {4, 5} and not list(dangling(toy_world))
@@ -174,10 +175,10 @@ async def test_a_folder_of_a_hostile_name_is_left_as_it_is(toy_world: World, fol
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         tea, _ = await filed(engine, toy_world)
         (toy_world.root / tea).rename(toy_world.root / "topics" / folder)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         before = {path: data for path, data in toy_world.files().items() if path.startswith(f"topics/{folder}/")}
         await told(engine, MORE)
-        await engine.parts.compactor.run()
+        await engine.compact()
         after = toy_world.files()
         assert {path for path in after if path.startswith(f"topics/{folder}/")} == set(before)
         assert all(after[path] == data for path, data in before.items() if not path.endswith(PAGE))
@@ -188,20 +189,20 @@ async def test_a_folder_moved_out_of_the_topics_and_back_is_the_same_topic(toy_w
         tea, _ = await filed(engine, toy_world)
         inside = {path: data for path, data in toy_world.files().items() if path.startswith(tea)}
         (toy_world.root / tea).rename(toy_world.root / "elsewhere")
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert len(await tree_of(engine)) == 1
         for back in (tea, "topics/05-back"):
             (toy_world.root / "elsewhere").rename(toy_world.root / back)
-            await engine.parts.compactor.run()
+            await engine.compact()
             (topic,) = [topic for topic in await tree_of(engine) if topic.folder == back]
             assert topic.ours and topic.notes == 4 and not topic.stale and not list(dangling(toy_world))
             if back == tea:
                 assert {path: data for path, data in toy_world.files().items() if path.startswith(tea)} == inside
                 (toy_world.root / back).rename(toy_world.root / "elsewhere")
-                await engine.parts.admin.reconcile()
+                await engine.sweep()
         assert topic.title == "Back"
         await told(engine, MORE)
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert {topic.notes for topic in await tree_of(engine)} == {4, 5}
 
 
@@ -210,7 +211,7 @@ async def test_a_copied_folder_is_a_persons(toy_world: World) -> None:
         tea, _ = await filed(engine, toy_world)
         shutil.copytree(toy_world.root / tea, toy_world.root / "topics/08-copy")
         before = toy_world.files()
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert {p: d for p, d in toy_world.files().items() if "08-copy" in p} == {
             p: d for p, d in before.items() if "08-copy" in p
         }
@@ -234,7 +235,7 @@ async def test_an_edit_during_a_run_waits_for_its_job_or_is_refused(toy_world: W
             tasks.start_soon(merge, tea, rail)
             tasks.start_soon(merge, rail, tea)
         assert sorted(outcomes) == ["busy", "done"]
-        await engine.parts.compactor.run()
+        await engine.compact()
         (topic,) = await tree_of(engine)
         assert topic.notes == 9 and len(leaves(toy_world.files())) == 9 and not list(dangling(toy_world))
 
@@ -249,7 +250,7 @@ async def test_the_facts_that_a_page_drops_are_named_with_their_notes(toy_world:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         bills = " ".join(f"Green tea bill {4700 + n} was paid in a warm pot." for n in range(60))
         await told(engine, [*TEA, f"{TEA[0]} {bills}"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         tea = topic_of(toy_world, "green-tea")
         (page,) = (await engine.perform("tree", {"dropped": tea}))["pages"]
         text = toy_world.read(f"{tea}/{PAGE}").decode()

@@ -132,7 +132,7 @@ async def test_also_without_the_ledger_and_where_somebody_moved_it(world: World)
     async with world.engine() as engine:
         first = await engine.append("Tea at four", kind="fact")
         (world.root / first.path).rename(world.root / "notes" / "moved.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         again = await engine.append("Tea at four", kind="fact")
         assert (again.outcome, again.id, again.path) == (Outcome.DUPLICATE, first.id, "notes/moved.md")
     (world.state / "ledger.jsonl").unlink()

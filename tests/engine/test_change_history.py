@@ -158,7 +158,7 @@ async def test_a_note_that_was_changed_since_stays_and_says_so(world: World) -> 
         await engine.perform("update", {"target": note.id, "text": "Two"})
         edited = (await changes(engine))[0]["id"]
         world.write(note.path, world.read(note.path) + b"by hand\n")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         kept = world.read(note.path)
         ((_, action, why),) = await undo(engine, edited)  # as the preview says
         assert action == ""

@@ -44,10 +44,10 @@ async def test_what_a_fast_clock_hides_is_back_with_the_right_one(world: World) 
         task = await engine.append("paint the gate", kind="task")
         world.later(days=400)
         assert await found(engine, "gate") == []
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
     world.later(days=400)
     async with world.engine() as engine:
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         world.now = NOON + timedelta(days=1)
         assert await found(engine, "gate") == [task.path]
 
@@ -59,5 +59,5 @@ async def test_a_change_is_seen_whatever_time_the_file_bears(world: World) -> No
             world.now = moment
             file.write_text(f"crimson {number:07}")
             os.utime(file, (moment.timestamp(), moment.timestamp()))
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             assert await found(engine, f"{number:07}") == ["a.md"]

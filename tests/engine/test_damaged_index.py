@@ -60,6 +60,6 @@ async def test_what_damages_the_file_while_it_is_used_is_rebuilt_too(world: Worl
             connection.execute("CREATE UNIQUE INDEX once ON notes_1 (kind)")
         world.write("notes/1.md", "The kiln1x fires, too")
         with suppress(IndexReplaced):
-            await engine.parts.admin.reconcile()
-        await engine.parts.admin.reconcile()
+            await engine.sweep()
+        await engine.sweep()
         assert (await engine.search("kiln1x")).hits and not engine.parts.indexer.replaced

@@ -101,7 +101,7 @@ class TestOverAnEngine:
                 editor.write(b"--- saved through the old descriptor")
                 editor.flush()
                 assert len(engine.parts.vault.backend.settle(min_age_s=0)) == 1
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             [found] = [each for each in examine(engine.parts) if "conflict copy" in each.what]
             assert f"another version of {note.path}" in found.what
 

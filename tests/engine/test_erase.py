@@ -64,7 +64,7 @@ async def test_a_note(world: World, state: str) -> None:
             world.write(note.path, world.read(note.path) + b"by hand\n")
         if state == "brought back":
             world.write(note.path, before)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert {each.split("/")[0] for each in holders(world.root.parent)} == {"vault", "state"}
         await erase(engine, note.id)
         assert holders(world.root.parent) == []
@@ -121,7 +121,7 @@ async def test_conflict_copies_go_and_the_rest_is_named(world: World) -> None:
         world.write("elsewhere.md", world.read(note.path))
         swap = world.write(f"{note.path}~", world.read(note.path))
         (world.root / ".git").mkdir()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         answer = await erase(engine, note.path)
         assert sum("the file " in line for line in answer["erased"]) == 3
         assert holders(world.root.parent) == ["vault/elsewhere.md", f"vault/{note.path}~"]
@@ -140,13 +140,13 @@ async def test_a_copy_goes_alone(world: World) -> None:
         await engine.forget(note.id)
         for copy in ("elsewhere.md", f"{note.path.removesuffix('.md')} (conflict 2026-11-21 10.00.00).md"):
             world.write(copy, before)
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             await erase(engine, copy)
             assert copy not in world.files()
         await engine.forget(note.path, restore=True)
         assert world.read(note.path) == before
         (world.root / note.path).rename(world.root / "moved.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         with pytest.raises(NotFound):
             await engine.perform("erase", {"target": note.path})
         await engine.forget("moved.md")

@@ -103,7 +103,7 @@ async def test_the_very_bytes_come_back_however_late(world: World) -> None:
     async with world.engine() as engine:
         await engine.append("Tea at six", kind="fact")
         await engine.forget("notes/fact/tea-at-six.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         for kept, days in ((3, GRACE_DAYS), (2, 2)):
             for _ in range(days):
                 await engine.parts.admin.tidy()

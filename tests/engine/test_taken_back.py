@@ -20,7 +20,7 @@ async def test_no_byte_of_what_is_taken_back_stays(world: World) -> None:
             with file.open("ab") as transcript:
                 transcript.write(lately(line(10 * number, said)))
             await engine.perform("capture", {"files": [str(file)]})
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             held = [one for root in (world.root, world.state) for one in root.rglob("*") if one.is_file()]
             holders = [one.name for one in held if b"zanzibar" in one.read_bytes()]
             assert bool(holders) == (number == 0), holders

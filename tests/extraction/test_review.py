@@ -317,7 +317,7 @@ async def test_what_somebody_wrote_meanwhile_stays(world: World):
         await take(engine, TALK)
         seen = (await engine.parts.review.waiting())[0]
         world.write(seen.path, world.read(seen.path).replace(b"I think we", b"I know that we"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         for verb in ({"verb": "accept"}, {"verb": "drop"}, {"verb": "accept", "content": "Mine."}):
             with pytest.raises(PreconditionFailed):
                 await engine.perform("review", {"target": seen.id, "etag": seen.etag, **verb})

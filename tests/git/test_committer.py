@@ -91,7 +91,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     assert said == ["memory: forget 1 log entry"]
     _, said = await commits_of(lambda engine: engine.forget(log.id, restore=True))
     assert said == ["memory: restore 1 log entry"]
-    _, said = await commits_of(lambda engine: engine.parts.compactor.run())
+    _, said = await commits_of(lambda engine: engine.compact())
     tea, rail = (topic_of(repo, word) for word in ("green-tea", "night-train"))
     names = sorted(folder.removeprefix("topics/") for folder in (tea, rail))
     assert said == [f"memory: compact 4 notes into {name}/" for name in names]
@@ -101,7 +101,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     assert "topics/_index.md" in held(repo)
     note, said = await commits_of(lambda engine: engine.forget(ids[0]))
     assert (said, held(repo)) == ([f"memory: forget note {note.path}"], {note.path})
-    _, said = await commits_of(lambda engine: engine.parts.compactor.run())
+    _, said = await commits_of(lambda engine: engine.compact())
     assert (said, held(repo)) == (
         [f"memory: re-summarise {tea.removeprefix('topics/')}/"],
         {f"{tea}/_summary.md", "topics/_index.md"},
@@ -118,11 +118,11 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     ]
     _, said = await commits_of(lambda engine: engine.perform("erase", {"target": old.id, "sure": True}))
     assert (said, held(repo)) == (["memory: erase note notes/fact/trains-are-late.md"], {old.path})
-    _, said = await commits_of(lambda engine: engine.parts.compactor.run())
+    _, said = await commits_of(lambda engine: engine.compact())
 
     async def undone(engine: KeywordEngine) -> None:
         for run in reversed(engine.parts.run_journal.list_runs()):
-            await engine.parts.compactor.undo(run)
+            await engine.undo_compaction(run)
 
     _, said = await commits_of(undone)
     assert said[-1] == "memory: move 8 notes to topics/_fresh/"
@@ -133,7 +133,7 @@ async def test_new_notes_that_are_filed_before_any_commit_and_topics_within_a_to
     near = replace(ALL_AT_ONCE, topic_cosine=0, condensed_min_fanout=2)
     async with repo.engine(git=AT_THE_END, topics=near) as engine:
         await told(engine, TEA + RAIL)
-        await engine.parts.compactor.run()
+        await engine.compact()
     (top,) = {path.split("/")[1] for path in held(repo) if path.startswith("topics/")} - {"_index.md"}
     assert subjects(repo) == [f"memory: compact 8 notes into {top}/"]
     assert len(held(repo)) == 8 + 3 + 1, "and their pages, and the map"
@@ -271,7 +271,7 @@ async def test_the_past_of_a_note_wherever_it_has_been(repo: World) -> None:
         with pytest.raises(NotFound, match="no commit knows the id"):
             await ask(engine, "01M7Z3HPR77M1K414E2NKABTV4")
     async with repo.engine(git=AT_THE_END, topics=ALL_AT_ONCE) as engine:
-        await engine.parts.compactor.run()
+        await engine.compact()
     async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
         note = await engine.forget(ids[0], reason="a try")
         await clean(engine)
@@ -337,12 +337,12 @@ async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch:
 async def test_no_page_that_quotes_what_was_forgotten_since(repo: World) -> None:
     async with repo.engine(git=QUICK, topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         await clean(engine)
         page, old = f"{topic_of(repo, 'green-tea')}/_summary.md", git(repo, "rev-parse", "HEAD").strip()
         assert TEA[0] in (await ask(engine, page, at=old))["text"]
         note = await engine.forget(ids[0])
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert TEA[0].encode() not in repo.read(page)
         with pytest.raises(Refused, match="quoted a note that is forgotten"):
             await ask(engine, page, at=old)

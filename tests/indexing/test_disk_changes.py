@@ -54,7 +54,7 @@ async def test_a_new_index_and_our_own_later_write_are_no_edit_of_yours(world: W
         assert seen(engine) == []
         vault = engine.parts.vault
         vault.filing.revise(note.path, vault.read(note.path).text + "more\n", note.etag)  # the index isn't told
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert seen(engine) == []
 
 
@@ -63,6 +63,6 @@ async def test_a_checkout_is_one_change(world: World, monkeypatch: pytest.Monkey
     async with world.engine() as engine:
         for number in range(6):
             world.write(f"n{number}.md", f"{number}\n")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert seen(engine) == [("stored", "", None)]
         assert engine.parts.vault.changes.changes()[0].count == 6

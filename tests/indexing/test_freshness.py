@@ -41,7 +41,7 @@ async def test_a_passage_that_moved_is_shown_where_it_stands_now(world: World) -
         assert lines_of(world, PATH, hit.start_line, hit.end_line) == KETTLE
         assert found.degraded == f"changed since it was indexed, shown as it is now: {PATH}"
         assert KETTLE in await engine.recall("red kettle")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert (await engine.search("red kettle", mode="keyword")).degraded is None
 
 
@@ -167,11 +167,11 @@ async def test_files_that_cannot_be_read_are_counted(world: World, monkeypatch: 
         with monkeypatch.context() as patched:
             patched.setattr(engine.parts.vault, "read", fails)
             world.write(PATH, "The kettle is blue by now.")
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             told = "1 file could not be read and may be newer than the index (see mcp-memory doctor)"
             assert (await engine.search("ladder", mode="keyword")).degraded == told
             assert told in await engine.recall("ladder")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert (await engine.search("ladder", mode="keyword")).degraded is None
 
 

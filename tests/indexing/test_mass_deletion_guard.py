@@ -35,7 +35,7 @@ def crowd(world: World) -> World:
 async def test_what_was_moved_has_not_vanished(crowd: World) -> None:
     async with crowd.engine() as engine:
         (crowd.root / "crowd").rename(crowd.root / "people")
-        assert (await engine.parts.admin.reconcile())["gone"] == 60
+        assert (await engine.sweep())["gone"] == 60
         assert engine.parts.indexer.pruning_paused is None
         assert await found(engine, "uniqueword7") == ["people/n7.md"]
         assert len(paths(engine)) == 60
@@ -45,15 +45,15 @@ async def test_what_returns_elsewhere_leaves_its_old_place_while_the_rest_is_mis
     away = crowd.root.with_name("away")
     async with crowd.engine() as engine:
         (crowd.root / "crowd").rename(away)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert "60 of 60" in engine.parts.indexer.pruning_paused
         (away / "n7.md").rename(crowd.root / "here.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert "59 of 60" in engine.parts.indexer.pruning_paused
         assert await found(engine, "uniqueword7") == ["here.md"]
         assert await found(engine, "uniqueword8") == ["crowd/n8.md"]
         away.rename(crowd.root / "elsewhere")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.indexer.pruning_paused is None
         assert await found(engine, "uniqueword8") == ["elsewhere/n8.md"]
         assert len(paths(engine)) == 60
@@ -67,7 +67,7 @@ async def test_a_copy_that_was_there_before_vouches_for_none(world: World) -> No
         for number in range(59):
             (world.root / f"n{number}.md").unlink()
         for _ in range(3):
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             assert "59 of 60" in engine.parts.indexer.pruning_paused
         assert len(paths(engine)) == 60
 
@@ -76,7 +76,7 @@ async def test_it_outlives_the_engine_until_the_files_are_back(crowd: World) -> 
     away = crowd.root.with_name("away")
     async with crowd.engine() as engine:
         (crowd.root / "crowd").rename(away)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
     (crowd.root / "crowd").mkdir()
     for number in range(40):  # most of them, so that what is missing now would not be suspect by itself
         (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
@@ -89,19 +89,19 @@ async def test_it_outlives_the_engine_until_the_files_are_back(crowd: World) -> 
     async with crowd.engine() as engine:
         assert engine.parts.indexer.pruning_paused is None
         (crowd.root / "crowd/n0.md").unlink()
-        assert (await engine.parts.admin.reconcile())["gone"] == 1
+        assert (await engine.sweep())["gone"] == 1
 
 
 async def test_once_accepted_it_is_over_for_good(crowd: World) -> None:
     async with crowd.engine() as engine:
         for number in range(58):
             (crowd.root / f"crowd/n{number}.md").unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await engine.parts.admin.accept_loss() == 58
     async with crowd.engine() as engine:
         assert engine.parts.indexer.pruning_paused is None
         (crowd.root / "crowd/n58.md").unlink()
-        assert (await engine.parts.admin.reconcile())["gone"] == 1
+        assert (await engine.sweep())["gone"] == 1
 
 
 async def test_no_new_generation_is_built_from_a_vault_that_has_just_gone(crowd: World) -> None:
@@ -111,5 +111,5 @@ async def test_no_new_generation_is_built_from_a_vault_that_has_just_gone(crowd:
         with pytest.raises(IndexUnavailable, match="notes are missing"):
             await engine.parts.builder.fill(built)
         assert "crowd/n7.md" in paths(engine)
-        await engine.parts.admin.reconcile()  # until then its file is simply not there
+        await engine.sweep()  # until then its file is simply not there
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]

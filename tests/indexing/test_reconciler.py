@@ -89,7 +89,7 @@ def remove(world: World, numbers: range) -> None:
 async def test_a_mass_loss_pauses_pruning_until_it_is_accepted(crowd: World) -> None:
     async with crowd.engine() as engine:
         remove(crowd, range(58))
-        assert (await engine.parts.admin.reconcile())["gone"] == 0
+        assert (await engine.sweep())["gone"] == 0
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         assert "58 of 60 notes vanished" in (await engine.search("uniqueword7")).degraded
         assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine.parts))
@@ -102,16 +102,16 @@ async def test_it_ends_by_itself_when_the_files_return_and_not_before(crowd: Wor
     async with crowd.engine() as engine:
         away = crowd.root.with_name("away")
         (crowd.root / "crowd").rename(away)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         (crowd.root / "crowd").mkdir()
         for number in range(30):  # a sync client brings them back one by one
             (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "uniqueword50") == ["crowd/n50.md"]
         assert engine.parts.admin.status()["pruning_paused"]
         for file in away.iterdir():
             file.rename(crowd.root / "crowd" / file.name)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.admin.status()["pruning_paused"] is None
         assert engine.parts.admin.status()["notes"] == 60
 
@@ -122,11 +122,11 @@ async def test_a_vanished_vault_keeps_its_answers(crowd: World, lost: str) -> No
     async with crowd.engine() as engine:
         remove(crowd, range(3))
         gone.rename(crowd.root.parent / "away")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "uniqueword1") == ["crowd/n1.md"]
         assert "missing" in engine.parts.admin.status()["pruning_paused"]
         (crowd.root.parent / "away").rename(gone)
-        assert (await engine.parts.admin.reconcile())["gone"] == 3
+        assert (await engine.sweep())["gone"] == 3
         assert engine.parts.admin.status()["pruning_paused"] is None
         assert await found(engine, "uniqueword1") == []
 
@@ -152,7 +152,7 @@ async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lo
         else:
             shutil.rmtree(crowd.root, ignore_errors=True)
             away.rename(crowd.root)
-        assert (await engine.parts.admin.reconcile())["changed"] == 0
+        assert (await engine.sweep())["changed"] == 0
         assert engine.parts.admin.status()["pruning_paused"] is None
         await engine.append("words", kind="fact")
 
@@ -164,7 +164,7 @@ async def test_a_person_can_say_that_this_is_the_vault(crowd: World) -> None:
     async with crowd.engine() as engine:
         assert await engine.perform("accept", {}) == {"pruned": 60}
         await engine.append("words", kind="fact")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert paths(engine) == ["notes/fact/words.md"]
 
 
@@ -172,7 +172,7 @@ async def test_few_files_go_without_a_word(world: World) -> None:
     world.write("a.md", "violet")
     async with world.engine() as engine:
         (world.root / "a.md").unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.admin.status()["pruning_paused"] is None
         assert await found(engine, "violet") == []
 
@@ -220,12 +220,12 @@ async def test_a_repaired_file_is_no_problem_any_more(world: World) -> None:
     async with world.engine() as engine:
         assert len(engine.parts.admin.problems()) == 1
         file.write_text("---\nid: a\n---\nviolet")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.admin.problems() == []
         file.write_bytes(b"\xff")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         file.unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.admin.problems() == []
 
 
@@ -252,7 +252,7 @@ async def test_what_is_no_note_any_more_leaves_the_answers(world: World, becomes
             case "below a linked folder":
                 file.parent.rename(away)
                 (world.root / "deep").symlink_to(away)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "violet") == []
         if becomes not in {"a folder", "ignored"}:
             assert engine.parts.admin.problems()
@@ -264,11 +264,11 @@ async def test_a_folder_that_cannot_be_looked_into_keeps_its_answers(world: Worl
     file = world.write("deep/a.md", "violet words")
     async with world.engine() as engine:
         file.parent.chmod(0)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "violet") == ["deep/a.md"]
         assert {problem.path for problem in engine.parts.admin.problems()} == {"deep"}
         file.parent.chmod(0o700)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.admin.problems() == []
 
 
@@ -284,7 +284,7 @@ async def test_a_note_appended_during_a_sweep_stays_found(world: World) -> None:
 
         async def sweep() -> None:
             while not done.is_set():
-                await engine.parts.admin.reconcile()
+                await engine.sweep()
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(sweep)
@@ -307,7 +307,7 @@ async def test_a_note_written_behind_the_listing_is_not_taken_for_gone(world: Wo
             return listing
 
         engine.parts.vault.list = slow_list
-        assert (await engine.parts.admin.reconcile())["gone"] == 0
+        assert (await engine.sweep())["gone"] == 0
         engine.parts.vault.list = real
         assert len(await found(engine, "freshword")) == 1
 
@@ -344,11 +344,11 @@ async def test_an_unchanged_vault_is_not_read_again(world: World) -> None:
     async with world.engine() as engine:
         await eventually(lambda: _quiet(engine))
         with _opened() as names:
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
         assert [name for name in names if name.endswith(".md")] == []
         os.utime(world.write("n3.md", "y"), (2e9, 2e9))
         with _opened() as names:
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
         assert {name for name in names if name.endswith(".md")} == {"n3.md"}, "this does see what is read"
 
 
@@ -378,7 +378,7 @@ def _opened() -> Iterator[list[str]]:
 
 async def _quiet(engine) -> bool:
     """No file's signature is in doubt."""
-    return (await engine.parts.admin.reconcile())["changed"] == 0 and not [
+    return (await engine.sweep())["changed"] == 0 and not [
         path for path, was in engine.parts.writer.indexed_files.items() if was.signature.endswith("?")
     ]
 
@@ -386,7 +386,7 @@ async def _quiet(engine) -> bool:
 async def test_a_file_too_young_for_its_signature_is_looked_at_again(world: World) -> None:
     async with world.engine() as engine:
         world.write("a.md", "violet")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         seen = engine.parts.writer.indexed_files[NotePath("a.md")].signature
         assert seen.endswith("?")
         await eventually(lambda: _quiet(engine))
@@ -421,7 +421,7 @@ async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> 
         assert await found(engine, "uniqueword9", mode="keyword") == ["crowd/n9.md"]
         assert [p.path for p in engine.parts.admin.problems() if p.path == "index"]
         away.rename(toy_world.root)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await eventually(lambda: engine.parts.admin.status()["model_state"] == "ready")
         assert engine.parts.admin.status()["notes"] == 61
         assert await found(engine, "uniqueword9", mode="semantic")
@@ -511,7 +511,7 @@ async def test_bytes_that_mean_something_else_now_are_written_again(world: World
     async with world.engine() as engine:
         receipt = await engine.append("the violet teapot is cracked", kind="fact")
         (world.root / "twin.md").write_bytes(world.read(receipt.path))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "violet")
         await engine.forget(receipt.path)
         assert await found(engine, "violet") == []

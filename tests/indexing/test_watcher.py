@@ -106,7 +106,7 @@ async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, Key
     if engine.parts.watcher.events == "off":
         await eventually(lambda: engine.parts.indexer.pruning_paused)
     else:
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
     shutil.copytree(away, world.root)
     engine.parts.watcher.hint()  # the sweep that would come in time
     await eventually(lambda: engine.parts.indexer.pruning_paused is None)

@@ -78,5 +78,5 @@ async def test_a_note_whose_write_failed_is_looked_at_again(world: World, monkey
             broken.setattr(engine.parts.index, "apply", fails)
             with pytest.raises(IndexUnavailable):
                 await engine.parts.writer.index_note(file)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "kettle") == [file.record.path]

@@ -22,7 +22,7 @@ async def engine(world: World) -> AsyncIterator[KeywordEngine]:
 
 async def sweep(world: World, engine: KeywordEngine) -> None:
     world.later(minutes=1)
-    await engine.parts.admin.reconcile()
+    await engine.sweep()
 
 
 async def lint(engine: KeywordEngine, **how: Any) -> list[tuple[str, str, str | None, str | None]]:

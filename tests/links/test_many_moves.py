@@ -105,7 +105,7 @@ async def test_no_link_is_repaired_wrongly(world: World, seed: int) -> None:
             for _ in range(min(moves - vault.made, vault.random.randrange(1, 12))):
                 vault.move()
             world.later(minutes=1)
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
         before = vault.judge(engine)
         answer = await engine.perform("lint", {"fix": True, "personal": True})
         after = vault.judge(engine)

@@ -221,9 +221,9 @@ class Rounds:
     async def _settled(self, engine: KeywordEngine, world: World) -> list[str]:
         await engine.parts.admin.reindex()
         for _ in range(SETTLED):
-            if not (await engine.parts.compactor.run()).done:
+            if not (await engine.compact()).done:
                 break
-        again = await engine.parts.compactor.run()
+        again = await engine.compact()
         undone = [line for line in again.left if PERSONS_OWN not in line]
         faults = [f"a run more does something: {line}" for line in [*again.done, *undone]]
         faults += tree_judge.on_disk(world, self._book)
@@ -233,7 +233,7 @@ class Rounds:
         runs = engine.parts.run_journal.list_runs()
         left: list[str] = []
         for run in reversed(runs):
-            left += (await engine.parts.compactor.undo(run)).left
+            left += (await engine.undo_compaction(run)).left
         self._figures.counts["runs taken back"] += len(runs)
         faults = tree_judge.on_disk(world, self._book)
         if is_calm:

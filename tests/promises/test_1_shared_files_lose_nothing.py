@@ -60,7 +60,7 @@ async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
                     buffer += f"\nA line by hand, {number}\n".encode()
                 save(world.root / LOG, buffer, by_rename=chance.random() < 0.5)
                 if chance.random() < 0.1:
-                    await engine.parts.admin.reconcile()
+                    await engine.sweep()
     async with world.engine() as engine:
         lost = await listed(engine)
         assert len(lost) > SAVES / 4, "the editor has taken away what it could"
@@ -85,7 +85,7 @@ async def test_nothing_comes_back_by_itself(world: World) -> None:
         kept = world.read(LOG).replace(b"The beta was served\n", b"")
         world.write(LOG, kept)
         for _ in range(3):
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             world.later(days=1)
         await engine.perform("fix", {})
         assert world.read(LOG) == kept, "a person may have taken it out on purpose"

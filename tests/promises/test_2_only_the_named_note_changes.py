@@ -51,7 +51,7 @@ async def test_a_call_leaves_what_it_does_not_name(toy_world: World, name: str) 
             await CALLS[name](engine)
         except Exception as error:
             assert "missing" in name or "somebody's" in name or "over" in name, error
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
     after = toy_world.files()
     for path, content in ODD.items():
         assert after[path] == content
@@ -92,7 +92,7 @@ async def test_frontmatter_that_a_person_formatted_stays_formatted(world: World)
             + b"'   # keep\r\nmy key: [ 1,2 ]\r\n---\r\n\r\nTea at four \r\n"
         )
         world.write(receipt.path, odd)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await engine.append("Tea at five", kind="fact", supersedes=receipt.id)
         changed = world.read(receipt.path)
         kept = [line for line in odd.split(b"\r\n") if line in changed.split(b"\r\n")]

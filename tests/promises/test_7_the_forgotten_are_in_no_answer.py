@@ -53,13 +53,13 @@ async def test_the_canary_is_silent(toy_world: World, kind: str, then: str) -> N
         )
         await engine.append("a neighbour after", kind=kind)
         world.write("links.md", f"See [it](./{note.path}).")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert CANARY in await everything_said(engine, note.id, note.path)
         before = world.files()
         await engine.forget(note.id)
         if then in {"at once", "swept"}:
             if then == "swept":
-                await engine.parts.admin.reconcile()
+                await engine.sweep()
             assert CANARY not in named_away(await everything_said(engine, note.id, note.path), note.path)
     if then == "without the index":
         for file in (world.state / "index").iterdir():
@@ -84,7 +84,7 @@ async def test_a_copy_that_sync_brings_back_stays_forgotten(toy_world: World) ->
         await engine.forget(note.id)
         marked = toy_world.read(note.path)
         toy_world.write("notes/fact/copy (conflicted copy).md", marked)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert CANARY not in named_away(await everything_said(engine, note.id, note.path), note.path)
 
 
@@ -102,12 +102,12 @@ async def test_the_very_bytes_that_sync_brings_back_stay_forgotten(
         place = note.path if where == "in its place" else "notes/fact/brought back.md"
         if where == "beside it":
             world.write(place, unmarked)  # it is there already, and goes with the other
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
         await engine.forget(note.id)
         assert CANARY not in named_away(await everything_said(engine, note.id, place), place)
         world.write(place, unmarked)
         if then == "swept":
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             assert CANARY not in named_away(await everything_said(engine, note.id, place), place)
     if then == "without the index":
         for file in (world.state / "index").iterdir():
@@ -118,7 +118,7 @@ async def test_the_very_bytes_that_sync_brings_back_stay_forgotten(
         # What somebody has changed is a new decision of theirs; and a restore is one of ours.
         if where == "beside it":
             world.write(place, unmarked + b"It was a parrot.\n")
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             assert CANARY in named_away(await everything_said(engine, note.id, place), place)
         await engine.forget(note.id, restore=True)
         assert world.read(note.path) == unmarked

@@ -131,7 +131,7 @@ async def test_a_conflict_copy_does_not_stand_in_for_the_note(world: World) -> N
         note = await engine.append("The kettle is in the attic", kind="fact")
         copy = f"{note.path.removesuffix('.md')} (conflict 2026-11-21 12.00.00).md"
         world.write(copy, world.read(note.path))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert (await engine.forget(note.id)).path == note.path
         assert b"deleted" in world.read(note.path)
         assert b"deleted" not in world.read(copy)

@@ -69,7 +69,7 @@ async def main(world):
             target = world.root / file.relative_to(world.root.parent / "heavy")
             target.parent.mkdir(exist_ok=True)
             target.hardlink_to(file)
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             note = engine.parts.index.passages(str(target.relative_to(world.root)))
             print(target.relative_to(world.root), len(note), flush=True)
         problems = {problem.path for problem in engine.parts.admin.problems()}
@@ -123,7 +123,7 @@ async def test_what_stands_above_the_limit_is_found_and_the_problem_says_where_i
             "long.md"
         ]  # also after a start that reads nothing
         file.write_text("short")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.admin.problems() == []
 
 
@@ -314,7 +314,7 @@ async def test_a_text_that_the_model_refuses_does_not_block_those_behind_it(toy_
         file = toy_world.write("a.md", "poison is refused")
         for number in range(30):
             toy_world.write(f"b{number}.md", f"violet note {number}")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await eventually(lambda: engine.parts.admin.status()["pending"] == 1)
         await eventually(lambda: any("1 passages are refused" in each.reason for each in engine.parts.admin.problems()))
         assert (await found(engine, "poison"))[0] == "a.md"
@@ -326,7 +326,7 @@ async def test_a_text_that_the_model_refuses_does_not_block_those_behind_it(toy_
         assert receipt.path in await found(engine, "once more", mode="semantic")
         assert len(asked) == tried  # it was given up
         file.unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await eventually(lambda: not engine.parts.admin.problems())
 
 

@@ -134,7 +134,7 @@ async def tree(engine: KeywordEngine, world: World, *, with_people: bool) -> lis
         faults += [
             f"{topic.page_path} leads nowhere: {to}" for to in linked if not to or not (world.root / to).is_file()
         ]
-    found = [each for each in await anyio.to_thread.run_sync(examine, engine) if each.severity != "info"]
+    found = [each for each in await anyio.to_thread.run_sync(examine, engine.parts) if each.severity != "info"]
     known = ["may be somebody's save"] if with_people else []
     faults += [f"doctor: {each.what}" for each in found if not any(words in each.what for words in known)]
     engine.parts.vault.backend.settle(min_age_s=0)

@@ -53,7 +53,7 @@ async def test_only_the_persons_word_stops_a_call(world: World, source: str) -> 
         agents = await engine.append(ORDER, kind="preference", project="mill", source=source)
         await engine.append(f"{ORDER} Always.", path="MEMORY.md", section="Rules", source=source)
         world.write(f"notes/imported/web/{source[:5]}.md", f"---\nkind: decision\n---\n{ORDER} Imported.")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         told = [await _advice(engine, arguments=EDIT, stop=True) for _ in range(5)]
         assert not any(one["stops"] for one in told)
         assert [agents.id] in [one["notes"] for one in told]

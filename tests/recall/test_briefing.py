@@ -109,7 +109,7 @@ async def test_a_note_that_was_moved_is_no_news(world: World) -> None:
         assert PORT in await told(engine, "s", QUESTION)
         (world.root / "topics/01-staging").mkdir(parents=True)
         (world.root / receipt.path).rename(world.root / "topics/01-staging/001-port.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert "topics/01-staging/001-port.md" in paths(engine, NoteState.ACTIVE)
         assert await told(engine, "s", QUESTION) == ""
         assert PORT in await told(engine, "new", QUESTION)

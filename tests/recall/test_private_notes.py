@@ -52,7 +52,7 @@ async def test_no_topic_is_made_of_private_notes_nor_joined_by_them(toy_world: W
             secret = "" if degrees % 2 else "\n\nOff the record."
             await engine.append(f"Green tea is brewed at {degrees} degrees.{secret}", tags=["green tea"])
             await engine.append(f"Colleague {degrees} is on sick leave.", tags=["private"])
-        await engine.parts.compactor.run()
+        await engine.compact()
         topics = {path: data.decode() for path, data in toy_world.files().items() if path.startswith("topics/0")}
         assert "65 degrees" in "".join(topics.values())
         assert not [path for path, text in topics.items() if "sick leave" in text or "Off the record" in text]

@@ -84,7 +84,7 @@ async def test_a_hook_tells_little_of_many_notes_but_all_that_is_curated(world: 
         )
         assert count_tokens(await engine.recall(project="mill")) > 2000, "who asks gets more"
         world.write("MEMORY.md", "".join(f"- Curated fact {number} about the sluice.\n" for number in range(60)))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         curated = await begun(engine, project="mill")
         assert "Curated fact 59" in curated and "preference" in curated and 400 < count_tokens(curated) < 1000
 

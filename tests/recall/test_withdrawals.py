@@ -61,7 +61,7 @@ async def test_a_move_or_a_new_entry_withdraws_nothing_and_an_edited_entry_is_na
         (world.root / "topics/01-staging").mkdir(parents=True)
         (world.root / note.path).rename(world.root / "topics/01-staging/001-port.md")
         await engine.append("Something else.", kind="log")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await _prompted(engine, HAIKU) == ""
         await engine.forget(entry.id, personal=True)
         assert "was forgotten" in await _prompted(engine, HAIKU)

@@ -102,7 +102,7 @@ async def test_a_sweep_without_news_leaves_it_at_rest(toy_world: World, opening)
     async with toy_world.engine(embedder=HEAVY) as engine:
         await engine.append("violet teapot", kind="fact")
         await eventually(lambda: engine.parts.model.state == "resting")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         with anyio.move_on_after(0.3):
             await eventually(lambda: opening.count > 1)
         assert (opening.count, engine.parts.model.state) == (1, "resting")
@@ -117,7 +117,7 @@ async def test_what_is_written_meanwhile_is_embedded(toy_world: World, opening) 
         assert receipt.path in await found(engine, "crimson", mode="semantic")
         await eventually(lambda: engine.parts.model.state == "resting")
         toy_world.write("by-hand.md", "a violet teapot")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
 
 

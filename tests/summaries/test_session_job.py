@@ -55,7 +55,7 @@ async def run(engine: KeywordEngine) -> list[str]:
     """The pages written by the job now."""
 
     async def no_lull(until: Callable[[], bool]) -> None:
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
 
     report = await engine.parts.session_summaries.run(JobTurn("a test", asked=True, lull=no_lull))
     return list(report.changed) if report else []
@@ -137,7 +137,7 @@ async def test_what_you_forget_or_change_or_remove_stays_so(sessions: Sessions, 
         await engine.forget(forgotten)
         world.write(changed, world.read(changed) + b"- my remark\n")
         (world.root / removed).unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         before = world.files()
         for name in ("s-1", "s-2", "s-3"):
             await sessions.capture(engine, TALK + line(10, "We use Vault from now on, for all secrets."), name)

@@ -96,7 +96,7 @@ async def fill(world: World, engine: KeywordEngine, person: str) -> dict[str, st
     """Puts the person's notes into the vault. Returns the name of each in labels, by its id."""
     if person in VAULTS:
         shutil.copytree(VAULTS[person], world.root, dirs_exist_ok=True)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         return {str(note.id): note.path for note in await engine.notes()}
     names: dict[str, str] = {}
     for name, kind, project, marks, title, text in _notes(person):
@@ -112,7 +112,7 @@ async def fill(world: World, engine: KeywordEngine, person: str) -> dict[str, st
             folder = world.root / "_always-load"
             folder.mkdir(exist_ok=True)
             (world.root / receipt.path).rename(folder / Path(receipt.path).name)
-    await engine.parts.admin.reconcile()
+    await engine.sweep()
     world.later(days=3)
     return names
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from mcp_memory.engine.engine import Engine
@@ -42,6 +43,16 @@ class KeywordEngine:
     ) -> NoteRecord:
         """`personal`: a person asks at the command line."""
         return await self.engine.forget(ForgetRequest(target, **rest), Caller(source, session, personal))
+
+    async def sweep(self) -> dict[str, Any]:
+        return await self.engine.perform("reconcile", {})
+
+    async def compact(self, topic: str | None = None) -> SimpleNamespace:
+        """The report of a compaction that a person asks for."""
+        return SimpleNamespace(**await self.engine.perform("compact", {"topic": topic}))
+
+    async def undo_compaction(self, run: str) -> SimpleNamespace:
+        return SimpleNamespace(**await self.engine.perform("compact", {"undo": run}))
 
     async def holds_now(self, record: NoteRecord) -> dict[str, str] | None:
         """The other note of this one's chain that counts now."""

@@ -278,7 +278,7 @@ async def gathered(engine: KeywordEngine, topic: str) -> ShareBundle:
 async def test_another_vault_reads_it_as_a_source(toy_world: World, tmp_path: Path) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
-        await engine.parts.compactor.run()
+        await engine.compact()
         before = toy_world.files()
         tea = topic_of(toy_world, "green-tea")
         given = await gathered(engine, tea)
@@ -303,7 +303,7 @@ async def test_what_does_not_count_stays_out_and_goes_from_the_folder(toy_world:
     folder = ShareFolder(tmp_path / "shared", toy_world.root)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         ids = await told(engine, TEA)
-        await engine.parts.compactor.run()
+        await engine.compact()
         tea = topic_of(toy_world, "green-tea")
         folder.fill(await gathered(engine, tea))
         (canary,) = [path for path in texts(folder) if TEA[0] in texts(folder)[path] and path != PAGE]
@@ -325,7 +325,7 @@ async def test_what_does_not_count_stays_out_and_goes_from_the_folder(toy_world:
         assert TEA[0] not in "".join(texts(folder).values())
         for name in ("old.md", "done.md", "own.md", "key.md", "bytes.md"):
             (toy_world.root / tea / name).unlink()
-        await engine.parts.compactor.run()
+        await engine.compact()
         assert folder.fill(await gathered(engine, tea))[PAGE] is ShareAction.NEW
         assert TEA[0] not in "".join(texts(folder).values())
     async with toy_world.engine(topics=ALL_AT_ONCE, vault=VaultConfig(secrets="allow")) as engine:

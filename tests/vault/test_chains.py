@@ -56,7 +56,7 @@ async def test_a_file_deleted_by_hand_or_erased_leaves_one_that_holds(world: Wor
     async with world.engine() as engine:
         four, five, six = await chain(world, engine, "Tea at four", "Tea at five", "Tea at six")
         (world.root / (five if middle else six).path).unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "tea") == [(six if middle else five).path]
         await engine.perform("erase", {"target": (six if middle else five).id, "sure": True})
         assert await found(engine, "tea") == [four.path]
@@ -70,10 +70,10 @@ async def test_marks_that_come_by_hand_or_with_a_sync_count_at_the_next_sweep(wo
         file = world.root / five.path
         text = file.read_text()
         file.write_text(text.replace("kind: fact", "kind: fact\nstatus: deleted"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "tea") == [four.path]
         file.write_text(text)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "tea") == [five.path]
 
 
@@ -83,7 +83,7 @@ async def test_what_is_archived_or_expired_brings_nothing_back(world: World, ret
         _, five = await chain(world, engine, "Tea at four", "Tea at five")
         file = world.root / five.path
         file.write_text(file.read_text().replace("kind: fact", f"kind: fact\n{retired}"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "tea") == []
 
 
@@ -180,7 +180,7 @@ async def test_a_circle_that_comes_file_by_file_with_a_sync_has_one_that_holds(w
                 f"notes/{name}.md",
                 f"---\nid: {name}\n{created}status: superseded\nsuperseded_by: {other}\n---\nTea at {name}\n",
             )
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
         assert await found(engine, "tea") == ["notes/three.md"]
 
 
@@ -193,7 +193,7 @@ async def test_a_note_and_an_entry_that_replaced_each_other_have_one_that_holds(
         world.write(
             note.path, text.replace("kind: fact", f"kind: fact\nstatus: superseded\nsuperseded_by: '{entry.id}'")
         )
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "tea") == [note.path]
 
 
@@ -208,7 +208,7 @@ async def test_two_that_replaced_one_note_on_two_machines_are_a_conflict_until_o
     async with world.engine() as engine:
         assert engine.parts.conflicts.open_conflicts == []
         world.write("notes/green.md", head.format("GREEN", 3, "OLD", "Green, by a vote of the neighbours"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         (item,) = (await engine.perform("conflicts", {}))["conflicts"]
         assert (item["older"]["id"], item["newer"]["id"], item["why"]) == ("RED", "GREEN", 'both replace "Colours"')
         assert any(
@@ -303,7 +303,7 @@ async def test_a_persons_successor_is_not_replaced_by_agents(world: World) -> No
         marks = "status: superseded\nsuperseded_by: [mine]\n"
         file.write_text(file.read_text().replace("kind: fact\n", f"kind: fact\n{marks}"))
         world.write("notes/fact/mine.md", "---\nid: mine\n---\nTea at five\n")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         before = world.files()
         with pytest.raises(Refused, match="mine"):
             await engine.append("Tea at six", kind="fact", supersedes=old.id)
@@ -346,7 +346,7 @@ async def test_two_machines_that_replaced_one_note_leave_both_and_history_names_
         world.write("notes/fact/half-past.md", other)  # what the other machine stored
         old = world.root / four.path
         old.write_text(old.read_text().replace(f"[{five.id}]", f"[{five.id}, 01M7Z3HPR77M1K414E2NKABTV4]"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert set(await found(engine, "tea")) == {five.path, "notes/fact/half-past.md"}
         assert len((await engine.perform("history", {"target": five.id}))["chain"]) == 3
 
@@ -356,7 +356,7 @@ async def test_a_date_in_the_future_changes_no_order_of_a_chain(world: World) ->
         four, five = await chain(world, engine, "Tea at four", "Tea at five")
         file = world.root / four.path
         file.write_text(file.read_text().replace("created: 2026", "created: 2099"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "tea") == [five.path]
         assert await found(engine, "tea", until="2050-01-01") == [five.path]
         told = await engine.recall(ids=[four.id])
@@ -391,7 +391,7 @@ def test_one_note_of_a_chain_holds_whatever_happens(
                 elif operation in ("forget", "restore"):
                     await engine.forget(link, restore=operation == "restore")
                 elif operation == "sweep":
-                    await engine.parts.admin.reconcile()
+                    await engine.sweep()
                 else:
                     world.later(seconds=number)
                 states = {record.id: record.state for record in records(engine)}

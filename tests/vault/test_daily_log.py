@@ -77,7 +77,7 @@ class TestEntries:
             assert "Deployed" not in await engine.recall(ids=[second.id])
             assert (await engine.search("deployed")).hits[0].id == first.id
             world.write(LOG, b"A new first paragraph.\n\n" + world.read(LOG).replace(b"\n", b"\r\n"))
-            await engine.parts.admin.reconcile()
+            await engine.sweep()
             assert "Deployed" in await engine.recall(ids=[first.id])
 
     async def test_within_a_minute_the_same_session_says_it_once(self, world: World) -> None:

@@ -79,7 +79,7 @@ async def test_what_was_adopted_is_given_back_wherever_it_has_gone(world: World)
             world.write(f"{name}.md", f"---\nid: {name}\n---\nwords of {name}")
         copy = NotePath("copy.md")
         world.write(copy, world.read(ours.path))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         adopted = await engine.parts.admin.adopt()
         await to_thread.run_sync(
             engine.parts.vault.filing.move, NotePath("filed.md"), NotePath("topics/filed.md"), "filed"
@@ -110,7 +110,7 @@ async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(wor
     """The job has looked whose it is already, and tells the ledger only now."""
     async with world.engine() as engine:
         world.write("one.md", "---\nid: one\n---\nwords")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await engine.parts.admin.adopt("one.md")
         await engine.parts.admin.give_back("one.md")
         place = NotePath("topics/one.md")
@@ -119,7 +119,7 @@ async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(wor
         )
         (world.root / "topics").mkdir(exist_ok=True)
         (world.root / "one.md").rename(world.root / place)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         with pytest.raises(Refused, match="personal note"):
             await engine.forget(place)
 
@@ -180,7 +180,7 @@ async def test_a_note_stays_the_agents_wherever_it_is_moved_in_home(world: World
         receipt = await engine.append("Tea at four", kind="fact")
         world.write("topics/tea/x.md", "")
         (world.root / receipt.path).rename(world.root / "topics/tea/renamed.md")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert (await engine.forget(receipt.id)).path == "topics/tea/renamed.md"
 
 
@@ -190,7 +190,7 @@ async def test_a_forged_id_vouches_for_nothing(world: World, forged: str) -> Non
         real = await engine.append("Tea at four", kind="fact")
         log = await engine.append("made tea", kind="log")
         world.write("notes/fact/adopted.md", "adopted words")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         await engine.parts.admin.adopt("notes/fact/adopted.md")
         note_id = {
             "copied id": real.id,
@@ -198,7 +198,7 @@ async def test_a_forged_id_vouches_for_nothing(world: World, forged: str) -> Non
             "id of a log": f"path:{log.path}",
         }
         world.write("notes/a-stranger.md", f"---\nid: {note_id[forged]}\n---\nstrange words")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         with pytest.raises(Refused, match="did not write it"):
             await engine.forget("notes/a-stranger.md")
         await engine.forget(real.path)

@@ -135,16 +135,16 @@ async def test_a_copy_counts_once_its_original_is_gone(world: World) -> None:
     async with world.engine() as engine:
         assert await found(engine, "kiln") == ["kiln 2.md"]
         original = world.write("kiln.md", KILN.format(1240))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "kiln") == ["kiln.md"]
         original.write_text("# Oven\n\nBread is baked on Fridays, by whoever is up first.\n")
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "kiln") == ["kiln 2.md"]
         world.write("kiln.md", KILN.format(1240))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "kiln") == ["kiln.md"]
         original.unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "kiln") == ["kiln 2.md"]
 
 
@@ -176,7 +176,7 @@ async def test_merge_conflicts_are_set_aside_until_they_are_resolved(world: Worl
         assert sorted(said) == ["MEMORY.md:", "crlf.md", "diff3.md", "head.md", "kiln.md"]
         assert said["kiln.md"].remedy == "choose between the versions: mcp-memory edit kiln.md"
         file.write_text(KILN.format(1100))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert set(await found(engine, "kiln degrees")) == {"MEMORY.md", "kiln.md"}
 
 

@@ -54,7 +54,7 @@ async def test_a_missing_source_is_a_problem_of_its_own(world: World, team: Path
         assert "vault.sources" in listing.problems[0].reason
         assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
         (world.root / "tea.md").unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert await found(engine, "tea four") == []
 
 
@@ -69,10 +69,10 @@ async def test_a_source_that_can_never_be_one_is_a_clear_error(world: World, fol
 async def test_a_source_that_goes_takes_no_note_along(world: World, team: Path) -> None:
     async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
         team.rename(team.with_name("unmounted"))
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert engine.parts.vault.list().missing == {"@team/"}
         team.with_name("unmounted").rename(team)
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         assert not engine.parts.vault.list().missing
         assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
 

@@ -110,7 +110,7 @@ async def test_a_page_that_you_change_or_delete_stays_so_and_one_without_facts_s
         await organize(engine.parts)
         world.write("entities/projects/shop.md", "# Mine\n")
         (world.root / "entities/people/petra.md").unlink()
-        await engine.parts.admin.reconcile()
+        await engine.sweep()
         for path in paths(engine, NoteState.ACTIVE):
             if path.startswith("notes"):
                 await engine.forget(path)

@@ -104,10 +104,10 @@ async def file_vault(
             if grown:
                 await engine.settled()
                 await engine.parts.model.embed()
-                await engine.parts.compactor.run()
+                await engine.compact()
         await engine.settled()
         await engine.parts.model.embed()
-        await engine.parts.compactor.run()
+        await engine.compact()
         tree, fresh = engine.parts.compactor.planner_view.read_tree()
         figures = Figures(notes=len(vault.notes))
         topics_of: dict[NoteId, str] = {}
