@@ -1,12 +1,12 @@
 """The contract of a storage back end.
 
-Path: relative POSIX path of a regular file under the root. Etag: sha256 of a file's bytes. Signature: what a listing
-knows of a file without reading it; equal signatures of a settled file mean equal bytes. Displaced: the bytes that a
-write put aside, kept for a while because an editor may still be writing to them through an old descriptor.
+Path: relative POSIX path of a regular file under the root. Etag: sha256 of a file's bytes. Signature: the facts that a
+listing has about a file without reading it; equal signatures of a settled file mean equal bytes. Displaced: the bytes
+that a write put aside, kept for a while because an editor may still be writing to them through an old descriptor.
 
 Verbs are synchronous and safe to call from several threads and processes. Every verb raises `PathRefused` for a path
-that no back end may touch, and `StorageFailed`, which names the cause (disk full, read-only, I/O error), if the file
-system refuses; then the old bytes are intact.
+that no back end may touch. If the file system refuses, every verb raises `StorageFailed`, which names the cause (disk
+full, read-only, I/O error), and the old bytes are intact.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from mcp_memory.models import Etag, FileStat, NotePath, Problem
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A file's bytes with the stat of the very descriptor they were read from."""
+    """A file's bytes with the stat of the descriptor that they were read from."""
 
     data: bytes
-    etag: Etag  # if not `whole`, of the beginning that was read, which no write accepts
+    etag: Etag  # unless `whole`, the etag of the beginning that was read, which no write accepts
     stat: FileStat
     whole: bool = True
 
@@ -47,43 +47,46 @@ class Listing:
 
     files: dict[NotePath, FileStat]
     problems: list[Problem] = field(default_factory=list[Problem])
-    ignored: int = 0  # files that an ignore rule left out
+    ignored: int = 0  # the number of files that match an ignore rule
     complete: bool = True  # False if the root or its marker was missing: then an absent file proves nothing
-    folders: dict[NotePath, FolderId] = field(default_factory=dict[NotePath, FolderId])  # all listed, root = empty path
+    # all listed folders; the root is the empty path
+    folders: dict[NotePath, FolderId] = field(default_factory=dict[NotePath, FolderId])
     missing: frozenset[str] = frozenset()  # prefixes (`@name/`) of sources that couldn't be listed
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What a start should report."""
+    """The problems that a start should report."""
 
     warnings: Sequence[str] = ()  # guarantees that this storage can't give
     leftovers: Sequence[Problem] = ()  # files of interrupted writes whose bytes are unknown
 
 
 class StorageBackend(ABC):
-    """Verbs on the files of one folder."""
+    """The verbs on the files of one folder."""
 
     read_only: bool  # every writing verb raises `Refused`
 
     @abstractmethod
     def prepare(self) -> Prepared:
-        """Call it once before the first write. Takes as long as a listing. Raises Refused if read-only."""
+        """Prepare the folder; call it once before the first write. Takes as long as a listing. Raises Refused if
+        read-only.
+        """
 
     @abstractmethod
     def expect(self, marker: str) -> None:
-        """From now on a listing without this file is incomplete."""
+        """Take each listing without this file as incomplete from now on."""
 
     @abstractmethod
     def list(self) -> Listing:
-        """All `.md` files below the root, without hidden and ignored ones; links are never followed."""
+        """List all `.md` files below the root, without hidden and ignored ones; links are never followed."""
 
     @abstractmethod
     def stat(self, path: NotePath) -> FileStat:
         """Raises NotFound."""
 
     def glance(self, path: NotePath) -> str | None:
-        """A file's signature, got cheaply, to compare with a known one; or None. If it differs, call `stat`."""
+        """Return a file's signature, got cheaply, to compare with a known one; or None. If it differs, call `stat`."""
         try:
             return self.stat(path).signature
         except McpMemoryError:
@@ -91,7 +94,9 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
-        """Raises NotFound, and Refused for a file larger than `limit_bytes`, unless `beginning` asks for that much."""
+        """Read a file. Raises NotFound, and Refused for a file larger than `limit_bytes`, unless `beginning` asks for
+        that much.
+        """
 
     @abstractmethod
     def write(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> WriteReceipt:
@@ -106,27 +111,30 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def move(self, source: NotePath, target: NotePath) -> None:
-        """One no-replace rename, folders made as needed. Raises NotFound, AlreadyExists."""
+        """Move a file by one no-replace rename; folders are made as needed. Raises NotFound, AlreadyExists."""
 
     @abstractmethod
     def remove_generated(self, path: NotePath, expected: Etag) -> None:
-        """Removes a file whose bytes we generated. Raises NotFound, PreconditionFailed."""
+        """Remove a file whose bytes we generated. Raises NotFound, PreconditionFailed."""
 
     @abstractmethod
     def rmdir_empty(self, folder: NotePath) -> bool:
-        """Removes a folder if it is empty; False if it is not or does not exist."""
+        """Remove a folder if it is empty; False if it is not or does not exist."""
 
     @abstractmethod
     def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> WriteReceipt | None:
-        """Removes a file for good, or all of its bytes but `rest`, and what was displaced. Even now an editor's save of
-        the last instant is kept beside it. Raises NotFound, PreconditionFailed."""
+        """Remove a file for good, or all of its bytes except `rest`, and its displaced bytes. Even now an editor's save
+        of the last instant is kept beside it. Raises NotFound, PreconditionFailed.
+        """
 
     @abstractmethod
     def erase_displaced(self, path: NotePath) -> None:
-        """Removes what writes have displaced under that path, and what ended processes left behind, if their bytes are
-        known."""
+        """Remove the bytes that writes have displaced under that path, and the files that ended processes left behind,
+        if their bytes are known.
+        """
 
     @abstractmethod
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> list[NotePath]:
-        """Checks displaced files older than `min_age_s` (with `path`, of that path only): removes unchanged ones, keeps
-        a changed one as a conflict copy, and returns the new copies' paths."""
+        """Check displaced files older than `min_age_s` (with `path`, only those of that path). Removes unchanged files,
+        keeps a changed file as a conflict copy, and returns the new copies' paths.
+        """

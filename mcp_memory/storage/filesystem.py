@@ -1,4 +1,4 @@
-"""Keeps files in a folder: durable, atomic, and safe beside editors, sync clients and other processes."""
+"""Keep files in a folder: durable, atomic, and safe beside editors, sync clients and other processes."""
 
 import builtins
 import errno
@@ -85,8 +85,8 @@ class FilesystemBackend(StorageBackend):
             return file_stat(path, regular_stat(parent, name, path), time.time_ns())
 
     def glance(self, path: NotePath) -> str | None:
-        # One system call, where opening each folder takes a handful. An equal signature proves that this is the very
-        # file, even if a link leads to it.
+        # This takes one system call, where opening each folder takes a handful. An equal signature proves that this is
+        # the same file, even if a link leads to it.
         try:
             found = os.lstat(f"{self.root}/{path}")
         except (OSError, ValueError):
@@ -113,7 +113,7 @@ class FilesystemBackend(StorageBackend):
             _again_if_the_folder_vanishes(lambda: self._move(source, target))
 
     def remove_generated(self, path: NotePath, expected: Etag) -> None:
-        """As in the contract. The file is held until `settle`; until then its folder is not empty."""
+        """Remove the file, as in the contract. The file is kept until `settle`; until then its folder is not empty."""
         self._must_be_writable()
         with (
             self._opened_parent(path) as (parent, name),
@@ -155,7 +155,7 @@ class FilesystemBackend(StorageBackend):
 
     def erase_displaced(self, path: NotePath) -> None:
         self.settle(min_age_s=0, path=path)
-        # None of our own writes is using a file that is older than this back end, however young it is.
+        # None of our own writes uses a file that is older than this back end, however young the file is.
         self.sweep_leftovers(min_age_s=min(YOUNG_S, time.monotonic() - self._opened_s))
 
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> builtins.list[NotePath]:
@@ -171,7 +171,7 @@ class FilesystemBackend(StorageBackend):
                 ):
                     copy = self._publisher.look_again(at, held)
             except (NotFound, PathRefused):
-                copy = None  # the folder was moved or removed, and the file with it: a leftover, if anything
+                copy = None  # the folder was moved or removed, and the file with it: at most a leftover
             except StorageFailed:
                 self._publisher.hold_again([*due[1:], held])
                 raise
@@ -181,7 +181,7 @@ class FilesystemBackend(StorageBackend):
         return copies
 
     def sweep_leftovers(self, *, min_age_s: float = YOUNG_S) -> LeftoverSweep:
-        """Cleans up after interrupted writes of any process, except files younger than `min_age_s` or in use.
+        """Clean up after interrupted writes of any process, except files younger than `min_age_s` or in use.
 
         Takes as long as a listing.
         """
@@ -236,7 +236,7 @@ class FilesystemBackend(StorageBackend):
                 self._rename((from_folder, source_name), (to_folder, target_name), target)
 
     def _rename(self, old: tuple[int, str], new: tuple[int, str], target: NotePath) -> None:
-        """One rename, then syncs both folders, the new one first, so that no crash leaves the file without a name."""
+        """Rename once, then sync both folders, the new one first, so that no crash leaves the file without a name."""
         try:
             move_free(self._renames, *old, *new)
         except FileExistsError:
@@ -261,7 +261,9 @@ class FilesystemBackend(StorageBackend):
 
     @contextmanager
     def _opened_parent(self, path: NotePath) -> Generator[tuple[int, str]]:
-        """The folder of an existing path, and the name in it. Turns every OSError of the block into StorageFailed."""
+        """Open the folder of an existing path, and return it with the name in it. Turns every OSError of the block into
+        StorageFailed.
+        """
         folder, name = split(validate_existing(path))
         with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
             yield parent, name
@@ -285,7 +287,7 @@ class FilesystemBackend(StorageBackend):
 
 
 def _again_if_the_folder_vanishes(call: Callable[[], _Result]) -> _Result:
-    """An empty folder may be removed between our making it and using it."""
+    """Try again if an empty folder is removed between our making it and using it."""
     for _ in range(_MAX_TRIES - 1):
         with suppress(FileNotFoundError):
             return call()

@@ -1,4 +1,4 @@
-"""Opens and makes folders, and opens files: each relative to its parent, following no link, then checks the result.
+"""Open and make folders, and open files: each relative to its parent, following no link, then check the result.
 
 Nothing is checked before the open: only the descriptor counts, so a name swapped in between changes nothing.
 """
@@ -29,7 +29,9 @@ FOLDER_MODE = 0o700
 
 @contextmanager
 def opened_root(root: Path) -> Generator[int]:
-    """A descriptor of the root. Raises OSError. Opened at each verb: the root may be deleted and made again."""
+    """Open a descriptor of the root, at each verb anew, since the root may be deleted and made again. Raises
+    OSError.
+    """
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield descriptor
@@ -39,7 +41,7 @@ def opened_root(root: Path) -> Generator[int]:
 
 @contextmanager
 def opened_folder(root: int, folder: str) -> Generator[int]:
-    """A descriptor of a folder below the root (`""` = the root itself).
+    """Open a descriptor of a folder below the root (`""` = the root itself).
 
     Raises NotFound, PathRefused for a link or file on the way, OSError.
     """
@@ -55,7 +57,7 @@ def opened_folder(root: int, folder: str) -> Generator[int]:
 
 
 def open_child(parent: int, name: str, path: str) -> int:
-    """A descriptor of the folder `name`; `path` is for messages. Raises NotFound, PathRefused, OSError."""
+    """Open a descriptor of the folder `name`; `path` is for messages. Raises NotFound, PathRefused, OSError."""
     try:
         return os.open(name, _FOLDER, dir_fd=parent)
     except FileNotFoundError:
@@ -71,7 +73,8 @@ def open_child(parent: int, name: str, path: str) -> int:
 
 @contextmanager
 def opened_file(folder: int, name: str, path: str) -> Generator[tuple[int, os.stat_result]]:
-    """A descriptor of a regular file and its stat. Raises NotFound, PathRefused for anything else, OSError.
+    """Open a descriptor of a regular file and return it with its stat. Raises NotFound, PathRefused for anything else,
+    OSError.
 
     O_NONBLOCK: opening a FIFO must not wait for its writer.
     """
@@ -93,7 +96,7 @@ def opened_file(folder: int, name: str, path: str) -> Generator[tuple[int, os.st
 
 
 def regular_stat(folder: int, name: str, path: str) -> os.stat_result:
-    """The stat of a regular file, without opening it. Raises NotFound, PathRefused, OSError."""
+    """Return the stat of a regular file, without opening it. Raises NotFound, PathRefused, OSError."""
     try:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -104,7 +107,7 @@ def regular_stat(folder: int, name: str, path: str) -> os.stat_result:
 
 
 def etag_of(descriptor: int) -> Etag:
-    """The etag of an open file's bytes; read in blocks, so that a huge file costs no memory."""
+    """Return the etag of an open file's bytes, which are read in blocks, so that a huge file costs no memory."""
     digest = hashlib.sha256()
     offset = 0
     while block := os.pread(descriptor, BLOCK_BYTES, offset):
@@ -114,9 +117,10 @@ def etag_of(descriptor: int) -> Etag:
 
 
 def twin(folder: int, name: str) -> str | None:
-    """The entry that `name` would collide with: itself, or one that differs only in case or normal form; else None.
+    """Return the entry that `name` would collide with, or None: the same name, or a name that differs only in case or
+    normal form.
 
-    By listing, not by stat: on a case-folding file system a stat would find the other spelling under this name.
+    This lists the folder, since on a case-folding file system a stat would find the other spelling under this name.
     """
     names = os.listdir(folder)
     if name in names:
@@ -126,7 +130,7 @@ def twin(folder: int, name: str) -> str | None:
 
 
 def kind_at(folder: int, name: str) -> str:
-    """What sort of file has that name, for a message."""
+    """Name the sort of file with that name, for a message."""
     try:
         return kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except OSError:
@@ -134,7 +138,7 @@ def kind_at(folder: int, name: str) -> str:
 
 
 def kind(mode: int) -> str:
-    """A file's sort in words, with the article."""
+    """Name a file's sort, with the article."""
     for test, words in (
         (stat.S_ISREG, "a file"),
         (stat.S_ISDIR, "a folder"),
@@ -154,7 +158,7 @@ def _not_regular(path: str, what: str) -> PathRefused:
 
 
 class DurableFolders:
-    """Makes folders whose own names are durable: a note is no safer than the folders that lead to it.
+    """Make folders whose own names are durable, since a note is only as safe as the folders above it.
 
     Remembers by path and inode which folders' parents it has fsynced. Thread-safe.
     """
@@ -166,7 +170,8 @@ class DurableFolders:
 
     @contextmanager
     def opened(self, root: int, folder: str, *, make: bool = False) -> Generator[int]:
-        """A descriptor of a folder whose own name is durable, and those above it; missing ones are made if `make`.
+        """Open a descriptor of a folder whose path is durable, from the root down; missing folders are
+        made if `make`.
 
         An error in the block removes the folders that were made. Raises NotFound, AlreadyExists for a folder that
         differs only in case or normal form, PathRefused, OSError (ENOENT if a new folder was removed: try again).
@@ -194,19 +199,19 @@ class DurableFolders:
                 raise
 
     def forget(self, path: str) -> None:
-        """Call it when a folder is removed: another one may get its inode number."""
+        """Forget a folder that is removed: another one may get its inode number."""
         with self._guard:
             self._durable.pop(path, None)
 
     def _made(self, parent: int, name: str, path: str) -> bool:
-        """Makes a folder unless an entry collides with it; False if it exists. Raises AlreadyExists."""
+        """Make a folder unless an entry collides with it; False if it exists. Raises AlreadyExists."""
         other = twin(parent, name)
         if other is None:
             with self._locks.hold(path):
                 other = twin(parent, name)
                 if other is None:
                     self.forget(path)
-                    with suppress(FileExistsError):  # an editor made it at this very moment
+                    with suppress(FileExistsError):  # an editor made it at the same moment
                         os.mkdir(name, FOLDER_MODE, dir_fd=parent)
                         return True
                     return False
@@ -215,7 +220,7 @@ class DurableFolders:
         return False
 
     def _make_durable(self, parent: int, child: int, path: str) -> None:
-        """fsyncs the parent of a folder once: its maker (a killed process, an editor) may not have done so."""
+        """Fsync the parent of a folder once: its maker (a killed process, an editor) may not have done so."""
         inode = os.fstat(child).st_ino
         with self._guard:
             known = self._durable.get(path) == inode
@@ -225,7 +230,7 @@ class DurableFolders:
                 self._durable[path] = inode
 
     def _unmake(self, root: int, made: Sequence[str]) -> None:
-        """Removes folders that a failed write made, if they are still empty."""
+        """Remove folders that a failed write made, if they are still empty."""
         for path in reversed(made):
             above, name = split(path)
             self.forget(path)

@@ -1,4 +1,4 @@
-"""Gives bytes their name so that neither a crash nor an editor's save loses anything.
+"""Give bytes their name so that neither a crash nor an editor's save loses anything.
 
 Temp: our new bytes, complete and fsynced, under a hidden name in the target's own folder. Displaced: the file that a
 publish put aside. Held: a displaced file that is checked again later, because an editor may still be writing to it
@@ -38,17 +38,17 @@ class PublishTarget:
 
 @dataclass(frozen=True, slots=True)
 class CompareResult:
-    """The file that a write was decided on, still open, so that its inode can be told from another one."""
+    """The still open file that a write was compared with; its inode distinguishes it from a later file of that name."""
 
     descriptor: int
     mode: int
     etag: Etag
-    group: int | None = None  # of the new file, if not the process's own
+    group: int | None = None  # the group of the new file, if not the process's own
 
 
 @dataclass(frozen=True, slots=True)
 class DisplacedFile:
-    """A displaced file: where it is, what it held, and the name it had."""
+    """A displaced file: its place, its bytes' etag, and the name it had."""
 
     folder_path: str
     hidden: str
@@ -58,7 +58,7 @@ class DisplacedFile:
 
 
 class Publisher:
-    """Publishes into open folders and remembers what it displaced. Thread-safe."""
+    """Publish into open folders and remember the displaced files. Thread-safe."""
 
     def __init__(self, renames: KernelRenames) -> None:
         self._renames = renames
@@ -68,7 +68,7 @@ class Publisher:
     def create(
         self, place: PublishTarget, data: bytes, etag: Etag, *, mode: int = NEW_FILE_MODE, group: int | None = None
     ) -> os.stat_result:
-        """Publishes under a free name. Raises FileExistsError."""
+        """Publish under a free name. Raises FileExistsError."""
         folder, name = place.folder, place.name
         hidden = TempName.for_etags(etag, None).fresh()
         with temp(folder, hidden, data, mode, group) as descriptor:
@@ -80,7 +80,8 @@ class Publisher:
             try:
                 sync(folder)
             except OSError:
-                # The caller is told of a failure, so the file goes. Held, not unlinked: an editor may have opened it.
+                # The caller gets an error, so the file must go. It is held, not unlinked, since an editor may have
+                # opened it.
                 with suppress(OSError):
                     move_free(self._renames, folder, name, folder, hidden)
                     self._hold(place, hidden, etag)
@@ -90,7 +91,7 @@ class Publisher:
     def replace(
         self, place: PublishTarget, data: bytes, etag: Etag, old: CompareResult, *, yields: bool = False
     ) -> tuple[os.stat_result, str | None]:
-        """Publishes over the file `old`; returns the new file's stat, and the name of the conflict copy if another file
+        """Publish over the file `old`; return the new file's stat, and the name of the conflict copy if another file
         was displaced.
 
         Raises PreconditionFailed if the name has gone; if it `yields`, also if another file was displaced, which then
@@ -125,7 +126,7 @@ class Publisher:
             return os.fstat(descriptor), conflict
 
     def remove(self, place: PublishTarget, old: CompareResult) -> None:
-        """Removes the file `old`. Raises PreconditionFailed if it is another one by now; that one is kept."""
+        """Remove the file `old`. Raises PreconditionFailed if another file has its name now, and keeps that file."""
         folder, name = place.folder, place.name
         hidden = TempName.for_etags(old.etag, old.etag).fresh()
         try:
@@ -150,7 +151,7 @@ class Publisher:
         raise PreconditionFailed(f"'{name}' was changed in the last instant", hint="read it again")
 
     def due(self, min_age_s: float, *place: str) -> list[DisplacedFile]:
-        """Takes out the held files that are old enough; with `place` (folder's path, name), only those of that file."""
+        """Take out the held files that are old enough; with `place` (folder's path, name), only those of that file."""
         latest = time.monotonic() - min_age_s
         with self._guard:
             everything, self._held, ready = self._held, [], list[DisplacedFile]()
@@ -160,12 +161,12 @@ class Publisher:
         return ready
 
     def hold_again(self, held: list[DisplacedFile]) -> None:
-        """Gives back files that could not be checked."""
+        """Give back files that could not be checked."""
         with self._guard:
             self._held.extend(held)
 
     def look_again(self, folder: int, held: DisplacedFile) -> str | None:
-        """Removes a held file that has not changed; keeps a changed one and returns the copy's name."""
+        """Remove a held file that has not changed; keep a changed one and return the copy's name."""
         try:
             with opened_file(folder, held.hidden, held.hidden) as (descriptor, _):
                 unchanged = etag_of(descriptor) == held.etag
@@ -180,7 +181,7 @@ class Publisher:
         return copy
 
     def _swap(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
-        """Puts `source` under the name, and returns the displaced file's new name."""
+        """Put `source` under the name, and return the displaced file's new name."""
         try:
             if is_supported(lambda: self._renames.exchange(place.folder, source, place.name)):
                 return source
@@ -189,10 +190,10 @@ class Publisher:
         return self._swap_in_steps(place, source, label, displaced_etag)
 
     def _swap_in_steps(self, place: PublishTarget, source: str, label: TempName, displaced_etag: Etag) -> str:
-        """Without EXCHANGE: puts the old file aside, then the new one under the free name.
+        """Put the old file aside, then the new one under the free name, on systems without EXCHANGE.
 
-        The name is free for a moment. If we die then, the next start puts the old file back (its hidden name says
-        where). A rename over the old file would avoid that, but would destroy a save of the last instant.
+        The name is free for a moment. If the process dies then, the next start puts the old file back (its hidden name
+        says where). A rename over the old file would avoid that, but would destroy a save of the last instant.
         """
         folder, name = place.folder, place.name
         aside = replace(label, was=name).fresh()
@@ -215,9 +216,10 @@ class Publisher:
         return aside
 
     def _put_back(self, place: PublishTarget, displaced: str, label: TempName, etag: Etag) -> None:
-        """Undoes a swap: the displaced file gets its name back from ours, which is held, since an editor may have
-        opened it already. If another file is there, it is a later save and gets the name in its turn, until the file
-        that comes out is the one that was put there last."""
+        """Undo a swap: the displaced file gets its name back from ours, which is held, since an editor may have opened
+        it already. If another file has the name, it is a later save and gets the name in its turn, until the file that
+        comes out is the one that was put there last.
+        """
         for _ in range(_MAX_COPIES):
             put = _etag_at(place.folder, displaced)
             displaced = self._swap(place, displaced, label, etag)
@@ -231,7 +233,7 @@ class Publisher:
         self._hold(place, displaced, etag)
 
     def _copy_aside(self, folder: int, hidden: str, name: str) -> str:
-        """Gives a displaced file a readable name beside `name`, and returns it."""
+        """Give a displaced file a readable name beside `name`, and return the name."""
         moment = datetime.now()  # local: a label for the person whose editor it was
         for number in range(1, _MAX_COPIES):
             copy = conflict_name(name, moment, number)
@@ -248,14 +250,14 @@ class Publisher:
 
 
 def compare(path: str, descriptor: int, found: os.stat_result, expected: Etag) -> CompareResult:
-    """What a write to this open file is decided on. Raises PreconditionFailed if it has another etag."""
+    """Compare an open file with the etag that a write expects. Raises PreconditionFailed if it has another one."""
     if etag_of(descriptor) != expected:
         raise PreconditionFailed(f"'{printable(path)}' was changed by another program", hint="read it again")
     return CompareResult(descriptor, stat.S_IMODE(found.st_mode) & 0o777, expected)
 
 
 def _still(folder: int, displaced: str, old: CompareResult) -> bool:
-    """Whether the displaced file holds the bytes that were compared. Raises OSError if it cannot be read."""
+    """Return whether the displaced file has the bytes that were compared. Raises OSError if it cannot be read."""
     found = os.stat(displaced, dir_fd=folder, follow_symlinks=False)
     if os.path.samestat(found, os.fstat(old.descriptor)):
         return etag_of(old.descriptor) == old.etag
@@ -267,7 +269,7 @@ def _still(folder: int, displaced: str, old: CompareResult) -> bool:
 
 
 def _etag_at(folder: int, name: str) -> Etag:
-    """Empty unless it is a regular file. Raises OSError."""
+    """Return a regular file's etag; empty for anything else. Raises OSError."""
     try:
         with opened_file(folder, name, name) as (descriptor, _):
             return etag_of(descriptor)

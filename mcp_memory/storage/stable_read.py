@@ -1,4 +1,4 @@
-"""Reads an open file's bytes with a stat that surely belongs to them."""
+"""Read an open file's bytes with a stat that surely belongs to them."""
 
 import hashlib
 import os
@@ -18,9 +18,10 @@ COARSE_GRAIN_NS = 2_100_000_000  # for times in whole seconds: FAT has steps of 
 
 
 def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
-    """The stat of a file as listings and reads have it; `now_ns` is the wall clock when it was taken.
+    """Return the stat of a file as listings and reads have it; `now_ns` is the wall clock when it was taken.
 
-    Only nearness to the clock counts, on either side, so a wrong clock costs a read and hides no change.
+    A file is unsettled if its time is near the clock, on either side, so a wrong clock costs a read and hides no
+    change.
     """
     modified, changed = found.st_mtime_ns, found.st_ctime_ns
     newest = modified if modified > changed else changed
@@ -29,14 +30,14 @@ def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
 
 
 def unsettled(found: FileStat) -> FileStat:
-    """The same stat marked as too young, so that a comparison of signatures must read the file."""
+    """Return the stat marked as too young, so that a comparison of signatures must read the file."""
     return replace(found, settled=False)
 
 
 def read_stable(
     path: NotePath, descriptor: int, found: os.stat_result, limit_bytes: int | None, *, beginning: bool = False
 ) -> Blob:
-    """The bytes with their stat; reads again if the file changes meanwhile.
+    """Return the bytes with their stat; read again if the file changes meanwhile.
 
     Raises Refused for more than `limit_bytes`, unless `beginning` asks for no more than that.
     """

@@ -1,7 +1,7 @@
-"""Files under hidden names of ours: new bytes on their way to a name, and what a write put aside.
+"""Files under hidden names of ours: new bytes on their way to a name, and the bytes that a write put aside.
 
-A hidden name says what its bytes should be, so that after a crash a file with known bytes can be removed, and one with
-unknown bytes (it may hold an editor's save) is kept and reported:
+A hidden name identifies the bytes that the file should have. After a crash a file with known bytes can be removed. A
+file with unknown bytes, which may be an editor's save, is kept and reported:
 
     .<random>.<new>.<old>.mcpm                 `new`, `old`: first 16 hex digits of an etag; `old` may be `none`
     .<random>.<new>.<old>.was.<name>.mcpm      the old file, put aside while `<name>` is free for a moment
@@ -24,7 +24,7 @@ from mcp_memory.runtime.atomic_rename import sync
 from mcp_memory.storage.path_rules import MAX_COMPONENT_BYTES
 
 NEW_FILE_MODE = 0o600
-"""Notes are private; if you want to share them, change the mode, which replacing keeps."""
+"""The mode of new files: notes are private. To share them, change the mode, which replacing keeps."""
 
 SUFFIX = ".mcpm"
 _DIGITS = 16
@@ -36,7 +36,7 @@ _FORM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TempName:
-    """What a hidden file should hold: the bytes of a write (`new`) or those it replaced (`old`)."""
+    """The bytes that a hidden file should have: the bytes of a write (`new`) or the replaced bytes (`old`)."""
 
     new: str
     old: str | None
@@ -48,24 +48,25 @@ class TempName:
 
     @classmethod
     def parse(cls, name: str) -> TempName | None:
-        """None for a name that is not ours."""
+        """Parse a hidden name; None for a name that is not ours."""
         found = _FORM.fullmatch(name)
         return found and cls(found["new"], None if found["old"] == "none" else found["old"], found["was"])
 
     def names_bytes(self, etag: Etag) -> bool:
-        """Whether bytes with this etag are the new or the old ones: then nothing is lost with the file."""
+        """Return whether bytes with this etag are the new or the old bytes, so that nothing is lost with the file."""
         return etag[:_DIGITS] in {self.new, self.old}
 
     def fresh(self) -> str:
-        """A new file name of this form; may exceed 255 bytes if `was` nearly does."""
+        """Return a new file name of this form; it may exceed 255 bytes if `was` nearly does."""
         was = f".was.{self.was}" if self.was else ""
         return f".{secrets.token_hex(4)}.{self.new}.{self.old or 'none'}{was}{SUFFIX}"
 
 
 def conflict_name(name: str, moment: datetime, number: int = 1) -> str:
-    """`plan.md` → `plan (conflict 2026-11-21 14.03.55).md`; `number` tells apart those of one second.
+    """Name a conflict copy: `plan.md` → `plan (conflict 2026-11-21 14.03.55).md`; `number` distinguishes copies of the
+    same second.
 
-    Without colons, so that it can be synced to Windows; the stem is shortened if 255 bytes would be exceeded.
+    The name has no colons, so that it can be synced to Windows; the stem is shortened if 255 bytes would be exceeded.
     """
     path = PurePosixPath(name)
     count = f" {number}" if number > 1 else ""
@@ -77,7 +78,7 @@ def conflict_name(name: str, moment: datetime, number: int = 1) -> str:
 
 @contextmanager
 def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None = None) -> Generator[int]:
-    """A new hidden file with these bytes, durable, open and locked against the sweep of leftovers.
+    """Open a new hidden file with these bytes, durable, and locked against the sweep of leftovers.
 
     If writing or fsync fails the file is dropped. fsync is never tried again on it: Linux has dropped the dirty pages,
     so a second fsync would succeed without them.
@@ -106,10 +107,10 @@ def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None = N
 
 
 def discard(folder: int, hidden: str, descriptor: int) -> None:
-    """Removes our own temporary file; one that can't be removed is a leftover, swept later.
+    """Remove our own temporary file; one that can't be removed is a leftover, swept later.
 
-    Only if the name still is that file: a network file system may report an error after it did the exchange, and then
-    the displaced file is there.
+    The name must still refer to that file: a network file system may report an error after it did the exchange, and
+    then the displaced file is there.
     """
     with suppress(OSError):
         if os.path.samestat(os.stat(hidden, dir_fd=folder, follow_symlinks=False), os.fstat(descriptor)):

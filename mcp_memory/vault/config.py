@@ -1,4 +1,6 @@
-"""Sections `[vault]` and `[kinds]`, and where notes of each kind land. Standard library only: `settings` imports it."""
+"""Sections `[vault]` and `[kinds]`, and the folders for notes of each kind. Standard library only: `settings` imports
+it.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,16 +23,17 @@ class VaultConfig:
     storage: str = "filesystem"  # a name in the registry of `storage`
     sources: Mapping[str, str] = field(default_factory=dict[str, str])  # name → folder, read-only as `@name/…`
     secrets: Literal["refuse", "allow"] = "refuse"
-    max_note_bytes: int = 8_000_000  # of a larger file only so much is read; it is reported, and no tool changes it
+    # the part that is read of a larger file, which is reported and which no tool changes
+    max_note_bytes: int = 8_000_000
     max_append_bytes: int = 1_000_000
     write_deadline_s: float = 10.0
     undo_days: int = 30  # days with edits for which `mcp-memory undo` has the earlier bytes
-    undo_bytes: int = 64_000_000  # the most of these, the latest
+    undo_bytes: int = 64_000_000  # the most bytes kept for that, the latest
 
 
 @dataclass(frozen=True, slots=True)
 class KindConfig:
-    """One table `[kinds.<name>]`: where notes of this kind land and how long they count."""
+    """The table `[kinds.<name>]`: the folder of this kind's notes and how long they stay active."""
 
     folder: str = ""  # below the managed folder; empty = the shipped kind's, else `notes/<kind>`
     ttl_days: int = 0  # 0 = for ever
@@ -56,7 +59,7 @@ SHIPPED_KINDS: Mapping[str, KindConfig] = {
 
 
 MOST_NAMED = 20
-"""Kinds of the vault's notes that an error names beside the configured ones."""
+"""The most kinds of the vault's notes that an error names beside the configured kinds."""
 
 LOG = "log"
 COMMITMENT = "commitment"
@@ -74,7 +77,7 @@ class NoteKind:
 
 
 class NoteKinds:
-    """The shipped kinds, with yours added or in their place."""
+    """The shipped kinds, with your kinds added or in their place."""
 
     def __init__(self, configured: Mapping[str, KindConfig]) -> None:
         self._kinds: dict[str, NoteKind] = {}
@@ -94,13 +97,13 @@ class NoteKinds:
         return list(self._kinds)
 
     def get(self, name: str) -> NoteKind:
-        """Raises InvalidInput that lists the known kinds."""
+        """Return a kind. Raises InvalidInput, which lists the known kinds."""
         if kind := self._kinds.get(name):
             return kind
         raise self.unknown(name)
 
     def unknown(self, name: str, others: Iterable[str] = ()) -> InvalidInput:
-        """The error for a kind that is neither one of these nor of `others`."""
+        """Return the error for a kind that is neither known nor one of `others`."""
         import difflib  # 5 ms of every command's start
 
         kinds = {kind[:100].lower(): kind[:100] for kind in (*others, *self._kinds)}
@@ -113,7 +116,7 @@ class NoteKinds:
         return InvalidInput(f"unknown kind {name[:100]!r}", hint=hint)
 
     def of_folder(self, folder: str) -> str:
-        """The kind of a file in this folder (relative to the managed folder) that doesn't name one."""
+        """Return the kind of a file in this folder (relative to the managed folder) that doesn't name its kind."""
         while folder:
             if name := self._by_folder.get(folder):
                 return name

@@ -1,7 +1,7 @@
-"""Reads and writes the marker `.mcp-memory/vault.toml`, with a vault's id and managed folder (`home`).
+"""Read and write the marker `.mcp-memory/vault.toml`, with a vault's id and managed folder (`home`).
 
-A vault whose marker has gone (an unmounted disk, a half-synced folder) is never taken for an empty one: the state
-folder keeps a copy, and while only that exists, nothing is pruned or written.
+A vault without its marker (an unmounted disk, a half-synced folder) is never taken for an empty vault. The state folder
+keeps a copy; while only that exists, nothing is pruned or written.
 """
 
 import json
@@ -47,27 +47,28 @@ the memory, and a change is searchable a moment after you save it.
 To retire a note, move it to `_archive/` or ask an agent to forget it: nothing is ever deleted for you.
 Files and folders named in `.memoryignore` (the syntax of `.gitignore`) are left alone, as is this README.
 """
-"""The README that a new vault starts with; its status keeps it out of searches."""
+"""The README of a new vault; its status keeps it out of searches."""
 
 _DAMAGED = "restore it from a backup, or delete it"
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """What the marker says, and its state."""
+    """The contents of the marker, and its state."""
 
     id: str
     home: str
     made: bool = False  # by this call
     writable: bool = True  # the folder
-    present: bool = True  # on disk: False if it couldn't be written, or if the vault is away
+    present: bool = True  # whether it is on disk: not if it couldn't be written, or if the vault is away
 
 
 def open_marker(root: Path, copy: Path | None = None) -> Marker:
-    """Reads the marker, or makes it: the managed folder is the root of a new or empty folder, else `Agent/`.
+    """Read the marker, or make it.
 
-    `copy` is our own copy in the state folder; if only that is left, nothing is made. A folder that can't be written
-    gets a marker in memory only. Raises ConfigInvalid for a damaged marker or one of a later format, StorageFailed.
+    The managed folder is the root of a new or empty folder, else `Agent/`. `copy` is our own copy in the state folder;
+    if only that is left, nothing is made. A folder that can't be written gets a marker in memory only. Raises
+    ConfigInvalid for a damaged marker or one of a later format, StorageFailed.
     """
     try:
         marker = _parse(root / MARKER)
@@ -83,8 +84,9 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
 
 
 def plant(root: Path, data: bytes) -> bool:
-    """Makes a vault of a new or empty folder with the marker of an exported one, so that the managed folder stays the
-    same; False if the folder is not empty. Raises ConfigInvalid for a damaged marker, StorageFailed."""
+    """Make a vault of a new or empty folder with the marker of an exported vault, so that the managed folder stays the
+    same; False if the folder is not empty. Raises ConfigInvalid for a damaged marker, StorageFailed.
+    """
     marker = _parsed(data.decode("utf-8", "replace"), root / MARKER)
     with naming_the_cause(str(root)):
         if root.exists() and any(root.iterdir()):
@@ -95,7 +97,7 @@ def plant(root: Path, data: bytes) -> bool:
 
 
 def home_of(root: Path) -> str:
-    """The managed folder, as it is or would be once this folder is a vault. Raises ConfigInvalid, OSError."""
+    """Return the managed folder, as it is or would be once this folder is a vault. Raises ConfigInvalid, OSError."""
     try:
         return _parse(root / MARKER).home
     except FileNotFoundError:
@@ -103,12 +105,12 @@ def home_of(root: Path) -> str:
 
 
 def home_in(data: bytes) -> str:
-    """The managed folder in a marker's bytes. Raises ConfigInvalid."""
+    """Return the managed folder in a marker's bytes. Raises ConfigInvalid."""
     return _parsed(data.decode("utf-8", "replace"), Path(FILE)).home
 
 
 class MarkerGuard:
-    """Prevents writes to a folder that is not the vault now. For worker threads.
+    """A guard against writes to a folder that is not the vault now. For worker threads.
 
     A vault that has always been read-only has no marker; the first write that succeeds adds one. `on_marked` is called
     once there is a marker that could vanish.
@@ -134,7 +136,7 @@ class MarkerGuard:
         return self._marked and not (self._root / MARKER).is_file()
 
     def must_be_there(self) -> None:
-        """Raises StorageFailed if the vault is away: a note written into an empty mount point would be lost later."""
+        """Raise StorageFailed if the vault is away: a note written into an empty mount point would be lost later."""
         if not self._marked:
             self._mark()
             _remember(self._copy, replace(self._marker, present=True))
@@ -147,7 +149,7 @@ class MarkerGuard:
             )
 
     def accept(self) -> None:
-        """Writes the same marker again: you say that this folder is the vault. Raises StorageFailed."""
+        """Write the same marker again: you confirm that this folder is the vault. Raises StorageFailed."""
         if self._marked:
             self._mark()
 
@@ -201,7 +203,7 @@ def _parsed(text: str, file: Path) -> Marker:
 
 
 def _remembered(copy: Path) -> Marker | None:
-    with suppress(FileNotFoundError, ConfigInvalid):  # a damaged copy counts as none
+    with suppress(FileNotFoundError, ConfigInvalid):  # a damaged copy counts as missing
         return _parse(copy)
     return None
 
@@ -213,8 +215,9 @@ def _remember(copy: Path, marker: Marker) -> None:
 
 
 def _publish(root: Path, marker: Marker) -> None:
-    """Never replaces a marker, so that two processes make one. Others may read it, as somebody may who searches a vault
-    that isn't theirs, and nobody else may write it. Raises FileExistsError, OSError."""
+    """Publish a marker, but never replace one, so that two processes make one. Others may read it, to search a vault
+    that isn't theirs; only its owner may write it. Raises FileExistsError, OSError.
+    """
     folder = root / FOLDER
     make_private(root)
     folder.mkdir(mode=0o755, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Replaces the text of a note, or of one entry of a log or of `MEMORY.md`, and no other byte."""
+"""Replace the text of a note, or of one entry of a log or of `MEMORY.md`, and no other byte."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -23,7 +23,7 @@ CHANGED_ID = "an entry's id changes with its text: memory_recall shows it"
 
 
 class NoteEditor:
-    """Part of the vault; doesn't check whose note it is. Thread-safe."""
+    """The editor of notes, a part of the vault; doesn't check who owns a note. Thread-safe."""
 
     def __init__(self, notes: NoteStore, journal: AppendJournal, *, secrets_allowed: bool) -> None:
         self._notes = notes
@@ -31,8 +31,9 @@ class NoteEditor:
         self._secrets_allowed = secrets_allowed
 
     def read(self, path: NotePath, entry: str | None) -> tuple[str, str]:
-        """The text of a note or entry as on disk, undecodable bytes as surrogates, and its etag; an entry's is its
-        hash. Raises NotFound, Refused for a file that holds no text."""
+        """Return the text of a note or entry as on disk, undecodable bytes as surrogates, and its etag; an entry's is
+        its hash. Raises NotFound, Refused for a file that isn't text.
+        """
         blob = self._notes.read_bytes(path)
         text = editable_text(path, blob.data)
         self._require_shown(self._notes.note(path, blob.data, blob.etag, blob.stat), entry)
@@ -42,7 +43,8 @@ class NoteEditor:
         return text[found.start : found.end].rstrip() + newline_of(text), entry
 
     def edit(self, path: NotePath, entry: str | None, text: str, expected: str | None) -> WriteResult:
-        """Replaces the text, for a person: a head only with one of its own. The same edit again changes nothing.
+        """Replace the text, for a person; the note's head changes only if the text has a head of its own. The same edit
+        again changes nothing.
 
         Raises NotFound, PreconditionFailed for another etag than `expected`, InvalidInput, Refused for a source or a
         secret that wasn't there before, StorageFailed.
@@ -77,8 +79,10 @@ class NoteEditor:
         return WriteResult(file, outcome, written)
 
     def mute(self, path: NotePath, entry: str | None, project: str | None, *, undo: bool) -> NoteFile:
-        """Keeps a note or log entry from being given unasked, in a project or everywhere, or undoes that (all of it
-        without a project), by a mark in its head. Idempotent. Raises NotFound, Refused, InvalidInput, StorageFailed."""
+        """Mute a note or log entry by a mark in its head, in a project or everywhere, so that agents get it only if
+        they ask. Or undo that; without a project, undo all of it. Idempotent. Raises NotFound, Refused, InvalidInput,
+        StorageFailed.
+        """
         self._notes.require_vault()
         if path.startswith("@") or (entry and path == MEMORY):
             what = "MEMORY.md is shown as a whole" if entry else f"{path} belongs to a read-only source"
@@ -101,7 +105,7 @@ class NoteEditor:
         return self._notes.change(path, changed)
 
     def put_back(self, path: NotePath, change: NoteChange, data: bytes | None) -> NoteFile:
-        """Takes an edit back, or that the note was superseded; of a log, the edit of one entry. `data`: the earlier
+        """Undo an edit, or the mark that the note was superseded; of a log, the edit of one entry. `data`: the earlier
         bytes, if they are known. Idempotent.
 
         Raises NotFound if they aren't, PreconditionFailed if the file, or the entry, was changed since.
@@ -122,8 +126,9 @@ class NoteEditor:
         return self._notes.write(path, data, file.record.etag)
 
     def bring_back(self, change: NoteChange, data: bytes | None) -> NoteFile:
-        """Puts a file where it was before someone moved it, or removed it with these bytes. Raises NotFound,
-        AlreadyExists, PreconditionFailed if another note is there now, StorageFailed."""
+        """Put a file where it was before someone moved it, or removed it with these bytes. Raises NotFound,
+        AlreadyExists, PreconditionFailed if another note is there now, StorageFailed.
+        """
         self._notes.require_vault()
         if change.kind is ChangeKind.MOVED and change.other:
             if self._notes.read(change.path).record.id not in {change.note, f"path:{change.path}"}:
@@ -134,7 +139,7 @@ class NoteEditor:
         return self._notes.write(change.path, data, None)
 
     def _put_entry_back(self, path: NotePath, entry: str, before: str, earlier: str) -> NoteFile:
-        """The entry as it is in the `earlier` text of its log, where its hash was `before`."""
+        """Put an entry back as it is in the `earlier` text of its log, where its hash was `before`."""
         old = _require_entry(path, earlier, before)
 
         def changed(_: NoteFile | None, text: str) -> str:
@@ -151,7 +156,7 @@ class NoteEditor:
         return file
 
     def _rejournal(self, file: NoteFile, entry: str, written: str) -> None:
-        """From now on it is the new entry that another program's stale save could remove."""
+        """Journal the new entry, which another program's stale save could remove from now on."""
         path, new = file.record.path, find_entry(file.record.path, file.text, written)
         with suppress(StorageFailed):  # the entry itself is written
             for added in self._journal.entries_of(path) if new else ():
@@ -183,7 +188,9 @@ class NoteEditor:
             raise InvalidInput("the note's id was changed", hint=f"leave the line `id: {old.meta.get('id')}` as it is")
 
     def _dated(self, before: str, after: str) -> str:
-        """With `updated`, and with a new title if the old one was taken from the old text; unless the edit set them."""
+        """Return the text with `updated`, and with a new title if the old title was taken from the old text; unless the
+        edit set them.
+        """
         old, new = frontmatter.parse(before), frontmatter.parse(after)
         changes: dict[str, frontmatter.Value] = {}
         if ("id" in new.meta or "updated" in new.meta) and old.meta.get("updated") == new.meta.get("updated"):
@@ -194,7 +201,7 @@ class NoteEditor:
 
 
 def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
-    """Without the mark that this note superseded it, or an entry of it."""
+    """Return the text without the mark that this note superseded it, or an entry of it."""
     if file and file.record.is_log:
         marks: list[str] = file.record.meta.get("superseded", [])
         left = [mark for mark in marks if by not in mark.split()]
@@ -208,8 +215,9 @@ def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
 
 
 def _with_text(before: str, text: str) -> str:
-    """The text in place of the whole note; without a head of its own, below the head that is there. Keeps a byte order
-    mark, the line ending at the end, and CRLF."""
+    """Return the text in place of the whole note; without a head of its own, below the head that is there. Keeps a byte
+    order mark, the line ending at the end, and CRLF.
+    """
     mark = BOM if before.startswith(BOM) else ""
     new, old = text.removeprefix(BOM), frontmatter.parse(before)
     if "\r\n" in before and before.count("\n") == before.count("\r\n"):
@@ -223,7 +231,7 @@ def _with_text(before: str, text: str) -> str:
 
 
 def _with_entry(path: NotePath, before: str, entry: str, text: str) -> tuple[str, str]:
-    """The file's text with the entry replaced, and the hash of the new one."""
+    """Return the file's text with the entry replaced, and the hash of the new entry."""
     old, known = find_entry(path, before, entry), entries_of(path, before)
     newline, content = newline_of(before), text.removeprefix(BOM).replace("\r\n", "\n").strip("\n")
     if not logs.is_log_path(path):
@@ -244,7 +252,7 @@ def _with_entry(path: NotePath, before: str, entry: str, text: str) -> tuple[str
 
 
 def _with_marks(text: str, entry: str, written: str) -> str:
-    """With what a log's head says of an entry now said of the one in its place."""
+    """Return the text with a log's marks moved from the old entry to the new one."""
     meta, changes = frontmatter.parse(text).meta, dict[str, frontmatter.Value]()
     for name in ("superseded", "muted", "compatible_with", "confirmed"):
         marks = meta.get(name)

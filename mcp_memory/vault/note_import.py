@@ -1,7 +1,7 @@
-"""Imports notes of another program or of an exported vault as whole files, and never overwrites an edited one.
+"""Import notes of another program or of an exported vault as whole files, and never overwrite an edited note.
 
-The line `import_check: v1-<of the source>-<of the note>` in an imported note says which version of its source it comes
-from, and whether it has been edited since. Each part is 16 hexadecimal digits of a sha256: of the source's bytes, and
+The line `import_check: v1-<of the source>-<of the note>` in an imported note identifies the version of its source, and
+shows whether the note has been edited since. Each part is 16 hexadecimal digits of a sha256: of the source's bytes, and
 of the note's own with these digits as zeros. So an edit is noticed on every device, without any state.
 """
 
@@ -38,14 +38,14 @@ _FORM = re.compile(rb"^[ \t]*import_check: v1-([0-9a-f]{16})-([0-9a-f]{16})[ \t]
 
 @dataclass(frozen=True, slots=True)
 class ImportSeal:
-    """`source` is the digest of the version that was imported."""
+    """The seal of an imported note. `source` is the digest of the version that was imported."""
 
     source: str
     unbroken: bool
 
     @staticmethod
     def read(data: bytes) -> ImportSeal | None:
-        """None for a note that was not imported, or whose seal is gone."""
+        """Read a note's seal; None for a note that was not imported, or whose seal is gone."""
         found = _FORM.search(data[:_HEAD_BYTES])
         if found is None:
             return None
@@ -55,13 +55,13 @@ class ImportSeal:
 
 
 def mark_in(note_id: str) -> str | None:
-    """The part of an imported note's id that identifies its source; None for other notes."""
+    """Return the part of an imported note's id that identifies its source; None for other notes."""
     is_ours = len(note_id) == 26 and note_id.startswith(IMPORTED_ID) and set(note_id) <= set(BASE32)
     return note_id[10:16] if is_ours else None
 
 
 class ImportAction(StrEnum):
-    """What happens to an incoming note, in the words of the report."""
+    """The outcomes for an incoming note, in the words of the report."""
 
     NEW = "new"
     UPDATED = "updated"
@@ -87,7 +87,7 @@ class IncomingNote:
 
 @dataclass(frozen=True, slots=True)
 class ImportResult:
-    """What happened to a note."""
+    """The outcome of importing a note."""
 
     action: ImportAction
     path: NotePath  # where the note is or would be
@@ -96,11 +96,11 @@ class ImportResult:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What to do with a note."""
+    """The plan for an incoming note."""
 
     incoming: IncomingNote
     taken: ImportResult
-    expected: Etag | None = None  # of the version that is replaced
+    expected: Etag | None = None  # the etag of the version that is replaced
 
 
 Known = Callable[[NoteId], Sequence[NoteRecord]]  # the index's notes with an id
@@ -108,7 +108,7 @@ Same = Callable[[NoteRecord], Sequence[NoteRecord]]  # the index's notes with th
 
 
 class NoteImporter:
-    """Part of the vault. Thread-safe; after a crash, calling it again does what is left."""
+    """The importer, a part of the vault. Thread-safe; after a crash, calling it again does the rest."""
 
     def __init__(self, notes: NoteStore, ledger: Ledger, *, secrets_allowed: bool) -> None:
         self._notes = notes
@@ -118,8 +118,9 @@ class NoteImporter:
     def import_notes(
         self, incoming: Sequence[IncomingNote], known: Known, same: Same, *, dry_run: bool = False
     ) -> list[ImportResult]:
-        """Imports them, or only says what it would do; results in the same order. Raises StorageFailed if the disk
-        refuses: then a part of them is imported."""
+        """Import notes, or only plan it with `dry_run`; the results are in the same order. Raises StorageFailed if the
+        disk refuses: then a part of the notes is imported.
+        """
         with ThreadPoolExecutor(WRITERS) as pool:
             steps = list(pool.map(partial(self._plan, known=known, same=same), incoming))
             if dry_run:
@@ -137,7 +138,7 @@ class NoteImporter:
             return _Step(incoming, ImportResult(ImportAction.REFUSED, incoming.path, error.message))
 
     def _plan_exact(self, incoming: IncomingNote) -> _Step:
-        """Plan for the file's own path, even if other systems don't allow it, or the path of an earlier import."""
+        """Plan for the file's own path, even if other systems don't allow it, or for the path of an earlier import."""
         wanted = validate_new(incoming.path, portable=False)
         etags = {path: self._etag_at(path) for path in (wanted, _allowed_path(wanted))}
         for path, etag in etags.items():
@@ -183,7 +184,7 @@ class NoteImporter:
         return _Step(incoming, ImportResult(ImportAction.UPDATED, path), found.etag)
 
     def _find_earlier(self, incoming: IncomingNote, note_id: NoteId, known: Known) -> NoteFile | None:
-        """The note from an earlier import, wherever it has been moved since."""
+        """Return the note from an earlier import, wherever it has been moved since."""
         for path in dict.fromkeys([incoming.path, *(record.path for record in known(note_id))]):
             with suppress(NotFound, PathRefused):
                 if (file := self._notes.read(path)).record.id == note_id:
@@ -191,7 +192,7 @@ class NoteImporter:
         return None
 
     def _free_path(self, incoming: IncomingNote, note_id: NoteId) -> NotePath:
-        """The note's own path, or another one if that is taken."""
+        """Return the note's own path, or another one if that is taken."""
         validate_new(incoming.path)
         try:
             self._notes.backend.stat(incoming.path)
@@ -207,13 +208,15 @@ class NoteImporter:
             raise Refused(f"it seems to hold a secret ({found}); see vault.secrets")
 
     def _announce(self, steps: Sequence[_Step]) -> None:
-        """Before anything is written, so that the notes are known as ours whatever happens."""
+        """Record the notes in the ledger before anything is written, so that they are known as ours whatever
+        happens.
+        """
         now = self._notes.clock()
         if steps:
             self._ledger.record(*(LedgerEntry.of(self._record(step.incoming, step.taken.path), now) for step in steps))
 
     def _execute_for(self, by: Caller, step: _Step) -> ImportResult:
-        """In a thread of a pool, which doesn't know for whom it works."""
+        """Execute a step in a thread of a pool, which doesn't know for whom it works."""
         with acting(by):
             return self._execute(step)
 
@@ -229,7 +232,7 @@ class NoteImporter:
             except AlreadyExists:
                 if taken.path != incoming.path:
                     raise
-                # Its name differs from another one only in case.
+                # The name differs from an existing name only in case.
                 taken = replace(taken, path=_other_path(incoming.path, incoming.id))
                 self._announce([replace(step, taken=taken)])
                 self._notes.write(taken.path, incoming.data, None)
@@ -240,7 +243,7 @@ class NoteImporter:
         return taken
 
     def _restore(self, incoming: IncomingNote, taken: ImportResult) -> ImportResult:
-        """Under a changed name only where this disk can't have the note's own."""
+        """Restore a note under its own name, or under a changed name where this disk can't have its own."""
         try:
             self._notes.write(taken.path, incoming.data, None, portable=False)
             return taken
@@ -265,12 +268,12 @@ class NoteImporter:
 
 
 def _other_path(path: NotePath, note_id: NoteId) -> NotePath:
-    """The same for each import."""
+    """Return a free name beside the path; each import gets the same one."""
     return NotePath(beside(path, f"-{note_id[-6:].lower()}"))
 
 
 def _allowed_path(path: NotePath) -> NotePath:
-    """The name for a disk that can't have the note's own; the same for each import."""
+    """Return the name for a disk that can't have the note's own; the same for each import."""
     digest = hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()
     return NotePath(beside(portable_path(path), f"-{digest[:6]}"))
 

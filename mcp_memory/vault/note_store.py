@@ -1,4 +1,4 @@
-"""Reads the notes of a vault and its sources as one tree (each source under `@name/`), and writes the vault's files."""
+"""Read the notes of a vault and its sources as one tree (each source under `@name/`), and write the vault's files."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
 from mcp_memory.vault.odd_files.set_aside import unless_odd
 
-ATTEMPTS = 200  # of a compare-and-swap, if other writers are faster
+ATTEMPTS = 200  # the most tries of a compare-and-swap, if other writers are faster
 
 if TYPE_CHECKING:
     from mcp_memory.vault.succession.chains import Chains
 
 
 class NoteStore:
-    """Knows which back end a path belongs to, and parses bytes as notes. Thread-safe."""
+    """The store, which knows which back end a path belongs to, and parses bytes as notes. Thread-safe."""
 
     def __init__(
         self,
@@ -52,7 +52,9 @@ class NoteStore:
         guard: MarkerGuard | None = None,
         changes: ChangeJournal | None = None,
     ) -> None:
-        """Without `tombstones`, only the files themselves say what is forgotten. `changes` gets each change."""
+        """Open a store. If `tombstones` is None, only the marks in the files themselves count. `changes` gets each
+        change.
+        """
         self.backend = backend
         self.layout = layout
         self.kinds = kinds
@@ -70,14 +72,14 @@ class NoteStore:
         return self.guard is not None and self.guard.vanished
 
     def require_vault(self) -> None:
-        """Call it before writing. Raises StorageFailed if the vault's folder is away."""
+        """Raise StorageFailed if the vault's folder is away. Call it before writing."""
         if self.guard:
             self.guard.must_be_there()
 
     def list(self) -> Listing:
-        """The vault's files and those of every source.
+        """List the vault's files and those of every source.
 
-        `complete` is about the vault alone; a source that can't be listed is in `missing`, and a problem.
+        `complete` is about the vault only; a source that can't be listed is in `missing`, and a problem.
         """
         own = self.backend.list()
         files = {path: stat for path, stat in own.files.items() if not path.startswith("@")}
@@ -107,8 +109,8 @@ class NoteStore:
         return Listing(files, problems, ignored, own.complete, folders, frozenset(missing))
 
     def read(self, path: NotePath, *, chained: bool = True) -> NoteFile:
-        """The note; of a file over the size limit its beginning, with a `problem` that says so. Unless `chained`, with
-        the state that its own file gives it.
+        """Read a note; of a file over the size limit only its beginning, with a `problem` about that. Its state is the
+        one in its chain or, unless `chained`, the one in its own file.
 
         Raises NotFound, PathRefused, StorageFailed.
         """
@@ -122,49 +124,51 @@ class NoteStore:
         return _first_part(file, f"{file.record.problem}; {problem}" if file.record.problem else problem)
 
     def find(self, path: NotePath) -> NoteFile | None:
-        """As `read`, but None if there is no such file."""
+        """Read a note as `read` does, but return None if there is no such file."""
         try:
             return self.read(path)
         except NotFound:
             return None
 
     def read_bytes(self, path: NotePath) -> Blob:
-        """All of a file of the vault. Raises as `read`, and Refused for one over the size limit."""
+        """Return all of a file of the vault. Raises as `read`, and Refused for a file over the size limit."""
         return self.backend.read(path, limit_bytes=self.max_note_bytes)
 
     def write(
         self, path: NotePath, data: bytes, expected: Etag | None, *, added: str | None = None, portable: bool = True
     ) -> NoteFile:
-        """Publishes a file, as `StorageBackend.write` does, and returns the note. Keeps the bytes of a note that is
-        edited, but not of a log to which an entry is `added`."""
+        """Publish a file, as `StorageBackend.write` does, and return the note. Keeps the bytes of a note that is
+        edited, but not of a log to which an entry is `added`.
+        """
         facts = self._describe_change(path, data, expected, added)
         note = self.write_made(path, data, expected, portable=portable)
         self._record(note.record, facts)
         return note
 
     def write_made(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> NoteFile:
-        """Write a generated page. Nobody has changed it and it can be made anew, so there is nothing to undo."""
+        """Write a generated page. Nobody has changed it and it can be made again, so there is nothing to undo."""
         written = self.backend.write(path, data, expected, portable=portable)
         return self.note(path, data, written.etag, written.stat)
 
     def move(self, source: NotePath, target: NotePath) -> NoteFile:
-        """Renames a file, as `StorageBackend.move` does, and returns the note."""
+        """Rename a file, as `StorageBackend.move` does, and return the note."""
         self.backend.move(source, target)
         moved = self.read(target)
         self._record(moved.record, {"kind": ChangeKind.MOVED, "other": source})
         return moved
 
     def is_page(self, path: str) -> bool:
-        """Whether this is where a topic has its page."""
+        """Return whether this is where a topic has its page."""
         return is_page(self.layout.below_home(path) or "")
 
     def change(
         self, path: NotePath, changed: Callable[[NoteFile | None, str], str], *, added: str | None = None
     ) -> NoteFile:
-        """Publishes what `changed` makes of a note (None: there is no file) and its text, in which undecodable bytes
-        are surrogates; again if another writer was faster. The same text is not written. `added` as for `write`.
+        """Publish the text that `changed` makes of a note (None: the file is missing) and its text, in which
+        undecodable bytes are surrogates. Calls `changed` again if another writer was faster, and writes nothing if the
+        text stays the same. `added` as for `write`.
 
-        Raises what `changed` raises, Refused for a file that holds no text or would be too large, StorageFailed.
+        Raises the errors of `changed`, Refused for a file that isn't text or would be too large, StorageFailed.
         """
         for _ in range(ATTEMPTS):
             file, before = None, ""
@@ -188,12 +192,12 @@ class NoteStore:
         raise StorageFailed(f"{path} changes faster than it can be written", hint="try again")
 
     def stat(self, path: NotePath) -> FileStat:
-        """Raises NotFound, PathRefused, StorageFailed. The stat's own path is the one inside its root."""
+        """Return a file's stat; its path is the one inside its root. Raises NotFound, PathRefused, StorageFailed."""
         backend, inner = self._locate(path)
         return backend.stat(inner)
 
     def glance(self, path: NotePath) -> str | None:
-        """As `StorageBackend.glance`."""
+        """Return a file's signature, as `StorageBackend.glance` does."""
         try:
             backend, inner = self._locate(path)
         except NotFound:
@@ -201,7 +205,7 @@ class NoteStore:
         return backend.glance(inner)
 
     def is_gone(self, path: NotePath) -> bool:
-        """Whether the note surely doesn't exist, rather than can't be read now."""
+        """Return whether the note surely doesn't exist, rather than can't be read now."""
         try:
             self.stat(path)
         except (NotFound, PathRefused):
@@ -211,14 +215,15 @@ class NoteStore:
         return False
 
     def note(self, path: NotePath, data: bytes, etag: Etag, stat: FileStat, *, chained: bool = True) -> NoteFile:
-        """Parses the bytes of a note. It stays forgotten even if another program has put its old bytes back."""
+        """Parse the bytes of a note. It stays forgotten even if another program has put its old bytes back."""
         file = read_note(path, data, etag, stat.signature, self.layout, self.kinds)
         record = file.record
         if self._tombstones and not path.startswith("@"):
             if self._tombstones.hides(etag):
                 record = replace(record, state=NoteState.DELETED)
             hidden = self._tombstones.entries(path)
-            if path == MEMORY and hidden:  # unlike those of a log, its forgotten entries are gone from the file
+            # the forgotten entries of `MEMORY.md`, unlike a log's, are gone from the file
+            if path == MEMORY and hidden:
                 hidden -= {entry.hash for entry in entries_of(path, file.text)}
             if hidden:
                 entries = list(dict.fromkeys([*record.meta.get("forgotten", []), *sorted(hidden)]))
@@ -251,7 +256,7 @@ class NoteStore:
         return {**facts, "before": expected}
 
     def _record(self, note: NoteRecord, facts: Mapping[str, Any]) -> None:
-        """A change of the current caller's; a compaction's journal has what happens to pages."""
+        """Record a change of the current caller's; a compaction's journal has the changes of pages."""
         if self.changes and not self.is_page(note.path):
             by = current_caller()
             known = {"client": by.client, "session": by.session, "run": by.run, "undoes": by.undoes}
@@ -269,7 +274,7 @@ class NoteStore:
 
 
 def _whole_characters(data: bytes) -> bytes:
-    """Without a last character that may have been cut in two."""
+    """Return the bytes without a last character that may have been cut in two."""
     for back in range(1, min(4, len(data)) + 1):
         if data[-back] < 0x80:
             break
@@ -279,8 +284,9 @@ def _whole_characters(data: bytes) -> bytes:
 
 
 def _first_part(file: NoteFile, problem: str) -> NoteFile:
-    """Leaves out a log's last entry: half an entry has another hash, so it couldn't be forgotten. In a longer text,
-    chunking leaves it out."""
+    """Drop a log's last entry: half an entry has another hash, so it couldn't be forgotten. In a longer text, chunking
+    drops it.
+    """
     record, text = replace(file.record, problem=problem), file.text
     if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
         text = text[: entries[-1].start]

@@ -1,4 +1,4 @@
-"""Decides who may change a note, by its path and the ledger, never by what the file says about itself."""
+"""Decide who may change a note, by its path and the ledger, never by what the file claims."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -17,11 +17,11 @@ from mcp_memory.vault.note_store import NoteStore
 
 PAGE_KIND = "summary"  # of a page in the ledger
 SHARED, TITLED = "shared", "titled"
-"""Before the hash of a page that we wrote with your words in it, or with your title alone."""
+"""The words before the hash of a page that we wrote with your words in it, or with only your title."""
 
 
 class OwnershipTier(StrEnum):
-    """Who a note belongs to, from the least to the most that agents may do with it."""
+    """The owners of a note, from the least to the most that agents may do with it."""
 
     SOURCE = "source"
     PERSONAL = "personal"
@@ -30,7 +30,7 @@ class OwnershipTier(StrEnum):
 
 
 def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
-    """`vouched`: the ledger knows the note."""
+    """Return the tier of a path. `vouched`: the ledger knows the note."""
     if path.startswith("@"):
         return OwnershipTier.SOURCE
     inner = layout.below_home(path)
@@ -46,8 +46,9 @@ def tier_of(path: str, *, layout: Layout, vouched: bool) -> OwnershipTier:
 def may_retire(
     path: str, tier: OwnershipTier, *, layout: Layout, by_person: bool = False, is_order: bool = False
 ) -> None:
-    """Raises Refused if a tool may not forget or supersede this note; you may do so with personal notes, and with those
-    that are always loaded (`is_order`)."""
+    """Raise Refused if a tool may not forget or supersede this note; you may do so with personal notes, and with those
+    that are always loaded (`is_order`).
+    """
     inner = layout.below_home(path) or ""
     if tier is OwnershipTier.SOURCE:
         raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
@@ -66,20 +67,23 @@ def may_retire(
 
 
 class Provenance:
-    """Knows from the ledger which notes this installation wrote or adopted, and where they are now. Thread-safe."""
+    """The provenance of notes: from the ledger, which notes this installation wrote or adopted, and where they are now.
+    Thread-safe.
+    """
 
     def __init__(self, notes: NoteStore, ledger: Ledger) -> None:
         self._notes = notes
         self._ledger = ledger
 
     def announce(self, draft: Draft, note_id: NoteId, path: NotePath, now: datetime) -> None:
-        """Call it before a draft is published. Raises StorageFailed."""
+        """Record a draft before it is published. Raises StorageFailed."""
         content, kind, at = draft.content_hash, draft.kind.name, now.timestamp()
         self._ledger.record(LedgerEntry(note_id, path, content, kind, draft.project, draft.session, at))
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
-        """Vouches from now on for a note in the managed folder that this installation did not write, or a topic's page
-        as another one made it; None if it needs no adoption. Raises Refused for a note elsewhere, StorageFailed."""
+        """Vouch from now on for a note in the managed folder that this installation did not write, or a topic's page as
+        another one made it; None if it needs no adoption. Raises Refused for a note elsewhere, StorageFailed.
+        """
         record, path = file.record, file.record.path
         layout = self._notes.layout
         inner = layout.below_home(path)
@@ -94,7 +98,7 @@ class Provenance:
             entry = replace(entry, content=record.etag, kind=PAGE_KIND)
             if path.endswith(f"/{PAGE}"):
                 if not is_sealed(file.text):
-                    return None  # edited elsewhere: which words are whose is known there alone
+                    return None  # edited elsewhere: only the other device knows which words are whose
                 parts = {**parts_of(file.text), TITLE: ()}
                 entry = replace(entry, content=f"{TITLED} {record.etag}", parts=parts)
         if not dry_run:
@@ -102,8 +106,9 @@ class Provenance:
         return record.id
 
     def adopted_places(self, file: NoteFile) -> list[tuple[NotePath, NoteId]]:
-        """The places to `revoke` so that the note is no longer the agents'; none if we wrote it or never adopted it.
-        Includes places that the note has left, but not those that hold a copy of it."""
+        """Return the places to `revoke` so that the note is no longer the agents'; none if we wrote it or never adopted
+        it. Includes places that the note has left, but not places with a copy of it.
+        """
         path, note_id = file.record.path, file.record.id
         standings = self._ledger.standings(note_id)
         if not self.vouches(path, note_id) or standings.get(path, max_standing(standings.values())) == "written":
@@ -115,15 +120,16 @@ class Provenance:
         ]
 
     def revoke(self, places: Iterable[tuple[NotePath, NoteId]]) -> None:
-        """Ends the adoption of these. Raises StorageFailed."""
+        """End the adoption of these notes. Raises StorageFailed."""
         at = self._notes.clock().timestamp()
         self._ledger.record(
             *(LedgerEntry(note_id, path, "", "", None, None, at, standing="revoked") for path, note_id in places)
         )
 
     def vouches(self, path: NotePath, note_id: NoteId) -> bool:
-        """Whether the note is ours by the ledger: its id was put at this place, or at another that it has left. A file
-        with the id of a note that is still in its place is a copy."""
+        """Return whether the note is ours by the ledger: its id was put at this place, or at another place that it has
+        left. A file with the id of a note that is still in its place is a copy.
+        """
         places = self._ledger.standings(note_id)
         if path in places:
             return places[path] != "revoked"
@@ -131,21 +137,23 @@ class Provenance:
         return bool(known) and not any(self._holds(place, note_id) for place in known)
 
     def is_standing_order(self, note: NoteRecord) -> bool:
-        """Whether every session starts with it: it is in `_always-load/`, or its head says so and we wrote or you
-        adopted it. No tool and no import writes `always_load`, so in such a note it is yours."""
+        """Return whether every session starts with the note: it is in `_always-load/`, or its head asks for that and we
+        wrote or you adopted it. No tool and no import writes `always_load`, so in such a note it is yours.
+        """
         inner = self._notes.layout.below_home(note.path) or ""
         return inner.startswith(f"{ALWAYS_LOAD}/") or (note.always_load and self.vouches(note.path, note.id))
 
     def known_ids(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
-        """The ids under which we know the note that is (`file`) or was at `path`, without copies and notes that have
-        moved away. `is_known`: whether a note with this id is anywhere."""
+        """Return the ids under which we know the note that is (`file`) or was at `path`, without copies and notes that
+        have moved away. `is_known`: whether a note with this id is anywhere.
+        """
         earlier = {note_id for note_id in self._ledger.ids_at(path) if not is_known(note_id)}
         if file and (self.vouches(path, file.record.id) or path in self._ledger.standings(file.record.id)):
             return {file.record.id, *earlier}
         return earlier
 
     def find_note(self, note_id: NoteId) -> NoteFile | None:
-        """The note at the last place where we put it and it still is."""
+        """Return the note at the last place where we put it, if it still is there."""
         for place in reversed(self._ledger.places_of(note_id)):
             with suppress(McpMemoryError):
                 if (file := self._notes.read(place)).record.id == note_id:

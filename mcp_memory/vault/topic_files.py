@@ -1,4 +1,4 @@
-"""Moves notes into topics and writes the pages of topics: whole files, and only our own."""
+"""Move notes into topics and write the pages of topics: whole files, and only our own."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -28,7 +28,7 @@ from mcp_memory.vault.page_key import PageKey
 
 
 class TopicFiles:
-    """Part of the vault. Thread-safe; each verb may be called again after a crash."""
+    """The files of topics, a part of the vault. Thread-safe; each verb may be called again after a crash."""
 
     def __init__(self, notes: NoteStore, ledger: Ledger, provenance: Provenance, key: PageKey) -> None:
         self._notes = notes
@@ -37,7 +37,7 @@ class TopicFiles:
         self.key = key
 
     def move(self, source: NotePath, target: NotePath, note_id: NoteId) -> NoteFile:
-        """Renames a note's file, unless that was done before.
+        """Rename a note's file, unless that was done before.
 
         Raises NotFound if the note is in neither place, Refused if it is not ours, AlreadyExists if the new place is
         taken, StorageFailed.
@@ -56,7 +56,9 @@ class TopicFiles:
         return self._notes.move(source, target)
 
     def owns(self, file: NoteFile) -> bool:
-        """Whether it is the agents' own, so that we may rewrite its links, and could write it back as it is."""
+        """Return whether the note is the agents' own, so that we may rewrite its links, and could write it back as it
+        is.
+        """
         record = file.record
         if record.state is NoteState.SUMMARY:
             return self.is_as_we_wrote(file) or bool(self._ledger.parts(record.id))
@@ -66,7 +68,9 @@ class TopicFiles:
         return tier_of(record.path, layout=self._notes.layout, vouched=vouched) is OwnershipTier.AGENT
 
     def may_relink(self, file: NoteFile) -> bool:
-        """Whether a person may have links rewritten in it. The id of an entry is a hash of its text, so no logs."""
+        """Return whether a person may have links rewritten in the note. Logs are excluded, since the id of an entry is
+        a hash of its text.
+        """
         record = file.record
         is_read_only = record.path.startswith("@") or record.state in {NoteState.DELETED, NoteState.SUMMARY}
         return not (is_read_only or record.problem or record.is_log or record.path == MEMORY)
@@ -81,9 +85,9 @@ class TopicFiles:
         is_whole: bool = False,
         is_personal: bool = False,
     ) -> NoteFile:
-        """Rewrites these link targets in a body and changes no other byte, unless that was done before. `before` and
-        `after` are sha256 of the body; if the text `is_whole`, of all of it, as places count then. `is_personal`: a
-        person says that it may be a file that we do not own.
+        """Rewrite these link targets in a body and change no other byte, unless that was done before. `before` and
+        `after` are sha256 of the body; if the text `is_whole`, of the whole text, whose places then count.
+        `is_personal`: a person says that it may be a file that we do not own.
 
         Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed.
         """
@@ -108,7 +112,7 @@ class TopicFiles:
         return self._notes.write(path, data, record.etag)
 
     def revise(self, path: NotePath, text: str, expected: Etag) -> NoteFile:
-        """Replaces the text of a note of ours; `expected` is the etag that you read.
+        """Replace the text of a note of ours; `expected` is the etag that you read.
 
         Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed.
         """
@@ -124,8 +128,9 @@ class TopicFiles:
         return self._notes.write(path, data, expected)
 
     def write_page(self, path: NotePath, data: bytes, expected: Etag | None, parts: Parts | None = None) -> NoteFile:
-        """Writes a page; `parts`: those of a topic's page as we made it, without what of yours is in it. `expected` and
-        errors as for `StorageBackend.write`."""
+        """Write a page. `parts`: the parts of a topic's page as we made it, without your own words in it. `expected`
+        and errors as for `StorageBackend.write`.
+        """
         self._notes.require_vault()
         text = data.decode()
         meta = frontmatter.parse(text).meta
@@ -145,16 +150,17 @@ class TopicFiles:
             raise
 
     def signed(self, page: str) -> str:
-        """A topic's page as we write it, so that your other devices know it. Raises StorageFailed."""
+        """Sign a topic's page as we write it, so that your other devices know it. Raises StorageFailed."""
         return signed(page, self.key.secret)
 
     def is_signed(self, page: NoteFile) -> bool:
-        """Whether a device of yours wrote the page as it is. Raises StorageFailed."""
+        """Return whether a device of yours wrote the page as it is. Raises StorageFailed."""
         return is_signed(page.text, self.key.secret)
 
     def is_from_other_device(self, page: NoteFile) -> bool:
-        """Whether another device of yours wrote the page as it is, and it is no copy of a page elsewhere, nor one whose
-        adoption you took back. Raises StorageFailed."""
+        """Return whether another device of yours wrote the page as it is. A copy of a page elsewhere doesn't count, nor
+        does a page whose adoption you revoked. Raises StorageFailed.
+        """
         path, note_id, etag = page.record.path, page.record.id, page.record.etag
         ours = (etag, f"{TITLED} {etag}", f"{SHARED} {etag}")
         if not self.is_signed(page) or any(self._ledger.written(content, PAGE_KIND, None) for content in ours):
@@ -162,7 +168,7 @@ class TopicFiles:
         return not self._ledger.standings(note_id) or self._provenance.vouches(path, note_id)
 
     def take_over(self, page: NoteFile) -> None:
-        """Makes a page of another device ours; the notes of the topic stay whose they are. Raises StorageFailed."""
+        """Take over a page of another device; the notes of the topic keep their owners. Raises StorageFailed."""
         record = page.record
         entry = LedgerEntry.of(record, self._notes.clock())
         standing = "written" if self._ledger.parts(record.id) else "adopted"
@@ -171,12 +177,13 @@ class TopicFiles:
         )
 
     def parts_made(self, page_id: NoteId) -> list[Parts]:
-        """What we made of a topic's page the last few times, the latest last."""
+        """Return the parts of a topic's page in the versions that we made, the latest last."""
         return self._ledger.parts(page_id)
 
     def refresh_page(self, path: NotePath, data: bytes) -> NoteFile | None:
-        """Writes a page that only we write, unless you have changed, forgotten, archived or removed it, or it has these
-        bytes already. Returns it if it was written. Raises StorageFailed."""
+        """Write a page that only we write, unless you have changed, forgotten, archived or removed it, or it has these
+        bytes already. Return it if it was written. Raises StorageFailed.
+        """
         page = self._notes.find(path)
         if page is None:
             return None if self.made_by_us(path) else self.write_page(path, data, None)
@@ -185,36 +192,38 @@ class TopicFiles:
         return self.write_page(path, data, page.record.etag)
 
     def write_plain(self, path: NotePath, data: bytes, expected: Etag | None) -> NoteFile:
-        """Writes a file for people; `expected` and errors as for `StorageBackend.write`."""
+        """Write a file for people; `expected` and errors as for `StorageBackend.write`."""
         self._notes.require_vault()
         return self._notes.write(path, data, expected)
 
     def edit_plain(self, path: NotePath, edited: Callable[[str], str]) -> NoteFile:
-        """The same for what `edited` makes of its text; errors as for `NoteStore.change`."""
+        """Write what `edited` makes of the text of a file for people; errors as for `NoteStore.change`."""
         self._notes.require_vault()
         return self._notes.change(path, lambda _, text: edited(text))
 
     def remove_page(self, path: NotePath, expected: Etag) -> None:
-        """Raises NotFound, PreconditionFailed if it is not as we wrote it, StorageFailed."""
+        """Remove a page. Raises NotFound, PreconditionFailed if it is not as we wrote it, StorageFailed."""
         self._notes.require_vault()
         self._notes.backend.remove_generated(path, expected)
         self._notes.backend.settle(min_age_s=0, path=path)  # else it is held for a while, and so is its folder
 
     def remove_folder(self, folder: NotePath) -> bool:
-        """False if it is not empty; earlier versions of its page, which are held for a while, don't count."""
+        """Remove a folder; False if it is not empty. Earlier versions of its page, which are held for a while, don't
+        count.
+        """
         self._notes.backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))
         return self._notes.backend.rmdir_empty(folder)
 
     def is_as_we_wrote(self, page: NoteFile) -> bool:
-        """Whether a page is as we wrote it, to the byte: we don't overwrite your edits."""
+        """Return whether a page is as we wrote it, to the byte: we don't overwrite your edits."""
         return self.is_as_written(page.record)
 
     def is_as_written(self, page: NoteRecord) -> bool:
-        """The same for a page as the index has it."""
+        """Return whether a page, as the index has it, is as we wrote it."""
         return bool(self._ledger.written(page.etag, PAGE_KIND, None))
 
     def page_state(self, page: NoteRecord) -> PageState:
-        """What of a page, as the index has it, is yours."""
+        """Return which parts of a page, as the index has it, are yours."""
         if self.is_as_written(page):
             return PageState()
         titles = {title for parts in self._ledger.parts(page.id) for title in parts.get(TITLE, ())}
@@ -222,7 +231,9 @@ class TopicFiles:
         return PageState(not self._ledger.written(f"{TITLED} {page.etag}", PAGE_KIND, None), is_titled)
 
     def folder_before(self, page: NoteRecord) -> str | None:
-        """The name that the folder of this page had, if another program or you have renamed it since we wrote there."""
+        """Return the name that the folder of this page had, if another program or you have renamed it since we wrote
+        there.
+        """
         last = self._ledger.places_of(page.id)[-1:]
         if not last or last[0] == page.path or not self._provenance.vouches(page.path, page.id):
             return None
@@ -230,8 +241,9 @@ class TopicFiles:
         return None if before == page.path.split("/")[-2] else before
 
     def made_by_us(self, path: NotePath, page: NoteRecord | None = None) -> bool:
-        """Whether we ever wrote a page at this path, so that its folder is a topic of ours; or wrote the `page` that is
-        there elsewhere, since you have renamed the folder."""
+        """Return whether we ever wrote a page at this path, so that its folder is a topic of ours. Also true if we
+        wrote the `page` there at another path, since you may have renamed the folder.
+        """
         try:
             validate_new(path)
         except PathRefused:
@@ -244,11 +256,11 @@ class TopicFiles:
         return self._provenance.vouches(path, page.id)
 
     def is_named_by_us(self, page: NoteRecord) -> bool:
-        """Whether the page is where we put it and was never elsewhere, so that its folder's name is ours."""
+        """Return whether the page is where we put it and was never elsewhere, so that its folder's name is ours."""
         return self._ledger.places_of(page.id) == [page.path]
 
     def may_move(self, path: NotePath, note_id: NoteId) -> bool:
-        """Whether it is a note of ours, under a name that we could give."""
+        """Return whether it is a note of ours, under a name that we could give."""
         try:
             validate_new(path)
         except PathRefused:
@@ -272,7 +284,7 @@ class TopicFiles:
         was: str | None = None,
         parts: Parts | None = None,
     ) -> None:
-        """Call it before the file is written: a crash in between leaves a known place without a file."""
+        """Record the file before it is written: a crash in between leaves a known place without a file."""
         at = self._notes.clock().timestamp()
         first = self._ledger.first(note_id, was or content)
         now = content if content != first else None

@@ -1,6 +1,6 @@
-"""Reads and writes the notes of a vault. No other code writes them.
+"""Read and write the notes of a vault. No other code writes them.
 
-Verbs are synchronous and thread-safe; the engine runs them in worker threads. Over 300 lines because all stand here.
+Verbs are synchronous and thread-safe; the engine runs them in worker threads. Over 300 lines because it has all verbs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Vault:
         prepared: Prepared | None = None,
     ) -> None:
         self.warnings = prepared.warnings if prepared else ()
-        self.leftovers = prepared.leftovers if prepared else ()  # never removed: they may hold an editor's save
+        self.leftovers = prepared.leftovers if prepared else ()  # never removed: they may be an editor's save
         self.layout = notes.layout
         self.kinds = notes.kinds
         self.clock = notes.clock
@@ -75,9 +75,9 @@ class Vault:
         self.editing = NoteEditor(notes, journals.appends, secrets_allowed=self.secrets_allowed)
         self._memory = MemoryFile(notes, journals.appends, self._tombstones)
         self.shared = SharedFiles(notes, journals.appends, self._daily_log, self._memory)
-        # By content, so that two sessions that append the same make one note.
+        # By content, so that two sessions that append the same text make one note.
         self._appending = [threading.Lock() for _ in range(64)]
-        # For all that changes a chain, so that of two that supersede one note the second learns of the first.
+        # For all changes of chains, so that of two notes that supersede one note the second learns of the first.
         self._superseding = threading.Lock()
 
     @property
@@ -98,42 +98,44 @@ class Vault:
         return dict(self._roots)
 
     def absolute(self, folder: str) -> str:
-        """The absolute path of a folder of the vault, or of a source (`@name/…`)."""
+        """Return the absolute path of a folder of the vault, or of a source (`@name/…`)."""
         if folder.startswith("@"):
             name, _, inside = folder.partition("/")
             return f"{self._roots[f'{name}/']}/{inside}".rstrip("/")
         return f"{self._roots['']}/{folder}".rstrip("/")
 
     def list(self) -> Listing:
-        """As `NoteStore.list`."""
+        """List the files, as `NoteStore.list` does."""
         return self._notes.list()
 
     def read(self, path: NotePath) -> NoteFile:
-        """Raises NotFound, PathRefused, StorageFailed."""
+        """Read a note. Raises NotFound, PathRefused, StorageFailed."""
         return self._notes.read(path)
 
     def logs_of(self, day: date) -> Sequence[NotePath]:
-        """The files of our daily log of that day, in order."""
+        """Return the files of our daily log of that day, in order."""
         return self._daily_log.parts(day)
 
     def is_current(self, file: NoteFile) -> bool:
-        """Whether the file on disk is the one that was read. Raises as `read`."""
+        """Return whether the file on disk is the one that was read. Raises as `read`."""
         return self.signature(file.record.path) == file.record.signature
 
     def signature(self, path: NotePath) -> str:
-        """Of the file on disk now. Raises as `read`."""
+        """Return the signature of the file on disk now. Raises as `read`."""
         return self._notes.stat(path).signature
 
     def glance(self, path: NotePath) -> str | None:
-        """As `signature`, but cheap, and None if it fails."""
+        """Return the signature cheaply, and None if that fails."""
         return self._notes.glance(path)
 
     def is_gone(self, path: NotePath) -> bool:
-        """Whether the note surely doesn't exist, rather than can't be read now."""
+        """Return whether the note surely doesn't exist, rather than can't be read now."""
         return self._notes.is_gone(path)
 
     def is_own_change(self, path: NotePath, etag: Etag | None, since: float) -> bool:
-        """As `ChangeJournal.is_ours`; also of pages, and of what is not in the vault."""
+        """Return whether a change is our own, as `ChangeJournal.is_ours` does; also true for pages, and for files
+        outside the vault.
+        """
         return path.startswith("@") or self._notes.is_page(path) or self.changes.is_ours(path, etag, since)
 
     def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
@@ -143,12 +145,12 @@ class Vault:
         self, draft: Draft, *, supersedes: NotePath | None = None, entry: str | None = None,
         same: Sequence[NotePath] = (), fits: Fits = bool,
     ) -> WriteResult:  # fmt: skip
-        """Stores one note or entry durably; the same content again returns the first.
+        """Store one note or entry durably; the same content again returns the first.
 
-        `supersedes` is the path of the note, or of the log with the `entry`, that the new one replaces; it stays,
-        marked. If it was superseded already, the new one replaces its head: no call is lost, no chain forks. `same`:
-        where the index has this content. `fits`: as for `MemoryFile.append`. Raises InvalidInput, Refused,
-        AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed.
+        `supersedes` is the path of the note, or of the log with the `entry`, that the new note replaces; it stays,
+        marked. If it was superseded already, the new note replaces the head of its chain: no call is lost, no chain
+        forks. `same`: where the index has this content. `fits`: as for `MemoryFile.append`. Raises InvalidInput,
+        Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed.
         """
         self._notes.require_vault()
         drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
@@ -163,8 +165,8 @@ class Vault:
     def forget(
         self, path: NotePath, entry: str | None = None, reason: str | None = None, by: Caller = UNKNOWN
     ) -> NoteFile:
-        """Marks a note as deleted, or lists a log entry's hash under `forgotten`; the bytes stay. An entry of
-        `MEMORY.md` is taken out and kept. Idempotent.
+        """Mark a note as deleted, or list a log entry's hash under `forgotten`; the bytes stay. An entry of `MEMORY.md`
+        is taken out and kept. Idempotent.
 
         Raises NotFound, Refused (not the agents' note), InvalidInput (a whole log).
         """
@@ -175,8 +177,8 @@ class Vault:
             return self._retirement.forget(self._retirable(path, by), entry, reason, by)
 
     def restore(self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN) -> NoteFile:
-        """Undoes a forget or `archive`: restores the old bytes, or if the note has changed since, removes the marks. If
-        another note has taken its place in the chain, it comes back superseded by that. Idempotent.
+        """Undo a forget or `archive`: restore the old bytes, or if the note has changed since, remove the marks. If
+        another note has taken its place in the chain, it comes back superseded by that note. Idempotent.
 
         Raises as `forget`.
         """
@@ -199,14 +201,16 @@ class Vault:
     def archive(
         self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN, *, done: bool = False
     ) -> NoteFile:
-        """Marks a note as archived, or with `done` as a commitment that is kept: only searches for archived notes find
-        it. Idempotent. Raises as `forget`."""
+        """Mark a note as archived, or with `done` as a commitment that was kept: only searches for archived notes find
+        it. Idempotent. Raises as `forget`.
+        """
         self._notes.require_vault()
         return self._retirement.archive(self._retirable(path, by), entry, done=done)
 
     def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
-        """Of the forgotten ones among these notes, and of all forgotten log entries; without those that can't be read
-        now. Reads files: for a worker thread."""
+        """Return the tombstones of the forgotten notes among these, and of all forgotten log entries, without those
+        that can't be read now. Reads files: for a worker thread.
+        """
         found: list[Tombstone] = []
         for path in dict.fromkeys([*deleted, *self._tombstones.logs()]):
             with suppress(McpMemoryError):
@@ -214,48 +218,49 @@ class Vault:
         return found
 
     def supersede(self, path: NotePath, by: NoteId, entry: str | None = None, caller: Caller = UNKNOWN) -> NoteFile:
-        """Marks a note or log entry as replaced by another; it stays. Idempotent. Raises as `forget`."""
+        """Mark a note or log entry as replaced by another; it stays. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
         with self._superseding:
             self._replaceable(path, entry, caller)
             return self._retirement.supersede(path, by, entry)
 
     def mark_compatible(self, path: NotePath, mark: str, caller: Caller = UNKNOWN) -> NoteFile:
-        """Says in a note's head that it holds beside the note with this id; in a log's, as `ENTRY=ID`, that one of its
-        entries does. Idempotent. Raises as `forget`."""
+        """Mark a note as compatible with the note with this id or, by `ENTRY=ID`, an entry of a log, so that both stay
+        active. Idempotent. Raises as `forget`.
+        """
         self._notes.require_vault()
         self._retirable(path, caller)
         return self._retirement.add_mark(path, "compatible_with", mark)
 
     def confirm(self, path: NotePath, entry: str | None, caller: Caller = UNKNOWN) -> NoteFile:
-        """Says in a note's or log's head that you looked at it today, and it is so. Raises as `forget`."""
+        """Note in a note's or log's head that you looked at it today and confirmed it. Raises as `forget`."""
         self._notes.require_vault()
         self._retirable(path, caller)
         today = self.clock().date().isoformat()
         return self._retirement.add_mark(path, "confirmed", f"{entry}={today}" if entry else today)
 
     def write_readme(self) -> None:
-        """Adds a README that explains a new vault, unless there is one."""
+        """Add a README that explains a new vault, unless there is one."""
         with suppress(AlreadyExists):
             self.backend.write(self.layout.in_home("README.md"), WELCOME.encode(), None)
 
     def accept(self) -> None:
-        """Writes the marker again if it has gone: you say that this folder is the vault. Raises StorageFailed."""
+        """Write the marker again if it has gone: you confirm that this folder is the vault. Raises StorageFailed."""
         if self._guard:
             self._guard.accept()
 
     def settle(self) -> list[NotePath]:
-        """Checks again what our writes displaced; returns the paths of new conflict copies."""
+        """Check again what our writes displaced; return the paths of new conflict copies."""
         return self.backend.settle()
 
     def describe_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
-        """What the state folder holds about a note or log entry, a line for each place."""
+        """Describe the traces of a note or log entry in the state folder, a line for each place."""
         return self._journals.describe(path, entry, ids)
 
     def erase(self, path: NotePath, entry: str | None = None) -> None:
-        """Deletes a file or a log entry for good, whoever it belongs to; `erase_traces` does the rest.
+        """Delete a file or a log entry for good, whoever it belongs to; `erase_traces` does the rest.
 
-        Raises NotFound, Refused for a file that holds no text, PreconditionFailed, StorageFailed.
+        Raises NotFound, Refused for a file that isn't text, PreconditionFailed, StorageFailed.
         """
         self._notes.require_vault()
         blob = self.backend.read(path)
@@ -263,19 +268,19 @@ class Vault:
 
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Raises StorageFailed."""
-        self.backend.erase_displaced(path)  # even if the file itself no longer holds it
+        self.backend.erase_displaced(path)  # even if the file itself no longer has it
         self._journals.erase(path, entry, ids)
 
     def standing_leftovers(self) -> list[Problem]:
-        """The leftovers that still exist."""
+        """Return the leftovers that still exist."""
         return [left for left in self.leftovers if (self._roots[""] / left.path).exists()]
 
     def original_etag(self, file: NoteFile) -> Etag:
-        """The etag of a note's bytes as they were before it was forgotten, if it was."""
+        """Return the etag of a note's bytes as they were before it was forgotten, if it was."""
         return self._tombstones.original(file.record.etag)
 
     def agrees_with_tombstones(self, record: NoteRecord) -> bool:
-        """Whether everything that a tombstone hides is forgotten in the record."""
+        """Return whether everything that a tombstone hides is forgotten in the record."""
         if self._tombstones.hides(record.etag) and record.state is not NoteState.DELETED:
             return False
         hidden = self._tombstones.entries(record.path) if record.is_log else frozenset[str]()
@@ -283,11 +288,11 @@ class Vault:
 
     @property
     def damaged_tombstones(self) -> Sequence[Problem]:
-        """Tombstones that cannot be read."""
+        """Return the tombstones that cannot be read."""
         return list(self._tombstones.problems)
 
     def prune_tombstones(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
-        """Removes what no restore can need any more, given all that is in the vault; returns how much."""
+        """Remove what no restore can need any more, given all that is in the vault; return how much."""
         return self._tombstones.prune(standing, paths, self._notes.clock().date())
 
     def _append(self, draft: Draft, named: NoteFile | None, entry: str | None, same: Sequence[NotePath]) -> WriteResult:
@@ -321,7 +326,9 @@ class Vault:
         return replace(stored, outcome=Outcome.SUPERSEDED if again is None else again.outcome, replaced=old)
 
     def _replaceable(self, path: NotePath, entry: str | None = None, caller: Caller = UNKNOWN) -> NoteFile:
-        """The note, or the entry as one. Raises before anything is written if it could not be marked as superseded."""
+        """Return the note, or the entry as a note. Raises before anything is written if it could not be marked as
+        superseded.
+        """
         file = self._retirable(path, caller)
         self._retirement.check_supersede(file, entry)
         return (entry_note(file, entry) if entry else None) or file

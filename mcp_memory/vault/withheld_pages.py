@@ -1,4 +1,4 @@
-"""Withholds pages that may quote a forgotten note, since they were made from it."""
+"""Withhold pages that may quote a forgotten note, since they were made from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -19,8 +19,9 @@ WITHHELD = (
 
 
 def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[str, str] | None = None) -> bool:
-    """Whether a page's text was made from a note that is forgotten or gone, or from such a page. `returning`: texts of
-    pages that are about to be restored, by id. Reads files and the index: for a worker thread."""
+    """Return whether a page's text was made from a note that is forgotten or gone, or from such a page. `returning`:
+    texts of pages that are about to be restored, by id. Reads files and the index: for a worker thread.
+    """
     waiting, seen = sources_of(page), set[str]()
     while waiting:
         source = waiting.pop()
@@ -43,8 +44,9 @@ def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[s
 
 
 def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
-    """The page with a remark in place of its text, its folder's name as title, and links to its notes that are not
-    forgotten and to the pages below, by title if that quotes nothing."""
+    """Return the page with a remark in place of its text and its folder's name as title. It still links to its notes
+    that are not forgotten and to the pages below, by title if that quotes nothing.
+    """
     path = page.record.path
     listed = page.body[at:] if (at := page.body.rfind(f"{CHILDREN}\n")) >= 0 else ""
     lines: list[str] = []
@@ -61,14 +63,14 @@ def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
 
 
 def hits_not_withheld(hits: Sequence[Hit], vault: Vault, index: Index) -> tuple[Hit, ...]:
-    """Without those of pages that quote what is forgotten. Reads files and the index: for a worker thread."""
+    """Drop the hits on pages that quote a forgotten note. Reads files and the index: for a worker thread."""
     pages = {path for hit in hits if (note := index.note(path := hit.path)) and note.state is NoteState.SUMMARY}
     gone = {path for path in pages if quotes_forgotten(vault.read(path).text, vault, index)}
     return tuple(hit for hit in hits if hit.path not in gone)
 
 
 def sources_of(page: str) -> list[str]:
-    """The ids of the notes and pages that a page was made from."""
+    """Return the ids of the notes and pages that a page was made from."""
     return [str(source) for source in frontmatter.parse(page).meta.get("derived_from") or ()]
 
 

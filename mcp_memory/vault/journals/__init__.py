@@ -1,1 +1,1 @@
-"""What the state folder knows about notes: which we wrote, forgot, and added to shared files."""
+"""The journals in the state folder: which notes we wrote, forgot, and added to shared files."""

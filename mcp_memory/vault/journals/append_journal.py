@@ -1,4 +1,4 @@
-"""Keeps a copy of every entry that we add to a shared file, for a while.
+"""Keep a copy of every entry that we add to a shared file, for a while.
 
 An editor or a sync client that loaded a daily log before an append and saves it afterwards removes our entry, long
 after we have answered. One file a day, one JSON object a line: the entry, on disk before the log is written, then its
@@ -19,11 +19,11 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line, replace_file
 
 KEPT_DAYS = 30  # days with additions: a wrong clock must not remove anything early
-MOST_BYTES = 64_000_000  # of the whole journal; beyond it the oldest day goes first
+MOST_BYTES = 64_000_000  # the bytes of the whole journal; beyond them the oldest day goes first
 
 
 class AppendOutcome(StrEnum):
-    """What happened to an entry, as far as we know."""
+    """The outcome of an append, as far as we know."""
 
     ANNOUNCED = "announced"  # about to be written
     CUT_SHORT = "cut short"  # its process ended before it was written, so the append was not answered
@@ -38,7 +38,7 @@ class JournaledAppend:
 
     path: NotePath
     entry: str  # its hash
-    before: Etag | None  # of the file that it was added to; None for a new file
+    before: Etag | None  # the etag of the file that it was added to; None for a new file
     at: float  # seconds since the epoch
     content: str  # the hash of its content
     project: str | None = None
@@ -48,10 +48,10 @@ class JournaledAppend:
 
 
 class AppendJournal:
-    """Has all entries in memory, and reads their texts from disk. Thread-safe."""
+    """The journal, with all entries in memory and their texts on disk. Thread-safe."""
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
-        """Raises StorageFailed for a journal that cannot be read."""
+        """Open the journal. Raises StorageFailed for a journal that cannot be read."""
         self._folder = folder
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
@@ -60,9 +60,9 @@ class AppendJournal:
         self._load()
 
     def announce(self, added: JournaledAppend, text: str) -> None:
-        """Call it before the entry is published. Raises StorageFailed; then nothing was recorded.
+        """Record an entry before it is published. Raises StorageFailed; then nothing was recorded.
 
-        Synced, because the power may fail seconds after a stale save, and that save is on disk then.
+        The line is synced, because the power may fail seconds after a stale save, and that save is on disk then.
         """
         facts = {name: getattr(added, name) for name in ("path", "entry", "before", "at", "content")}
         more = {name: value for name in ("project", "session", "section") if (value := getattr(added, name))}
@@ -71,7 +71,9 @@ class AppendJournal:
             self._remember(added)
 
     def mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
-        """Not synced: after a power cut, an entry may be listed needlessly. Raises StorageFailed."""
+        """Record an entry's outcome, without a sync: after a power cut, an entry may be listed needlessly. Raises
+        StorageFailed.
+        """
         with self._lock:
             known = self._added.get(added.path, {}).get(added.entry, added)
             if known.fate is not fate:
@@ -83,24 +85,24 @@ class AppendJournal:
             return list(self._added)
 
     def entries_of(self, path: NotePath) -> list[JournaledAppend]:
-        """What was added to this file, oldest first."""
+        """Return the entries added to this file, oldest first."""
         with self._lock:
             return list(self._added.get(path, {}).values())
 
     def recent(self, content: str, since: float) -> list[JournaledAppend]:
-        """Entries with this content since then (seconds since the epoch), in any file, oldest first."""
+        """Return the entries with this content since that time (seconds since the epoch), in any file, oldest first."""
         with self._lock:
             places = self._by_content.get(content, set())
             found = [known for path, entry in places if (known := self._added.get(path, {}).get(entry))]
             return sorted((known for known in found if known.at >= since), key=lambda known: known.at)
 
     def texts(self, path: NotePath) -> dict[str, str]:
-        """The entries of this file by their hash. Raises StorageFailed."""
+        """Return the entries of this file by their hash. Raises StorageFailed."""
         with self._lock:
             return {line["entry"]: line["text"] for line in self._lines() if line["path"] == path and "text" in line}
 
     def erase(self, path: NotePath, entry: str | None = None) -> int:
-        """Removes an entry, or all of a file, for good; returns how many. Raises StorageFailed."""
+        """Remove an entry, or all of a file, for good; return how many. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self._folder)):
             for file in self._files():
                 lines = list(_lines_of(file))
@@ -137,7 +139,7 @@ class AppendJournal:
                 elif known := self._added.get(path, {}).get(entry):
                     self._remember(replace(known, fate=AppendOutcome(line["fate"])))
             except (ValueError, TypeError, KeyError):
-                continue  # a later version's line; the others count
+                continue  # a line of a later version; the other lines count
         for added in [line for known in self._added.values() for line in known.values()]:
             if added.fate is AppendOutcome.ANNOUNCED:
                 self._remember(replace(added, fate=AppendOutcome.CUT_SHORT))
@@ -156,7 +158,7 @@ class AppendJournal:
 
 
 def _lines_of(file: Path) -> Iterator[dict[str, Any]]:
-    """The whole lines: a crash may have left half a line. Raises OSError."""
+    """Yield the whole lines: a crash may have left half a line. Raises OSError."""
     with file.open(encoding="utf-8", errors="replace") as lines:
         for text in lines:
             try:

@@ -1,7 +1,7 @@
-"""Records what happened to each note, when, by whom and in which session; keeps the bytes that an edit replaced.
+"""Record what happened to each note, when, by whom and in which session, and keep the bytes that an edit replaced.
 
-It has ids and paths, never the text of a note. The files are the truth: this only says how they came to be, for as long
-as there is room, and may lack what was recorded just before a power cut.
+The journal has ids and paths, never the text of a note. The files are the truth. The journal only explains them, for as
+long as there is room, and may lack the changes of the moment before a power cut.
 """
 
 import hashlib
@@ -24,23 +24,23 @@ from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
 
 MOST_BYTES = 2_000_000
-"""Of each of the two files: some 7,000 changes."""
+"""The most bytes of each of the two files: some 7,000 changes."""
 
 IMPORT = "import"
-"""The run of imported notes begins with this."""
+"""The beginning of the run of imported notes."""
 
 DECISION = "decision"
-"""The run of what one decision about a contradiction changed begins with this."""
+"""The beginning of the run of changes by one decision about a contradiction."""
 
 DREAM = "dream"
-"""The client of what you ticked in `DREAMS.md`."""
+"""The client of the boxes that you ticked in `DREAMS.md`."""
 
 DISK = "disk"
 """The client of a change that a sweep found: you in an editor, a sync client, git."""
 
 
 class ChangeKind(StrEnum):
-    """What happened, in the words of the list."""
+    """The kinds of changes, in the words of the list."""
 
     STORED = "stored"
     IMPORTED = "imported"
@@ -58,7 +58,8 @@ class ChangeKind(StrEnum):
 class NoteChange:
     """One change of one note. `other`: the note that superseded it, the place that it was moved from, the status from
     which it was restored, or the hash that an edited log entry had. `run`: the compaction or import that it was part
-    of. `undoes`: the id of the change, or the run, that it took back."""
+    of. `undoes`: the id of the change, or the run, that it undid.
+    """
 
     at: float  # seconds since the epoch
     kind: ChangeKind
@@ -73,7 +74,7 @@ class NoteChange:
     other: str | None = None
     run: str | None = None
     undoes: str | None = None
-    count: int | None = None  # of a line that sums up so many changes on disk
+    count: int | None = None  # the number of changes on disk that one line summarizes
 
     @property
     def id(self) -> str:
@@ -91,7 +92,7 @@ _CALLER: ContextVar[Caller] = ContextVar("caller", default=UNKNOWN)
 
 @contextmanager
 def acting(by: Caller) -> Generator[None]:
-    """Within the block, changes are recorded as this caller's; what it leaves open is taken from the block around."""
+    """Record changes within the block as this caller's; missing facts come from the block around."""
     known = {name: value for name, value in asdict(by).items() if value}
     token = _CALLER.set(replace(_CALLER.get(), **known))
     try:
@@ -101,7 +102,7 @@ def acting(by: Caller) -> Generator[None]:
 
 
 def current_caller() -> Caller:
-    """Whose changes are being made."""
+    """Return the caller whose changes are being made."""
     return _CALLER.get()
 
 
@@ -109,7 +110,9 @@ class ChangeJournal:
     """Thread-safe."""
 
     def __init__(self, state: Path, *, keep_days: int = 30, keep_bytes: int = 64_000_000) -> None:
-        """`state` is the state folder. Earlier bytes are kept for so many days with edits, and up to so many bytes."""
+        """Open the journal in the state folder `state`. Earlier bytes are kept for `keep_days` days with edits, up to
+        `keep_bytes`.
+        """
         self._lines = RotatedLines(state / "changes.jsonl", MOST_BYTES)
         self._versions = state / "versions"
         self._keep_days = keep_days
@@ -121,7 +124,7 @@ class ChangeJournal:
         """Of this process's changes; `recent` has the latest of them, the oldest first."""
 
     def record(self, change: NoteChange) -> None:
-        """Adds a change that was made. Never fails: the note itself is written."""
+        """Add a change that was made. Never fails: the note itself is written."""
         with self._lock:
             self.recent.append(change)
             self.count += 1
@@ -130,11 +133,13 @@ class ChangeJournal:
         self._lines.append(asdict(change))
 
     def changes(self) -> list[NoteChange]:
-        """All that are known, the latest first. Raises StorageFailed."""
+        """Return all known changes, the latest first. Raises StorageFailed."""
         return [change for facts in reversed(self._lines.read()) if (change := _change(facts))]
 
     def is_ours(self, path: NotePath, etag: Etag | None, since: float) -> bool:
-        """Whether we wrote there since then (monotonic seconds), or these bytes last. Raises StorageFailed."""
+        """Return whether we wrote there since then (monotonic seconds), or wrote these bytes last. Raises
+        StorageFailed.
+        """
         with self._lock:
             if self._latest is None:
                 self._latest = {change.path: (change.after, 0.0) for change in reversed(self.changes())}
@@ -142,8 +147,9 @@ class ChangeJournal:
             return at >= since or (etag is not None and known == etag)
 
     def keep(self, note: NoteId, etag: Etag, data: bytes, *, is_edit: bool) -> None:
-        """Keeps the bytes that are about to be replaced: those of an edit durably, since they are nowhere else then.
-        Raises StorageFailed."""
+        """Keep the bytes that are about to be replaced; an edit's bytes are kept durably, since they are nowhere else
+        then. Raises StorageFailed.
+        """
         file = self._versions / f"{_digest(note)[:16]}.{etag}"
         with self._lock, naming_the_cause(str(self._versions)):
             if is_edit:
@@ -151,7 +157,7 @@ class ChangeJournal:
             elif not file.exists():
                 append_line(file, data, synced=False)
             found = sorted((file.stat().st_mtime, file.stat().st_size, file) for file in self._versions.iterdir())
-            # Days with edits: a wrong clock makes nothing old.
+            # These are days with edits, so a wrong clock makes nothing old.
             days = sorted({_day(at) for at, _, _ in found})[-self._keep_days :]
             total = 0
             for at, size, file in reversed(found):
@@ -160,7 +166,7 @@ class ChangeJournal:
                     file.unlink()
 
     def find(self, note: NoteId, etag: Etag) -> bytes | None:
-        """The note's bytes with this etag; None if they are not kept any more, or not whole."""
+        """Return the note's bytes with this etag; None if they are not kept any more, or incomplete."""
         with suppress(OSError):
             data = (self._versions / f"{_digest(note)[:16]}.{etag}").read_bytes()
             for known in (data, data[:-1]):  # a line that was appended has one more
@@ -169,27 +175,28 @@ class ChangeJournal:
         return None
 
     def count_lines(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> int:
-        """How many changes of a note or a log entry there are, without those of another note that was at its path.
-        Raises StorageFailed."""
+        """Count the changes of a note or a log entry, without those of another note that was at its path. Raises
+        StorageFailed.
+        """
         own = {*ids, f"path:{path}"}
         return sum(change.note in own and entry in {None, change.entry} for change in self.changes())
 
     def erase(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
-        """Removes those lines, and the bytes that are kept of the file. Raises StorageFailed."""
+        """Remove those lines, and the bytes that are kept of the file. Raises StorageFailed."""
         known = {*ids, *(change.note for change in self.changes() if path in {change.path, change.other})}
         for note in known:
             self.drop_versions(note)
         self._lines.remove(lambda facts: facts.get("note") in known and entry in {None, facts.get("entry")})
 
     def drop_versions(self, note: NoteId) -> None:
-        """Removes the earlier bytes of a note for good. Raises StorageFailed."""
+        """Remove the earlier bytes of a note for good. Raises StorageFailed."""
         with naming_the_cause(str(self._versions)):
             for file in list(self._versions.glob(f"{_digest(note)[:16]}.*")):
                 file.unlink()
 
 
 def _change(facts: Mapping[str, Any]) -> NoteChange | None:
-    """None for a line of a later version."""
+    """Parse a line; None for a line of a later version."""
     try:
         values: dict[str, Any] = {**facts, "kind": ChangeKind(facts["kind"])}
         return NoteChange(**values)

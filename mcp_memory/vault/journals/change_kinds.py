@@ -1,4 +1,4 @@
-"""Tells from the bytes before and after what happened to a note. Pure."""
+"""Derive what happened to a note from its bytes before and after. Pure."""
 
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ _BY_STATUS = {
 
 
 def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
-    """What happened to a note between the two: the `kind` of the change, its `entry` and `other`."""
+    """Describe the difference between two versions of a note: the `kind` of the change, its `entry` and `other`."""
     for file, other, kind in ((after, before, ChangeKind.FORGOTTEN), (before, after, ChangeKind.RESTORED)):
         entries = {*file.forgotten_entries} - {*other.forgotten_entries}
         if len(entries) == 1:
@@ -33,7 +33,7 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
         latest = cast("list[object]", successors)[-1] if successors and isinstance(successors, list) else successors
         return {"kind": ChangeKind.SUPERSEDED, "other": str(latest)}
     old, new = (cast("list[object]", meta.get("superseded") or []) for meta in (was, now))
-    if marked := [str(mark) for mark in new if mark not in old]:  # an entry of a log, with what replaced it and when
+    if marked := [str(mark) for mark in new if mark not in old]:  # an entry of a log, with its replacement and the time
         entry, _, by = PLACE.sub("", marked[0]).partition(" ")
         return {"kind": ChangeKind.SUPERSEDED, "entry": entry, "other": by.rpartition(" ")[0]}
     if was.get("status") == status:
@@ -45,7 +45,7 @@ def describe_difference(before: NoteFile, after: NoteFile) -> dict[str, Any]:
 
 
 def changed_entry(before: str, after: str) -> dict[str, Any]:
-    """The one entry of `MEMORY.md` that was added, taken out or replaced; empty if it were several, or none."""
+    """Return the one entry of `MEMORY.md` that was added, taken out or replaced; empty for several entries, or none."""
     gone, new = _difference(MEMORY, before, after)
     if max(len(gone), len(new)) != 1:
         return {}
@@ -54,6 +54,6 @@ def changed_entry(before: str, after: str) -> dict[str, Any]:
 
 
 def _difference(path: NotePath, before: str, after: str) -> tuple[set[str], set[str]]:
-    """The hashes of the entries that only one of the two texts has."""
+    """Return the hashes of the entries that only one of the two texts has."""
     was, now = ({entry.hash for entry in entries_of(path, text)} for text in (before, after))
     return was - now, now - was

@@ -1,4 +1,4 @@
-"""Records which notes this installation wrote: local, append-only, one JSON object a line.
+"""Record which notes this installation wrote: local, append-only, one JSON object a line.
 
 The ledger decides ownership, since an `id` in a frontmatter can be forged. It also makes appends idempotent: a line is
 written before its note is published, so the retry of an unanswered append finds the note.
@@ -19,15 +19,15 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line, replace_file
 
 Standing = Literal["revoked", "adopted", "written"]
-"""Why a note at a place is the agents', or that it no longer is."""
+"""The reason why a note at a place is the agents', or `revoked` if it no longer is."""
 
 
 KEPT_PARTS = 8
-"""Versions of a page, any of which may come back by an undo or a sync client."""
+"""The versions of a page that are kept; an undo or a sync client may bring any of them back."""
 
 
 def max_standing(known: Iterable[Standing]) -> Standing:
-    """The strongest standing of a note's places; `written` without any."""
+    """Return the strongest standing of a note's places; `written` without any."""
     standings = set(known)
     if not standings or "written" in standings:
         return "written"
@@ -48,11 +48,11 @@ class LedgerEntry:
     left: NotePath | None = None  # the place that the note was moved from
     now: str | None = None  # the hash after links in the content were rewritten
     standing: Standing = "written"  # after a move or rewritten links, `written` leaves the standing as it was
-    parts: Mapping[str, Sequence[str]] | None = None  # of a topic's page, as we made them
+    parts: Mapping[str, Sequence[str]] | None = None  # the parts of a topic's page, as we made them
 
     @classmethod
     def of(cls, note: NoteRecord, at: datetime) -> Self:
-        """The entry for a note that is written at that time."""
+        """Make the entry for a note that is about to be written."""
         return cls(note.id, note.path, note.content_hash, note.kind, note.project, None, at.timestamp())
 
 
@@ -69,7 +69,7 @@ class Ledger:
     """All entries in memory, each durable on disk before `record` returns. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
-        """Raises StorageFailed for a file that cannot be read."""
+        """Open the ledger. Raises StorageFailed for a file that cannot be read."""
         self.file = file
         self._lock = threading.Lock()
         self.waiting = deque[_Recording]()
@@ -86,35 +86,39 @@ class Ledger:
         return len(self._paths)
 
     def places_of(self, note_id: NoteId) -> list[NotePath]:
-        """Where the note was written, adopted or filed, the latest place last, without those that we moved it from. It
-        may have been moved since."""
+        """Return where the note was written, adopted or filed, the latest place last, without places that we moved it
+        from. It may have been moved since.
+        """
         return [path for path, standing in self.standings(note_id).items() if standing != "revoked"]
 
     def standings(self, note_id: NoteId) -> dict[NotePath, Standing]:
-        """The same with the standing of each place; also places where an adoption was revoked."""
+        """Return these places with the standing of each, and the places where an adoption was revoked."""
         return dict(self._paths.get(note_id, {}))
 
     def adopted(self) -> list[tuple[NotePath, NoteId]]:
-        """All places of notes that are ours only by adoption."""
+        """Return all places of notes that are ours only by adoption."""
         ids = list(self._paths)
         return [(path, note) for note in ids for path, how in self.standings(note).items() if how == "adopted"]
 
     def written(self, content: str, kind: str, project: str | None) -> list[LedgerEntry]:
-        """Every time this content was about to be written, oldest first."""
+        """Return the times at which this content was about to be written, oldest first."""
         return list(self._by_content.get((content, kind, project), ()))
 
     def first(self, note_id: NoteId, content: str) -> str:
-        """The hash of a note's content when it was written, by the present one; they differ if we rewrote links."""
+        """Return the hash of a note's content when it was written, given its present hash; they differ if we rewrote
+        links.
+        """
         return self._first.get((note_id, content), content)
 
     def parts(self, page: NoteId) -> list[Mapping[str, Sequence[str]]]:
-        """What we made of a topic's page the last few times, the latest last."""
+        """Return the parts of a topic's page in the versions that we made, the latest last."""
         return list(self._parts.get(page, ()))
 
     def record(self, *entries: LedgerEntry) -> None:
-        """Raises StorageFailed; then nothing was recorded in memory either.
+        """Record entries durably.
 
-        The thread with the lock also writes the entries of those that wait: on a slow disk many notes cost two syncs.
+        Raises StorageFailed; then nothing was recorded in memory either. The thread with the lock also writes the
+        entries of the waiting threads: on a slow disk many notes cost two syncs.
         """
         mine = [_Recording(entry) for entry in entries]
         self.waiting.extend(mine)
@@ -141,31 +145,31 @@ class Ledger:
                 recording.done = True
 
     def put_back(self) -> None:
-        """Writes the file again if it was removed: its content is nowhere else. Raises StorageFailed."""
+        """Write the file again if it was removed: its content is nowhere else. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
             if self._paths and not self.file.exists():
                 self._write(self._entries)
 
     def ids_at(self, path: NotePath) -> frozenset[NoteId]:
-        """Which notes were written, adopted or filed there."""
+        """Return the ids of the notes that were written, adopted or filed there."""
         return frozenset(self._at.get(path, ()))
 
     def kinds_at(self, path: NotePath) -> frozenset[str]:
-        """Their kinds, without those whose adoption was revoked."""
+        """Return the kinds of these notes, without notes whose adoption was revoked."""
         notes = self._at.get(path, {})
         return frozenset(kind for note, kind in notes.items() if self._paths[note].get(path) != "revoked")
 
     def paths_of(self, ids: Collection[NoteId]) -> set[NotePath]:
-        """Every place where these notes have been."""
+        """Return every place where these notes have been."""
         entries = [entry for entry in self._entries if entry.id in ids]
         return {path for entry in entries for path in (entry.path, entry.left) if path}
 
     def count_lines(self, ids: Collection[NoteId]) -> int:
-        """How many lines there are about these notes."""
+        """Count the lines about these notes."""
         return sum(entry.id in ids for entry in self._entries)
 
     def erase(self, ids: Collection[NoteId]) -> None:
-        """Removes those lines: a path has words of its note. Raises StorageFailed."""
+        """Remove the lines about these notes, since a path has words of its note. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
             kept = [entry for entry in self._entries if entry.id not in ids]
             if len(kept) != len(self._entries):
@@ -191,7 +195,7 @@ class Ledger:
         except OSError as error:
             raise StorageFailed(
                 f"cannot read the ledger {self.file}: {error.strerror}",
-                hint="let the user that runs mcp-memory read and write it; it says which notes are the agents'",
+                hint="let the user that runs mcp-memory read and write it; it records which notes are the agents'",
             ) from error
 
     def _remember(self, entry: LedgerEntry) -> None:

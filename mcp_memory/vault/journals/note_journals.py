@@ -1,4 +1,4 @@
-"""Opens the ledger, the tombstones and the journals, and erases what they have about a note."""
+"""Open the ledger, the tombstones and the journals, and erase their traces of a note."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -17,7 +17,7 @@ class NoteJournals:
     """Thread-safe."""
 
     def __init__(self, state: Path, config: VaultConfig | None = None) -> None:
-        """`state` is the state folder. Raises StorageFailed for a journal that cannot be read."""
+        """Open the journals in the state folder `state`. Raises StorageFailed for a journal that cannot be read."""
         kept = config or VaultConfig()
         self.ledger = Ledger(state / "ledger.jsonl")
         self.page_key = PageKey(state / "page.key")
@@ -26,8 +26,9 @@ class NoteJournals:
         self.changes = ChangeJournal(state, keep_days=kept.undo_days, keep_bytes=kept.undo_bytes)
 
     def describe(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
-        """What they have about a whole note (`entry` is None), also after its file has gone, or about a log entry: a
-        line for each place. `ids` are those under which the whole note was known. Raises StorageFailed."""
+        """Describe the traces of a whole note (`entry` is None), also after its file has gone, or of a log entry: a
+        line for each place. `ids` are the ids of the whole note, past and present. Raises StorageFailed.
+        """
         found: list[str] = []
         if entries := [added for added in self.appends.entries_of(path) if entry in {None, added.entry}]:
             found.append(f"in the append journal: {counted(len(entries), 'entry', 'entries')}")
@@ -42,7 +43,9 @@ class NoteJournals:
         return found
 
     def erase(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
-        """The ledger comes last: it tells the ids of a note whose file has gone. Raises StorageFailed."""
+        """Erase these traces, in the ledger last, which has the ids of a note whose file has gone. Raises
+        StorageFailed.
+        """
         self.appends.erase(path, entry)
         for forgotten in self.tombstones.entries(path):
             if entry in {None, forgotten}:

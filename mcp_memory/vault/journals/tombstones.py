@@ -1,7 +1,7 @@
-"""Keeps the bytes for a restore, and remembers what is forgotten even if another program brings it back.
+"""Keep the bytes for a restore, and remember what is forgotten even if another program brings it back.
 
-A forgotten note is marked in its own file. A sync client or a stale save may put the unmarked bytes back; they are
-known here by their etag, and an entry of a log by its hash, so that they stay out of every answer.
+A forgotten note is marked in its own file. A sync client or a stale save may put the unmarked bytes back. The
+tombstones recognize a note by its etag and an entry of a log by its hash, and so keep them out of every answer.
 """
 
 import hashlib
@@ -21,19 +21,21 @@ from mcp_memory.runtime.private_files import replace_file, sync_folder
 from mcp_memory.text.markdown import frontmatter
 
 GRACE_DAYS = 30
-"""How long bytes are kept after the forgotten note's file has gone, since a sync client or a backup may bring it back.
-While the file exists they are kept for ever. Only days on which we checked count: a wrong clock makes nothing old."""
+"""The days for which bytes are kept after the forgotten note's file has gone, since a sync client or a backup may bring
+it back. While the file exists they are kept forever. Only days with a check count, so a wrong clock makes nothing old.
+"""
 
 ENTRY = ".entry"  # suffix of a forgotten entry's file
-GONE = ".gone"  # of a mark that nothing needs the file beside it any more
-SHOWN = ".shown"  # of the bytes of a note that is about to be restored
+GONE = ".gone"  # suffix of a mark that the file beside it is no longer needed
+SHOWN = ".shown"  # suffix of the bytes of a note that is about to be restored
 DAYS = "days"  # the file that lists the days on which we checked
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a call, as far as that is known. `run`: the compaction or import that it is part of. `undoes`: the id
-    of the change, or the run, that it takes back."""
+    """The maker of a call, as far as known. `run`: the compaction or import that the call is part of. `undoes`: the id
+    of the change, or the run, that the call undoes.
+    """
 
     client: str | None = None
     session: str | None = None
@@ -47,7 +49,7 @@ UNKNOWN = Caller()
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """When, why and by whom a note or entry was forgotten."""
+    """The time, reason and client of forgetting a note or entry."""
 
     path: NotePath
     entry: str | None  # its hash
@@ -56,7 +58,7 @@ class Tombstone:
     session: str | None = None
     reason: str | None = None
     title: str = ""
-    kept: Mapping[str, Any] | None = None  # of an entry that was taken out of its file: its bytes, and where they were
+    kept: Mapping[str, Any] | None = None  # an entry that was taken out of its file: its bytes, and where they were
 
     @property
     def target(self) -> str:
@@ -78,10 +80,10 @@ class ForgottenNote:
 
 
 class Tombstones:
-    """One private file a forgotten note or log entry. Thread-safe."""
+    """The tombstones: one private file for each forgotten note or log entry. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises StorageFailed for a folder that cannot be read."""
+        """Open the tombstones. Raises StorageFailed for a folder that cannot be read."""
         self._folder = folder
         self._lock = threading.Lock()
         self._notes: dict[Etag, ForgottenNote] = {}
@@ -92,8 +94,9 @@ class Tombstones:
             self._load()
 
     def keep(self, after: Etag, before: Etag, data: bytes) -> None:
-        """Call it before the marked file is published: a crash in between must not leave a forgotten note that can't be
-        restored. Raises StorageFailed."""
+        """Keep a note's bytes, before the marked file is published: a crash in between must not leave a forgotten note
+        that can't be restored. Raises StorageFailed.
+        """
         forgotten = ForgottenNote(after, before)
         self._write(forgotten.name, data)
         with self._lock:
@@ -101,7 +104,7 @@ class Tombstones:
             self._hidden.add(before)
 
     def keep_entry(self, stone: Tombstone) -> None:
-        """As `keep`, for an entry of `MEMORY.md`, or of a log, whose bytes stay there. Raises StorageFailed."""
+        """Keep an entry of `MEMORY.md`, or of a log, whose bytes stay there. Raises StorageFailed."""
         path, entry = stone.path, stone.entry or ""
         at = stone.at and stone.at.isoformat()
         facts = {"at": at, "client": stone.client, "session": stone.session, "reason": stone.reason}
@@ -111,7 +114,7 @@ class Tombstones:
             self._entries.setdefault(path, set()).add(entry)
 
     def read_entry(self, path: NotePath, entry: str) -> Tombstone:
-        """The tombstone of a log entry; without details if its file can't be read."""
+        """Return the tombstone of a log entry; without details if its file can't be read."""
         try:
             text = (self._folder / _entry_name(path, entry)).read_text(encoding="utf-8")
             facts: dict[str, Any] = json.loads(text.partition("\n")[2])
@@ -122,12 +125,12 @@ class Tombstones:
             return Tombstone(path, entry)
 
     def logs(self) -> list[NotePath]:
-        """The logs with forgotten entries."""
+        """Return the logs with forgotten entries."""
         with self._lock:
             return sorted(path for path, entries in self._entries.items() if entries)
 
     def find(self, after: Etag) -> bytes | None:
-        """The bytes from before the forget; None if they are unknown."""
+        """Return the bytes from before the forget; None if they are unknown."""
         forgotten = self._notes.get(after)
         try:
             return (self._folder / forgotten.name).read_bytes() if forgotten else None
@@ -135,23 +138,24 @@ class Tombstones:
             return None
 
     def original(self, etag: Etag) -> Etag:
-        """The etag of a note's bytes without our marks."""
+        """Return the etag of a note's bytes without our marks."""
         forgotten = self._notes.get(etag)
         return forgotten.before if forgotten else etag
 
     def hides(self, etag: Etag) -> bool:
-        """Whether these very bytes were forgotten."""
+        """Return whether these bytes were forgotten."""
         with self._lock:
             return etag in self._hidden
 
     def entries(self, path: NotePath) -> frozenset[str]:
-        """The hashes of this log's forgotten entries."""
+        """Return the hashes of this log's forgotten entries."""
         with self._lock:
             return frozenset(self._entries.get(path, ()))
 
     def show(self, *etags: Etag) -> None:
-        """Stops hiding files with these bytes, marked or not, durably. Call it before the restored file is published,
-        while the note still has its own mark. Raises StorageFailed; then they are hidden as before."""
+        """Stop hiding files with these bytes, marked or not, durably. Call it before the restored file is published,
+        while the note still has its own mark. Raises StorageFailed; then they are hidden as before.
+        """
         with self._lock:
             found = [note for note in self._with(etags) if not note.shown]
             try:
@@ -168,8 +172,9 @@ class Tombstones:
             self._update(replace(note, shown=True) for note in found)
 
     def hide(self, *etags: Etag) -> None:
-        """Hides them again, if no file was published after all. If the disk refuses, the note's own mark counts until
-        the next forget."""
+        """Hide these bytes again, if no file was published after all. If the disk refuses, the note's own mark counts
+        until the next forget.
+        """
         with self._lock:
             for note in [note for note in self._with(etags) if note.shown]:
                 with suppress(OSError):
@@ -177,7 +182,7 @@ class Tombstones:
                     self._update([replace(note, shown=False)])
 
     def release(self, *etags: Etag) -> None:
-        """Removes the tombstones of files with these bytes, marked or not. Raises StorageFailed."""
+        """Remove the tombstones of files with these bytes, marked or not. Raises StorageFailed."""
         with self._lock:
             for forgotten in self._with(etags):
                 self._remove(forgotten.name)
@@ -185,7 +190,7 @@ class Tombstones:
             self._update()
 
     def release_entry(self, path: NotePath, entry: str) -> None:
-        """Removes an entry's tombstone, durably. Raises StorageFailed; then the entry is forgotten as before."""
+        """Remove an entry's tombstone, durably. Raises StorageFailed; then the entry is forgotten as before."""
         with self._lock:
             name = _entry_name(path, entry)
             self._remove(name)
@@ -199,14 +204,15 @@ class Tombstones:
             self._entries.get(path, set()).discard(entry)
 
     def etags_of(self, ids: Collection[NoteId]) -> list[Etag]:
-        """The etags under which bytes of these notes are kept."""
+        """Return the etags under which bytes of these notes are kept."""
         with self._lock:
             kept = list(self._notes)
         return [after for after in kept if (data := self.find(after)) is not None and _has_id(data, ids)]
 
     def prune(self, standing: Collection[Etag], paths: Collection[str], today: date) -> int:
-        """Removes what no file in the vault has needed (by its bytes, or a log by its path) for GRACE_DAYS; returns the
-        number of files."""
+        """Remove bytes that no file in the vault has needed (by its bytes, or a log by its path) for GRACE_DAYS; return
+        the number of files.
+        """
         pruned = 0
         needed = {note.name for note in self._with(standing)}
         needed |= {_entry_name(path, entry) for path in self._entries if path in paths for entry in self._entries[path]}
@@ -232,14 +238,14 @@ class Tombstones:
         return pruned
 
     def _gone_since(self, name: str) -> int | None:
-        """The number of the day; None without a mark, or if it is incomplete. Raises OSError."""
+        """Return the number of the day; None without a mark, or if it is incomplete. Raises OSError."""
         try:
             return int((self._folder / (name + GONE)).read_bytes())
         except (FileNotFoundError, ValueError):
             return None
 
     def _day(self, today: date) -> int:
-        """The number of days on which we checked, this one included."""
+        """Return the number of days with a check, including today."""
         file = self._folder / DAYS
         known = file.read_text(errors="replace").split() if file.exists() else []
         if today.isoformat() not in known:
@@ -289,7 +295,7 @@ class Tombstones:
 
 
 def _has_id(data: bytes, ids: Collection[NoteId]) -> bool:
-    """Whether these bytes are one of these notes, as their frontmatter has it."""
+    """Return whether these bytes are one of these notes, by the id in their frontmatter."""
     return str(frontmatter.parse(frontmatter.decode(data).text or "").meta.get("id")) in ids
 
 

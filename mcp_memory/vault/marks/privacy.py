@@ -1,7 +1,7 @@
-"""Decides what a person has marked as private: a note, an entry of a log, lines of `MEMORY.md`. Pure.
+"""Find what a person has marked as private: a note, an entry of a log, lines of `MEMORY.md`. Pure.
 
 People write it in many ways: as a property, a tag, a folder's name, `<private>`, or in words. In doubt a note is
-private, and so is one whose head can't be read.
+private, and so is a note whose head can't be read.
 """
 
 import json
@@ -25,10 +25,10 @@ WORDS = frozenset((
     "confidential", "vertraulich", "vertrauliches", "confidentiel", "confidentielle", "confidencial", "geheim",
     "privateandconfidential", "donotshare", "nichtteilen", "nichtweitergeben", "nepaspartager", "nocompartir",
 ))  # fmt: skip
-"""In the four languages, without accents."""
+"""The words for private in the four languages, without accents."""
 
 PRIVATE = "private"
-"""The tag of what is made of something private."""
+"""The tag of notes that are made of something private."""
 
 _FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in ("", "note", "notes", "notizen", "stuff", "diary"))
 _KEYS = WORDS | {f"is{word}" for word in WORDS}
@@ -59,7 +59,7 @@ _PARENTHESES = re.compile(
 _CLOCK = re.compile(r"^#{1,6}[ \t]{1,9}\d{1,2}:\d\d[ \t]{1,9}")
 """Before the title of a log's entry."""
 _NO_LABEL = re.compile(r"[ \t>]{0,20}(?:[-+*|]|\d{1,9}[.)])[ \t]|[^\n]*[\[\\/@=(){};<]|\s*[a-z]+:\s*$")
-"""A list's item, a row, a link, code: there the word alone marks nothing."""
+"""A list's item, a row, a link or code: there, the plain word marks nothing."""
 
 
 def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict
 
 
 def says_private(text: str) -> bool:
-    """Whether a text, without a head, marks itself as private anywhere outside code."""
+    """Return whether a text, without a head, marks itself as private anywhere outside code."""
     if not _may_say_so(text):
         return False
     if any(map(is_private_tag, text_tags(text, in_comments=True))):
@@ -94,7 +94,7 @@ def says_private(text: str) -> bool:
 
 
 def is_private_tag(tag: str) -> bool:
-    """Whether a tag, or a part of a nested tag, means private, in any case and with any signs around it."""
+    """Return whether a tag, or a part of a nested tag, means private, in any case and with any signs around it."""
     return any(map(_means_private, tag.split("/")))
 
 
@@ -103,7 +103,7 @@ def _means_private(words: str) -> bool:
 
 
 def _is_private_path(path: str) -> bool:
-    """A file's name is its title in Obsidian: `Doctor (private).md`."""
+    """Return whether the path means private; a file's name is its title in Obsidian: `Doctor (private).md`."""
     *folders, file = path.split("/")
     title = file.removesuffix(".md")
     is_marked = _letters(title) not in WORDS and (says_private(title) or any(map(is_private_tag, title.split(".")[1:])))
@@ -111,7 +111,7 @@ def _is_private_path(path: str) -> bool:
 
 
 def _head_says_so(text: str, document: Document, *, is_inner: bool = False) -> bool:
-    """A head that can't be read may say so."""
+    """Return whether a head marks its note as private, even if it can't be read."""
     if text.startswith("+++", len(BOM) if text.startswith(BOM) else 0):
         return _toml_says_so(text)
     head = split_head(text)
@@ -150,7 +150,9 @@ def _meta_says_so(meta: Mapping[str, Any]) -> bool:
 
 
 def _pair_says_so(key: str, value: object) -> bool:
-    """`private: yes`; `tags: a, private`; any other property with just this value, such as `visibility: private`."""
+    """Return whether a property means private: `private: yes`; `tags: a, private`; or any other property with just this
+    value, such as `visibility: private`.
+    """
     name = _letters(key)
     if isinstance(value, Mapping):
         return _meta_says_so(cast("Mapping[str, Any]", value)) or name in _KEYS
@@ -181,12 +183,12 @@ def _means_no(value: object) -> bool:
 
 
 def _may_say_so(text: str) -> bool:
-    """Whether it has any of the words, which is quickly found out."""
+    """Return quickly whether the text has any of the words."""
     return _HINT.search(text) is not None or says_off_record(text)
 
 
 def _stretch_says_so(stretch: str) -> bool:
-    """One block of prose, without code."""
+    """Return whether one block of prose, without code, means private."""
     if says_off_record(_CLOCK.sub("", stretch)):
         return True
     if not _HINT.search(stretch):
@@ -203,7 +205,9 @@ def _stretch_says_so(stretch: str) -> bool:
 
 
 def _line_says_so(key: str, value: str) -> bool:
-    """In a text, `private: …` may begin a sentence about what is private in a program."""
+    """Return whether a line means private. In a text, `private: …` may begin a sentence about what is private in a
+    program.
+    """
     name = _letters(key)
     if name in _TAG_KEYS:
         return any(map(is_private_tag, tags_of(value)))
@@ -211,14 +215,15 @@ def _line_says_so(key: str, value: str) -> bool:
 
 
 def _note_says_so(part: str) -> bool:
-    """Whether a part of a bracketed note means private: `private`, `tags: a, private`, `private: true`."""
+    """Return whether a part of a bracketed note means private: `private`, `tags: a, private`, `private: true`."""
     key, colon, value = part.partition(":")
     return _line_says_so(key, value) if colon else is_private_tag(part)
 
 
 def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """Sections, list items with those in them, and paragraphs of `MEMORY.md`. A mark by itself makes its section
-    private, or the whole file if no heading is above."""
+    """Yield the private sections, list items and paragraphs of `MEMORY.md`. A mark by itself makes its section private,
+    or the whole file if no heading is above.
+    """
     blocks = list(scan(text, start))
     entries = sections.entries(text, start)
     for at, block in enumerate(blocks):
@@ -243,7 +248,7 @@ def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 def _section(text: str, blocks: Sequence[Block], at: int) -> tuple[int, int]:
-    """The heading of this number with all below it, to the next of its level."""
+    """Return the heading of this number with all below it, to the next of its level."""
     level = blocks[at].level
     later = (block.start for block in blocks[at + 1 :] if block.kind is BlockKind.HEADING and block.level <= level)
     return blocks[at].start, next(later, len(text))
@@ -271,6 +276,6 @@ def _parts(text: str) -> list[str]:
 
 
 def _letters(text: str) -> str:
-    """In lower case, without accents, digits and signs."""
+    """Return the text in lower case, without accents, digits and signs."""
     plain = unicodedata.normalize("NFKD", text).casefold()
     return "".join(filter(str.isalpha, plain))

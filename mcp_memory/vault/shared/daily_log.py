@@ -1,4 +1,4 @@
-"""Adds entries to daily logs, which many writers do at once: each entry whole and once."""
+"""Add entries to daily logs, which many writers do at once: each entry whole and once."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,11 +18,12 @@ from mcp_memory.vault.succession.retirement import Retirement
 SAME_MINUTE_S = 60.0
 
 FULL_BYTES = 128 * 1024
-"""A log of this size, some 500 entries, is continued in another file, since each new entry rewrites and rechunks its
-whole file."""
+"""The size of a full log, some 500 entries. It is continued in another file, since each new entry rewrites and rechunks
+its whole file.
+"""
 
-_GAP = 3  # so many parts of a day may be missing before a later one
-_GLUE_BYTES = 100  # what an entry may need besides itself: a line break or two, the end of an open fence
+_GAP = 3  # the most missing parts of a day before a later one
+_GLUE_BYTES = 100  # bytes that an entry may need besides itself: a line break or two, the end of an open fence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class _Part:
 
 
 class DailyLog:
-    """Adds entries to `memory/YYYY-MM-DD.md`, or where the layout puts it, and to further parts of a long day's log.
+    """The writer of `memory/YYYY-MM-DD.md`, or where the layout puts it, and of further parts of a long day's log.
 
     Thread-safe, except that the same content must come in one thread at a time.
     """
@@ -46,7 +47,7 @@ class DailyLog:
         self._retirement = retirement
 
     def append(self, draft: Draft) -> WriteResult:
-        """Raises Refused for a log that holds no text, StorageFailed."""
+        """Add an entry to today's log. Raises Refused for a log that isn't text, StorageFailed."""
         now = self._notes.clock()
         source = None if draft.source == PERSON else draft.source
         labels = logs.Labels(draft.project, tuple(dict.fromkeys(draft.tags)), source, draft.session)
@@ -69,14 +70,14 @@ class DailyLog:
         return stored
 
     def parts(self, day: date) -> list[NotePath]:
-        """The existing files of a day's log, in order."""
+        """Return the existing files of a day's log, in order."""
         found: list[NotePath] = []
         with suppress(McpMemoryError):  # keeps those that could be read
             found.extend(part.path for part in self._parts(day))
         return found
 
     def add(self, path: NotePath, text: str) -> WriteResult:
-        """Writes an entry at the end of a log, whatever is in it. Raises as `append`."""
+        """Write an entry at the end of a log, whatever is in it. Raises as `append`."""
         day = logs.is_log_path(path) or self._notes.clock().date()
 
         def appended(file: NoteFile | None, before: str) -> str:
@@ -85,7 +86,7 @@ class DailyLog:
         return WriteResult(self._notes.change(path, appended, added=text), Outcome.CREATED, entry_hash(text))
 
     def _parts(self, day: date) -> Iterator[_Part]:
-        """In order; some may have been removed. Raises as reading does."""
+        """Yield the parts in order; some may have been removed. Raises as reading does."""
         number = missing = 0
         while missing <= _GAP:
             number += 1
@@ -99,7 +100,7 @@ class DailyLog:
             yield _Part(number, path, size_bytes)
 
     def _open_log(self, day: date, more_bytes: int) -> NotePath:
-        """The file for the next entry."""
+        """Return the file for the next entry."""
         layout, limit = self._notes.layout, self._notes.max_note_bytes
         *_, last = _Part(1, layout.log_of(day), 0), *self._parts(day)
         is_full = last.size_bytes >= min(FULL_BYTES, limit // 2)
@@ -112,7 +113,7 @@ class DailyLog:
             self._journal.mark(added, fate)
 
     def _recent_entry(self, draft: Draft, now: datetime) -> WriteResult | None:
-        """The same content from the same session within a minute is a retry."""
+        """Return the entry that a retry would repeat: the same content from the same session within a minute."""
         for known in self._journal.recent(draft.content_hash, now.timestamp() - SAME_MINUTE_S):
             if (known.session, known.project) != (draft.session, draft.project) or known.at > now.timestamp():
                 continue
@@ -122,13 +123,14 @@ class DailyLog:
         return None
 
     def _forgotten_entry(self, file: NoteFile | None, entry: str) -> WriteResult | None:
-        """An entry that was forgotten in this very minute is restored when it is appended again: a second one would
-        have the same hash and be forgotten too."""
+        """Restore an entry that was forgotten in this minute when it is appended again: a second one would have the
+        same hash and be forgotten too.
+        """
         if file is None or entry not in file.forgotten_entries or not file.has_entry(entry):
             return None
         return WriteResult(self._retirement.restore_entry(file.record.path, entry), Outcome.CREATED, entry)
 
 
 def entry_hash(entry: str) -> str:
-    """The hash of a rendered log entry."""
+    """Return the hash of a rendered log entry."""
     return logs.entries(entry)[0].hash

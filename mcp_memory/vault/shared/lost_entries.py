@@ -1,4 +1,4 @@
-"""Finds entries of shared files that another program's save removed, and puts them back on request.
+"""Find entries of shared files that another program's save removed, and put them back on request.
 
 Nothing comes back by itself: an entry may have been removed on purpose.
 """
@@ -18,8 +18,10 @@ from mcp_memory.vault.shared.daily_log import DailyLog
 from mcp_memory.vault.shared.memory_file import MemoryFile
 
 Why = Literal["overwritten", "missing", "edited", "unanswered"]
-"""Why an entry is gone, as far as the bytes tell: the file went back to its state before the entry; it went while other
-things changed, perhaps on purpose; another entry says much the same; or its append was cut short."""
+"""The reason why an entry is gone, as far as the bytes show it. `overwritten`: the file went back to its state before
+the entry. `missing`: the entry went while other things changed, perhaps on purpose. `edited`: another entry says much
+the same. `unanswered`: the append was cut short.
+"""
 
 SERIOUS: frozenset[Why] = frozenset({"overwritten", "missing"})  # reported to the user
 SHOWN_CHARS = 60
@@ -29,7 +31,7 @@ _Seen = tuple[str | None, tuple[JournaledAppend, ...]]  # a file's signature (No
 
 @dataclass(frozen=True, slots=True)
 class LostEntry:
-    """`text` is the whole entry."""
+    """An entry that is gone; `text` is the whole entry."""
 
     added: JournaledAppend
     why: Why
@@ -41,15 +43,16 @@ class LostEntry:
 
     @property
     def gist(self) -> str:
-        """Its time and first words."""
+        """Return the entry's time and first words."""
         heading, _, body = self.text.partition("\n")
         words = f"{heading.lstrip('# ')} {' '.join(body.split())}".strip()
         return words if len(words) <= SHOWN_CHARS else words[:SHOWN_CHARS].rstrip() + "…"
 
 
 def find_lost(added: Sequence[JournaledAppend], texts: Mapping[str, str], file: NoteFile | None) -> list[LostEntry]:
-    """The entries, oldest first, that the file (None: there is none) no longer holds; not those forgotten or taken
-    back."""
+    """Return the entries, oldest first, that the file (None: it is missing) no longer has, without those forgotten or
+    taken back.
+    """
     entries = entries_of(file.record.path, file.text) if file else ()
     standing = {entry.hash for entry in entries} | set(file.forgotten_entries if file else ())
     answered = {line.content for line in added if line.fate in {AppendOutcome.LANDED, AppendOutcome.OVERWRITTEN}}
@@ -70,7 +73,7 @@ def find_lost(added: Sequence[JournaledAppend], texts: Mapping[str, str], file: 
 
 
 def overwritten(added: Sequence[JournaledAppend], now: Etag | None) -> frozenset[str]:
-    """Entries between two moments at which the file had the same bytes: it went back to before them."""
+    """Return entries between two moments at which the file had the same bytes: it went back to before them."""
     states = [line.before for line in added] + [now]
     first: dict[Etag, int] = {}
     undone: set[str] = set()
@@ -81,7 +84,7 @@ def overwritten(added: Sequence[JournaledAppend], now: Etag | None) -> frozenset
 
 
 class SharedFiles:
-    """Compares files with the append journal, each only if either has changed. Thread-safe."""
+    """The comparison of files with the append journal, each only if either has changed. Thread-safe."""
 
     def __init__(self, notes: NoteStore, journal: AppendJournal, daily_log: DailyLog, memory: MemoryFile) -> None:
         self._notes = notes
@@ -93,7 +96,7 @@ class SharedFiles:
         self._lost: dict[NotePath, list[LostEntry]] = {}
 
     def compare(self) -> list[LostEntry]:
-        """Every entry that is gone from its file. Raises StorageFailed."""
+        """Return every entry that is gone from its file. Raises StorageFailed."""
         with self._comparing:
             if not self._notes.is_away:  # a folder that is not mounted has lost nothing
                 for path in self._journal.paths():
@@ -101,11 +104,11 @@ class SharedFiles:
             return self.last()
 
     def last(self) -> list[LostEntry]:
-        """The entries that the last comparison found."""
+        """Return the entries that the last comparison found."""
         return [lost for path in sorted(self._lost) for lost in self._lost[path]]
 
     def put_back(self, lost: LostEntry) -> WriteResult:
-        """Adds an entry again, at the end of its file or section and with its old time. Raises as an append."""
+        """Add an entry again, at the end of its file or section and with its old time. Raises as an append."""
         if lost.added.path == MEMORY:
             stored = self._memory.put_back(lost.added, lost.text)
         else:
@@ -114,7 +117,7 @@ class SharedFiles:
         return stored
 
     def dismiss(self, lost: LostEntry) -> None:
-        """Stops listing an entry that was removed on purpose. Raises StorageFailed."""
+        """Stop listing an entry that was removed on purpose. Raises StorageFailed."""
         self._journal.mark(lost.added, AppendOutcome.DISMISSED)
 
     def _compare_file(self, path: NotePath) -> None:
@@ -124,7 +127,7 @@ class SharedFiles:
                 return
             file = self._notes.find(path)
         except (PathRefused, Refused):
-            return  # it is no file that we could have written: the result of the last comparison stays
+            return  # not a file that we could have written: the result of the last comparison stays
         self._lost[path] = find_lost(added, self._journal.texts(path), file)
         for lost in self._lost[path]:
             if lost.why == "overwritten":
@@ -150,5 +153,5 @@ def _why(added: JournaledAppend, undone: bool, text: str, others: Sequence[set[s
 
 
 def _words(entry: str) -> set[str]:
-    """Without the time of the heading, which entries of one minute share."""
+    """Return an entry's words without the time of the heading, which entries of one minute share."""
     return set(entry.split()[2:])

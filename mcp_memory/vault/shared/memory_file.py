@@ -1,4 +1,4 @@
-"""Adds, replaces, removes and restores entries of `MEMORY.md`, and leaves every other byte as it is."""
+"""Add, replace, remove and restore entries of `MEMORY.md`, and leave every other byte as it is."""
 
 import hashlib
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of, find_entry,
 from mcp_memory.vault.note_store import NoteStore
 
 Fits = Callable[[NoteFile], bool]
-"""Whether a session's start shows all of a file."""
+"""A function that returns whether a session's start shows all of a file."""
 
 SHOW_IDS = "memory_recall path=MEMORY.md shows the ids of its entries"
 NEW_FILE = "# Memory\n"
@@ -37,9 +37,10 @@ class KeptEntry:
 
 
 class MemoryFile:
-    """What is taken out of the file is kept in a tombstone first. Thread-safe.
+    """The verbs on `MEMORY.md`. An entry is kept in a tombstone before it is taken out of the file.
 
-    Every public method raises NotFound for an unknown entry, Refused for a file that holds no text, StorageFailed.
+    Thread-safe. Every public method raises NotFound for an unknown entry, Refused for a file that isn't text,
+    StorageFailed.
     """
 
     def __init__(self, notes: NoteStore, journal: AppendJournal, tombstones: Tombstones) -> None:
@@ -48,8 +49,9 @@ class MemoryFile:
         self._tombstones = tombstones
 
     def append(self, draft: Draft, fits: Fits) -> WriteResult:
-        """Adds an entry at the end of `draft.section`, or in place of the entry `draft.replaces`; the same call again
-        changes nothing. Also raises InvalidInput, and Refused if the file would no longer fit."""
+        """Add an entry at the end of `draft.section`, or in place of the entry `draft.replaces`; the same call again
+        changes nothing. Also raises InvalidInput, and Refused if the file would no longer fit.
+        """
         if draft.title or draft.tags or draft.expires_at or draft.created:
             raise InvalidInput("an entry of MEMORY.md has no title, tags or dates", hint="leave them out")
         if not (draft.section or draft.replaces):
@@ -107,7 +109,7 @@ class MemoryFile:
         return WriteResult(file, outcome, entry)
 
     def forget(self, entry: str, reason: str | None, by: Caller) -> NoteFile:
-        """Takes an entry out; its bytes are kept. Idempotent."""
+        """Take an entry out; its bytes are kept. Idempotent."""
 
         def changed(file: NoteFile | None, before: str) -> str:
             found = _only_entry(before, entry)
@@ -123,8 +125,9 @@ class MemoryFile:
         return file
 
     def restore(self, entry: str, by: Caller) -> NoteFile:
-        """Puts an entry back: in place of the one that replaced it, which is kept then; else where it was, or at the
-        end of its section if the text before it has changed. Idempotent."""
+        """Put an entry back in place of its replacement, which is kept then. Without a replacement, the entry returns
+        to its old place, or to the end of its section if the text before it has changed. Idempotent.
+        """
 
         def changed(_: NoteFile | None, before: str) -> str:
             if find_entry(MEMORY, before, entry):
@@ -148,7 +151,7 @@ class MemoryFile:
         return file
 
     def put_back(self, added: JournaledAppend, text: str) -> WriteResult:
-        """Adds an entry again that another program's save removed."""
+        """Add an entry again that another program's save removed."""
         section, entry = added.section or OTHERS, sections.render_entry(text)
         file = self._notes.change(MEMORY, lambda _, before: sections.add_entry(before, section, entry))
         return WriteResult(file, Outcome.CREATED, added.entry)
@@ -169,7 +172,7 @@ class MemoryFile:
         self._tombstones.keep_entry(Tombstone(MEMORY, old.hash, at, by.client, by.session, why, kept=asdict(kept)))
 
     def _missing(self, before: str, entry: str) -> NotFound:
-        """Names the entry that holds now, if this one was replaced."""
+        """Return the error for an unknown entry; it names the current entry, if this one was replaced."""
         chain = [entry]
         while (kept := self._kept(chain[-1])) and kept.replaced_by and kept.replaced_by not in chain:
             chain.append(kept.replaced_by)
@@ -200,7 +203,9 @@ def _replaced(before: str, old: sections.CuratedEntry, text: str) -> str:
 
 
 def _only_entry(text: str, entry: str) -> sections.CuratedEntry | None:
-    """Raises InvalidInput if several entries say the same, of which a call that is tried again would take the next."""
+    """Return the entry. Raises InvalidInput if several entries say the same, since a retried call would take the next
+    one.
+    """
     found = [one for one in entries_of(MEMORY, text) if one.hash == entry]
     same = [one for one in found if isinstance(one, sections.CuratedEntry)]
     if len(same) > 1:

@@ -1,7 +1,7 @@
-"""Follows which note replaced which, by the marks in the notes' own files.
+"""Follow which note replaced which, by the marks in the notes' own files.
 
-A superseded note counts again once everything that replaced it is forgotten or gone; so a chain has one note that
-holds, unless all are forgotten. A file that only claims to replace another changes nothing: the older one has the mark.
+A superseded note is active again once everything that replaced it is forgotten or gone; so a chain has one active note,
+unless all are forgotten. A file that only claims to replace another changes nothing: the older note has the mark.
 """
 
 import re
@@ -20,15 +20,17 @@ from mcp_memory.vault.odd_files.set_aside import likely_originals_of
 from mcp_memory.vault.succession.entry_marks import entry_note, entry_record, successors_of_entries
 
 _OURS = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
-"""An id that we gave. Of any other name that no note has, only a person knows what it means."""
+"""An id that we gave. A name that isn't such an id may be a person's, and only they know whether its note is gone."""
 
 
 MOST_IN_CIRCLE = 200
-"""A longer circle hides all its notes; `doctor` names it. Limits how many files a note makes us read."""
+"""The most notes of a circle; a longer circle hides all its notes, and `doctor` names it. Limits how many files a note
+makes us read.
+"""
 
 
 class Chains:
-    """Thread-safe. Reads the files, since the index may be behind."""
+    """The chains of notes. Reads the files, since the index may be behind. Thread-safe."""
 
     def __init__(self, notes: NoteStore, ledger: Ledger) -> None:
         self._notes = notes
@@ -42,7 +44,9 @@ class Chains:
         """Where the index knows a note from."""
 
     def learn(self, path: NotePath, record: NoteRecord | None) -> None:
-        """Call it for each note that the index knows: which others it names. None for one that is gone."""
+        """Learn which other notes a note names; call it for each note that the index knows. `record` is None for a note
+        that is gone.
+        """
         names = {*record.supersedes, *_successors(record)} if record else set[NoteId]()
         with self._lock:
             for original in likely_originals_of(path) if record else ():
@@ -55,8 +59,9 @@ class Chains:
                 self._named[path] = names
 
     def resolved(self, file: NoteFile) -> NoteFile:
-        """The note with its state in its chain: active again if nothing that replaced it stands; of a circle that hands
-        have made, the newest one."""
+        """Return the note with its state in its chain. It is active again if nothing that replaced it is left; of a
+        circle made by hand, only the newest note is active.
+        """
         record = file.record
         if record.superseded_at and record.superseded_by and self._counts_again(record):
             inner = self._notes.layout.below_home(record.path) or ""
@@ -69,7 +74,8 @@ class Chains:
         return file
 
     def find(self, note_id: NoteId) -> NoteFile | None:
-        """The note or log entry with this id, as its own file has it; a forgotten one only if there is no other.
+        """Return the note or log entry with this id, as its own file has it; a forgotten one is returned only if all
+        are forgotten.
 
         Raises McpMemoryError if a file cannot be read now.
         """
@@ -87,14 +93,15 @@ class Chains:
         return forgotten
 
     def require(self, note_id: NoteId) -> NoteFile:
-        """As `find`, in the state that it has in its chain. Raises NotFound."""
+        """Return the note with this id, in the state that it has in its chain. Raises NotFound."""
         if file := self.find(note_id):
             return self.resolved(file)
         raise NotFound(f"no note or entry with the id {note_id}", hint="memory_search finds ids")
 
     def later(self, file: NoteFile, known: Container[NoteId] = ()) -> list[NoteFile]:
-        """The standing notes that replaced this one, one after the other, until one that nothing replaced, that is
-        `known`, or that counts in its circle."""
+        """Yield the notes that replaced this one, one after the other, without forgotten notes, until a note that
+        nothing replaced, that is `known`, or that is active in its circle.
+        """
         found, seen, record = list[NoteFile](), set[NoteId](), file.record
         while record.superseded_at or record.state is NoteState.DELETED:
             after = next((note for note in self._standing(record, seen) if note), None)
@@ -104,7 +111,7 @@ class Chains:
             record = after.record
             if record.id in known:
                 return found
-        if record.superseded_at:  # a circle, or replaced by what no note has for a name
+        if record.superseded_at:  # a circle, or replaced by a name that no note has
             counting = (
                 place for place, note in enumerate([file, *found]) if self.resolved(note).record.superseded_at is None
             )
@@ -112,7 +119,9 @@ class Chains:
         return found
 
     def heads(self, note_ids: Iterable[NoteId]) -> dict[NoteId, NoteId]:
-        """The id of what holds in place of each of these superseded notes, without those that can't be read."""
+        """Return the id of the active note in place of each of these superseded notes, without notes that can't be
+        read.
+        """
         heads = dict[NoteId, NoteId]()
         for note_id in note_ids:
             with suppress(McpMemoryError):
@@ -121,8 +130,9 @@ class Chains:
         return heads
 
     def holding(self, file: NoteFile) -> NoteFile | None:
-        """The other note of the chain that counts now: what replaced this one or, if it is forgotten, what it had
-        replaced."""
+        """Return the other note of the chain that is active now: the one that replaced this note or, if that is
+        forgotten, the one that this note had replaced.
+        """
         later, pending, seen = self.later(file), [file.record], set[NoteId]()
         while not later and pending and pending[-1].state is NoteState.DELETED:
             for before in self._before(pending.pop(), seen):
@@ -134,8 +144,9 @@ class Chains:
         return head if head and head.record.state is NoteState.ACTIVE else None
 
     def depending(self, record: NoteRecord) -> list[NotePath]:
-        """The notes whose state may be another after this one was stored, forgotten, restored or removed: what it
-        replaced, also through forgotten and lost notes, and possible other versions of it."""
+        """Return the notes whose state may depend on this one, after it was stored, forgotten, restored or removed.
+        These are the notes that it replaced, also through forgotten and lost notes, and possible other versions of it.
+        """
         replaced = {name: self._found(name) for name in record.supersedes}
         found, seen = {file.record.path: None for file in replaced.values() if file}, {record.id}
         pending = [record.id, *(name for name, file in replaced.items() if file is None)]
@@ -147,18 +158,19 @@ class Chains:
                     if known.state is NoteState.DELETED and known.id not in seen:
                         seen.add(known.id)
                         pending.append(known.id)
-        for later in (self._later_links(record) or {}).values():  # in a circle, those that it replaced are among them
+        # in a circle, the notes that it replaced are among them
+        for later in (self._later_links(record) or {}).values():
             found |= {note.path: None for note in later}
         return [*(found | self._versions.get(record.path, {}))]
 
     def rivals(self, record: NoteRecord) -> list[NotePath]:
-        """Where other notes are that may say that they replaced the same ones."""
+        """Return the places of other notes that may have replaced the same notes."""
         with self._lock:
             paths = {path: None for name in record.supersedes for path in self._naming.get(name, ())}
         return [path for path in paths if path != record.path]
 
     def history(self, file: NoteFile) -> list[NoteFile]:
-        """All notes of the chain, the newest first, forgotten ones too."""
+        """Return all notes of the chain, the newest first, including forgotten ones."""
         notes, pending = {file.record.id: file}, [file.record]
         while pending:
             record = pending.pop()
@@ -173,7 +185,9 @@ class Chains:
         return [self.resolved(note) for note in reversed(order)]
 
     def _counts_again(self, record: NoteRecord) -> bool:
-        """Whether no standing note replaced it, or only those of a circle in which it is the newest."""
+        """Return whether the note is active again: nothing that replaced it is left, or only notes of a circle in which
+        it is the newest.
+        """
         is_dated = "#" not in record.id  # an entry's hour is in its text
         if any(file is None or (is_dated and _age(file.record) > _age(record)) for file in self._standing(record)):
             return False  # nearly always, with one file read
@@ -184,8 +198,9 @@ class Chains:
         return not links[record.id] or (all(links.values()) and newest.id == record.id)
 
     def _later_links(self, record: NoteRecord) -> dict[NoteId, list[NoteRecord]] | None:
-        """What replaced it, and what replaced that, and so on; None if there is a name of which we can't know that its
-        note is gone, or more than a circle by hand would have."""
+        """Return the notes that replaced a note, and those that replaced these, and so on. None if a name may belong to
+        a note that isn't gone, or if there are more notes than in a circle made by hand.
+        """
         links, pending = dict[NoteId, list[NoteRecord]](), [record]
         while pending:
             known = pending.pop()
@@ -198,8 +213,9 @@ class Chains:
         return links
 
     def _standing(self, record: NoteRecord, seen: set[NoteId] | None = None) -> Iterator[NoteFile | None]:
-        """What replaced a note, the latest first, and is not forgotten, and what replaced the forgotten ones; None for
-        a name of which we can't know that its note is gone. Adds to `seen`, which is left out."""
+        """Yield the notes that replaced a note, the latest first. A forgotten note stands for those that replaced it.
+        None for a name whose note may not be gone. Skips notes in `seen`, and adds to it.
+        """
         pending, seen = [*record.superseded_by], set[NoteId]() if seen is None else seen
         seen.add(record.id)
         while pending:
@@ -222,7 +238,7 @@ class Chains:
                 pending += [known.record.id for known in self._files_naming(name) if name in known.record.supersedes]
 
     def _before(self, record: NoteRecord, seen: set[NoteId]) -> list[NoteFile]:
-        """What a note replaced directly. Adds to `seen`, which is left out."""
+        """Return the notes that a note replaced directly. Skips notes in `seen`, and adds to it."""
         found = [*map(self._found, record.supersedes)]
         for file in self._files_naming(record.id):
             marked = successors_of_entries(file.record).items()

@@ -1,4 +1,4 @@
-"""Forgets, restores and supersedes notes and log entries by changing their frontmatter and no other byte."""
+"""Forget, restore and supersede notes and log entries by changing their frontmatter and no other byte."""
 
 import hashlib
 from collections.abc import Callable, Mapping
@@ -23,9 +23,10 @@ _WITHOUT = "append without supersedes"
 
 
 class Retirement:
-    """Keeps what a restore needs before it changes a note. Doesn't check whether a note may be retired. Thread-safe.
+    """The verbs that retire notes. They keep what a restore needs before they change a note, and don't check whether it
+    may be retired. Thread-safe.
 
-    Every public method raises NotFound, Refused for a file that holds no text, PreconditionFailed and StorageFailed.
+    Every public method raises NotFound, Refused for a file that isn't text, PreconditionFailed and StorageFailed.
     """
 
     def __init__(self, notes: NoteStore, tombstones: Tombstones) -> None:
@@ -33,7 +34,7 @@ class Retirement:
         self._tombstones = tombstones
 
     def forget(self, file: NoteFile, entry: str | None, reason: str | None, by: Caller) -> NoteFile:
-        """Idempotent. Also raises InvalidInput for a whole log."""
+        """Forget a note or log entry. Idempotent. Also raises InvalidInput for a whole log."""
         path, now = file.record.path, self._now()
         if not file.record.is_log:
             if file.record.state is NoteState.DELETED and not self._tombstones.hides(file.record.etag):
@@ -61,8 +62,9 @@ class Retirement:
             raise
 
     def restore(self, file: NoteFile, entry: str | None) -> NoteFile:
-        """Undoes a forget or `archive`, to the very byte if nothing else has changed. Also raises InvalidInput for a
-        whole log."""
+        """Undo a forget or `archive`, byte for byte if nothing else has changed. Also raises InvalidInput for a whole
+        log.
+        """
         path = file.record.path
         if file.record.is_log:
             return self.restore_entry(path, _require_entry(path, entry))
@@ -75,7 +77,7 @@ class Retirement:
         return restored
 
     def restore_entry(self, path: NotePath, entry: str) -> NoteFile:
-        """Shows a log's forgotten entry again."""
+        """Show a log's forgotten entry again."""
         known = self._tombstones.read_entry(path, entry) if entry in self._tombstones.entries(path) else None
         if known:
             self._tombstones.release_entry(path, entry)  # first: the log's own list counts until it is written
@@ -90,11 +92,11 @@ class Retirement:
             raise
 
     def supersede(self, path: NotePath, by: NoteId, entry: str | None = None) -> NoteFile:
-        """Marks a note or log entry as replaced by another note; it stays. Idempotent."""
+        """Mark a note or log entry as replaced by another note; it stays. Idempotent."""
         return self._patch(path, lambda file: self._supersede_marks(file, by, entry))
 
     def add_mark(self, path: NotePath, name: str, mark: str) -> NoteFile:
-        """Adds the mark to a list in the head. Idempotent."""
+        """Add the mark to a list in the head. Idempotent."""
 
         def marks(file: NoteFile) -> Changes:
             known = [str(one) for one in file.record.meta.get(name, ())]
@@ -103,9 +105,9 @@ class Retirement:
         return self._patch(path, marks)
 
     def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False, done: bool = False) -> NoteFile:
-        """Sets or removes `status: archived` (with `done` also `done_at`) and nothing else, so that undoing it gives
-        the same bytes again. A note that was superseded is archived already. Also raises InvalidInput for a log or an
-        entry."""
+        """Set or remove `status: archived` (with `done` also `done_at`) and nothing else, so that undoing it gives the
+        same bytes again. A superseded note is archived already. Also raises InvalidInput for a log or an entry.
+        """
         if entry or file.record.is_log:
             raise InvalidInput("an entry of a file has no archive", hint="memory_forget hides it, and can be undone")
 
@@ -123,13 +125,14 @@ class Retirement:
         return self._patch(file.record.path, marks)
 
     def check_supersede(self, file: NoteFile, entry: str | None = None) -> None:
-        """Raises what `supersede` would raise, and writes nothing."""
+        """Raise the errors of `supersede`, and write nothing."""
         blob = self._notes.read_bytes(file.record.path)
         frontmatter.patch(editable_text(file.record.path, blob.data), self._supersede_marks(file, NoteId("?"), entry))
 
     def list_tombstones(self, file: NoteFile) -> list[Tombstone]:
-        """The tombstone of a forgotten note, or those of the forgotten entries that a log still holds, or that were
-        taken out of `MEMORY.md`."""
+        """Return the tombstone of a forgotten note, or the tombstones of forgotten entries that a log still has, or
+        that were taken out of `MEMORY.md`.
+        """
         path = file.record.path
         if path == MEMORY:
             stones = [self._tombstones.read_entry(path, entry) for entry in self._tombstones.entries(path)]
@@ -150,7 +153,7 @@ class Retirement:
         return self._notes.clock().replace(microsecond=0)  # as frontmatter has it
 
     def _supersede_marks(self, file: NoteFile, by: NoteId, entry: str | None) -> Changes:
-        """Empty if the note has these marks, so that a retry changes nothing."""
+        """Return the marks to set; empty if the note has them, so that a retry changes nothing."""
         record, path = file.record, file.record.path
         if record.is_log:
             entry = _require_entry(path, entry)
@@ -170,8 +173,9 @@ class Retirement:
     def _patch(
         self, path: NotePath, changes: Callable[[NoteFile], Changes], *, forgets: bool = False, restores: bool = False
     ) -> NoteFile:
-        """Tries again with new `changes` if another writer was faster. `_put_bytes_back` can undo what this `forgets`;
-        what it `restores` is no longer hidden."""
+        """Patch the head, and try again with new `changes` if another writer was faster. `_put_bytes_back` can undo
+        what this `forgets`; what it `restores` is no longer hidden.
+        """
         for _ in range(ATTEMPTS):
             blob = self._notes.read_bytes(path)
             file = self._notes.note(path, blob.data, blob.etag, blob.stat)
@@ -198,7 +202,7 @@ class Retirement:
         raise PreconditionFailed(f"{path} changes faster than it can be patched", hint="try again")
 
     def _put_bytes_back(self, file: NoteFile) -> NoteFile | None:
-        """Restores the bytes from before the forget; None if they are unknown or the note has changed since."""
+        """Restore the bytes from before the forget; None if they are unknown or the note has changed since."""
         path = file.record.path
         before = self._tombstones.find(file.record.etag)
         if before is None:
@@ -214,7 +218,9 @@ class Retirement:
 
 
 def read_tombstone(file: NoteFile) -> Tombstone:
-    """What a forgotten note's file says; only its path if another program put the unmarked bytes back."""
+    """Read a tombstone from a forgotten note's file; it has only the path if another program put the unmarked bytes
+    back.
+    """
     meta = frontmatter.parse(file.text).meta
     client, session, reason = (
         None if meta.get(key) is None else str(meta[key]) for key in ("deleted_by", "deleted_in", "deleted_because")
@@ -224,7 +230,7 @@ def read_tombstone(file: NoteFile) -> Tombstone:
 
 
 def retired_at(file: NoteFile) -> datetime | None:
-    """When the note was forgotten, replaced or expired; None if the file does not say."""
+    """Return when the note was forgotten, replaced or expired; None if the file does not say."""
     meta, record = frontmatter.parse(file.text).meta, file.record
     if record.state is NoteState.DELETED:
         return as_datetime(meta.get("deleted_at"), UTC)
@@ -232,9 +238,9 @@ def retired_at(file: NoteFile) -> datetime | None:
 
 
 def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
-    """The bytes of a log or `MEMORY.md` without this entry and its hash in `forgotten` and `superseded`.
+    """Return the bytes of a log or `MEMORY.md` without this entry and its hash in `forgotten` and `superseded`.
 
-    Raises NotFound, Refused for a file that holds no text.
+    Raises NotFound, Refused for a file that isn't text.
     """
     text = editable_text(path, data)
     meta = frontmatter.parse(text)
@@ -252,7 +258,7 @@ def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
 
 
 def _without_deletion(file: NoteFile) -> Changes:
-    """What was superseded before it was forgotten is so again."""
+    """Return the changes that restore a forgotten note; a note that was superseded before is superseded again."""
     status = Status.SUPERSEDED.value if file.record.superseded_by else None
     return {"status": status, **dict.fromkeys(_DELETION)}
 
@@ -264,7 +270,7 @@ def _require_entry(path: NotePath, entry: str | None) -> str:
 
 
 def without_empty_head(text: str) -> str:
-    """Drops empty frontmatter: the file may have had none before we marked it."""
+    """Drop empty frontmatter: the file may have had none before we marked it."""
     head = frontmatter.split_head(text)
     if not head.exists or text[head.start : head.end].strip():
         return text
