@@ -1,4 +1,4 @@
-"""Defines a candidate: one statement worth remembering, in its original words."""
+"""Defines a candidate: a statement worth remembering, in its original words."""
 
 import hashlib
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MAX_TITLE_WORDS, MAX_TITLE_CHARS = 15, 100
 
 
 class StatementKind(StrEnum):
-    """The note kinds that are extracted."""
+    """The kinds of notes that are extracted."""
 
     PREFERENCE = "preference"
     DECISION = "decision"
@@ -28,11 +28,11 @@ class StatementKind(StrEnum):
     FIX = "fix"
     FACT = "fact"
     COMMITMENT = "commitment"
-    """A promise, or what you want to be reminded of. Without a date it waits for review."""
+    """A promise, or a reminder that you asked for. Without a date, it waits for review."""
 
 
 class Voice(StrEnum):
-    """The person whose word a candidate is, as the note's head and the announcement name it."""
+    """The author of a candidate, as the note's head and the announcement name it."""
 
     SAID = "said"
     """You typed it in a session."""
@@ -41,13 +41,13 @@ class Voice(StrEnum):
     WROTE = "wrote"
     """You wrote it into a log."""
     UNSURE = "unsure"
-    """An agent's words, or perhaps pasted ones: always for review."""
+    """An agent wrote it, or you perhaps pasted it: always for review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """`text` contains no secret of a known shape. `offset` is the byte in the transcript at which the message begins;
-    `outright`: you stated it plainly, so it is stored without review."""
+    """A candidate. `text` contains no secret of a known form. `offset` is the byte in the transcript where the message
+    begins. `outright`: you stated it plainly, so it is stored without review."""
 
     kind: StatementKind
     title: str
@@ -57,16 +57,16 @@ class Candidate:
     offset: int
     speaker: str
     at: datetime | None = None
-    due: DueDate | None = None  # of a commitment
+    due: DueDate | None = None  # only for a commitment
     said: str = ""
-    """Your words, if the text is made of them."""
+    """Your original words, if the text was built from them."""
     instead_of: Self | None = None
-    """The earlier candidate of the same session that this one takes back."""
+    """The earlier candidate of the same session that this candidate replaces."""
     voice: Voice = Voice.UNSURE
 
     @property
     def statement(self) -> str:
-        """The text without the quotation beneath it."""
+        """The text without the quotation below it."""
         return self.text.partition("\n\n> ")[0]
 
     @classmethod
@@ -82,29 +82,31 @@ class Candidate:
         instead_of: Self | None = None,
         voice: Voice = Voice.UNSURE,
     ) -> Self:
-        """Redacts secrets. The default title is the first words of the text."""
+        """Create a candidate from a message, with secrets redacted. The default title is the first words of the
+        text."""
         safe, turn = redact(text).text, message.turn
         title = make_title(redact(title).text or safe)
         words, place = redact(said).text, message.offset
         return cls(kind, title, safe, score, outright, place, turn.speaker, turn.at, None, words, instead_of, voice)
 
     def key(self, client: str, session: str) -> bytes:
-        """32 bytes that identify the words and their time: a session that is resumed or forked repeats them under
-        another name, and must not bring back what was erased. Without a time, they identify words and session."""
+        """Return 32 bytes that identify the words and their time. A resumed or forked session repeats the words under
+        another name, and must not bring back erased notes. Without a time, the key identifies the words and the
+        session."""
         where = (self.at.astimezone(UTC).isoformat(),) if self.at else (client, session)
-        words = (self.said,) if self.said else (self.kind, self.text)  # what kind it is, a later version may judge anew
+        words = (self.said,) if self.said else (self.kind, self.text)  # a later version may assign another kind
         identity = "\0".join((*where, *(" ".join(each.split()) for each in words)))
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest()
 
 
 def id_of(candidate: Candidate, captured: CapturedMessages) -> NoteId:
-    """A ULID of when it was said, and of what was said by whom: the same whenever the same is read again."""
+    """Return a ULID made from the time and the key of a candidate: always the same for the same message."""
     ms = max(0, int(candidate.at.timestamp() * 1000)) if candidate.at else 0
     return NoteId(str(ULID.from_bytes(ms.to_bytes(6, "big") + candidate.key(captured.client, captured.session)[:10])))
 
 
 def make_title(text: str) -> str:
-    """Makes a title from the first words of a text."""
+    """Make a title from the first words of a text."""
     title = " ".join(text.replace("`", "").split()[:MAX_TITLE_WORDS])
     if len(title) > MAX_TITLE_CHARS:
         title = title[:MAX_TITLE_CHARS].rsplit(" ", 1)[0]

@@ -1,9 +1,9 @@
-"""Stores what is worth remembering from the messages of a session, once. It replaces a note only where you say outright
-that what the note says has changed.
+"""Stores the statements of a session that are worth remembering, once. A statement replaces a note only if you say
+outright that the note's content has changed.
 
-What you state outright is stored without review, unless it is old; the rest waits in `_inbox/`. The same messages again
-store nothing: a candidate's id is made of its words and their time, and the log knows its outcome. What was forgotten
-stays forgotten when it is read again, and is stored again when you say it again.
+Outright statements are stored without review unless they are old; other candidates wait in `_inbox/`. Reading the same
+messages again stores nothing: a candidate's id is made from its words and their time, and the log records its outcome.
+A forgotten statement isn't restored by reading it again, but is stored when you make it again.
 """
 
 import logging
@@ -54,24 +54,25 @@ from mcp_memory.vault.vault import Vault
 
 EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
-"""Nobody states more in one stretch of a session. The rest waits, so that no flood reaches every prompt before you have
-seen it."""
+"""The most statements stored without review from one stretch of a session; nobody makes more. The rest waits for
+review, so that a flood doesn't reach every prompt before you have seen it."""
 
 FRESH = timedelta(days=30)
-"""Older statements wait: you may think differently by now. Long enough for a daemon that was off during a holiday."""
+"""The maximum age of a statement stored without review, since you may have changed your mind. It allows for a daemon
+that was off during a holiday."""
 
 CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
 
 Append = Callable[[Draft, Place | None], Awaitable[Receipt]]
-"""Stores a note durably, in place of another if one is passed, and makes it searchable."""
+"""Stores a note durably, optionally in place of another note, and makes it searchable."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """Ids of notes: those stored without review, those that wait. `known` counts what memory held, or you rejected;
-    `problem` says why no language model was asked, where one should have been."""
+    """The ids of notes stored without review and of notes that wait. `known` counts candidates already in memory or
+    rejected by you. `problem` is the reason why no language model was asked although it is configured."""
 
     active: tuple[NoteId, ...] = ()
     waiting: tuple[NoteId, ...] = ()
@@ -81,7 +82,7 @@ class IngestResult:
 
 @dataclass(eq=False, slots=True)
 class CandidateIngest:
-    """Takes from one transcript at a time. `ask_s` bounds one answer of a language model."""
+    """Ingests one transcript at a time. `ask_s` limits the time for an answer of a language model."""
 
     _vault: Vault
     _index: Index
@@ -99,12 +100,12 @@ class CandidateIngest:
     _recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = field(
         default_factory=dict[tuple[str, str], Sequence[TranscriptMessage]]
     )
-    """The last messages of the latest sessions, which the next ones may answer or take back."""
+    """The last messages of the latest sessions, which later messages may answer or retract."""
     _ingesting: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
-        """Raises what an append raises, DeadlineExceeded and IndexUnavailable; then the same call again does the rest.
-        `captured.session` may be any text."""
+        """Ingest new messages. Raises the errors of an append, DeadlineExceeded and IndexUnavailable; calling it again
+        then continues. `captured.session` may be any text."""
         before, captured = self._on_record(captured)
         if captured.taken_back is not None:
             find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
@@ -115,12 +116,12 @@ class CandidateIngest:
         read = partial(extract_candidates, captured.messages, model, before, captured.material)
         found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
         more, problem = await self._ask_model(captured.messages)
-        ends = await self._mark_done(captured)  # not worth a note of their own
+        ends = await self._mark_done(captured)  # they don't need a note of their own
         new = [one for one in (*found, *more) if not one.text.casefold().startswith(ends)]
         return replace(await self._ingest(new, captured), problem=problem)
 
     def _on_record(self, captured: CapturedMessages) -> tuple[list[TranscriptMessage], CapturedMessages]:
-        """The messages of the session before these, and these, without what is off the record."""
+        """Return the earlier messages of the session and the new messages, both without off-the-record parts."""
         key, offsets = (captured.file, captured.session), {message.offset for message in captured.messages}
         recent = [message for message in self._recent.pop(key, ()) if message.offset not in offsets]
         self._recent[key] = (*recent, *captured.messages)[-CONTEXT_MESSAGES:]
@@ -136,7 +137,8 @@ class CandidateIngest:
         return before, replace(captured, messages=messages, taken_back=taken_back)
 
     async def ingest_logs(self) -> list[NoteId]:
-        """Takes promises from the last two days' logs; returns what was stored at once. Raises as `ingest`."""
+        """Extract promises from the logs of the last two days; return the ids stored without review. Raises like
+        `ingest`."""
         wanted = Filters(kinds=frozenset({LOG}), since=self._clock() - timedelta(days=2), foreign=False)
         stored = list[NoteId]()
         for note in await in_thread(lambda: self._index.notes(wanted), deadline_s=EXTRACT_S, what="looking for logs"):
@@ -149,7 +151,7 @@ class CandidateIngest:
         return stored
 
     async def _mark_done(self, captured: CapturedMessages) -> tuple[str, ...]:
-        own = captured.project if is_channel(captured.project) else None  # else you may say it in any project
+        own = captured.project if is_channel(captured.project) else None  # otherwise you may report it in any project
         wanted = Filters(project=own, due=True, foreign=False, private=PrivateMarks())
         find = partial(kept, captured.messages)
         ended = await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises")
@@ -186,17 +188,18 @@ class CandidateIngest:
         *,
         must_wait: bool,
     ) -> CandidateOutcome:
-        """Returns KNOWN for anything that isn't new."""
+        """Store a candidate; return KNOWN if it isn't new."""
         if self._log.find(note_id):
             return CandidateOutcome.KNOWN
         stored = await in_thread(lambda: self._index.note_by_id(note_id), deadline_s=10, what="looking for the note")
-        if stored:  # a crash came before the log entry, or another device stored it
+        if stored:  # a crash prevented the log entry, or another device stored the note
             outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
             await self._record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
             return CandidateOutcome.KNOWN
         is_known = any(one.rules_out(candidate) for one in rejected)
         near = [] if is_known else await self._neighbours.nearest(candidate.text, project=captured.project)
-        near = [(passage, cosine) for passage, cosine in near if passage.note.path != captured.file]  # its own log
+        # The candidate's own log always contains the statement.
+        near = [(passage, cosine) for passage, cosine in near if passage.note.path != captured.file]
         for passage, cosine in near:
             text = passage.chunk.text.strip()
             is_known |= say_the_same(candidate.text, text, cosine) or same_lesson(candidate.text, text)
@@ -213,7 +216,7 @@ class CandidateIngest:
             replaced = None if waits else outright_replaced(contrary)
             draft = self._draft(candidate, note_id, captured, contrary, replaced, waits=waits)
             receipt = await self._append_in_place(draft, replaced)
-        except Refused as error:  # one candidate must not keep the others from being stored
+        except Refused as error:  # a refused candidate must not prevent the others from being stored
             log.warning("a candidate was refused: %s", error.code)
             return CandidateOutcome.KNOWN
         if receipt.outcome is Outcome.UNKNOWN:
@@ -225,7 +228,7 @@ class CandidateIngest:
         return outcome
 
     async def _append_in_place(self, draft: Draft, replaced: Contrary | None) -> Receipt:
-        """A note that agents may not replace stays beside it."""
+        """Append a note in place of another note, or beside it if agents may not replace that note."""
         if replaced:
             entry = replaced[0].id.partition("#")[2] or None
             try:
@@ -235,7 +238,7 @@ class CandidateIngest:
         return await self._append(draft, None)
 
     def _is_past(self, candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
-        """Whether it may no longer be true: it is old, or a later note contradicts it."""
+        """Return whether the candidate may be outdated: it is old, or a later note contradicts it."""
         at = candidate.at
         return at is not None and (
             self._clock() - at > FRESH or any(stated.when is not None and stated.when > at for stated, _ in contrary)

@@ -1,6 +1,6 @@
-"""Records the outcome of each candidate, so that none is stored or proposed twice, and announces new ones.
+"""Records the outcome of each candidate, so that no candidate is stored or proposed twice, and announces new notes.
 
-The log is local and append-only, one JSON object per line; it holds ids and no text of notes.
+The log is local and append-only, with a JSON object per line; it contains ids but no text of notes.
 """
 
 import json
@@ -25,7 +25,7 @@ class CandidateOutcome(StrEnum):
     ANNOUNCED = "told"
     """Stated outright, and announced; see `Digest`."""
     KNOWN = "known"
-    """Already in memory; it has no note of its own. A log's entry of which nothing is left to be taken, too."""
+    """Already in memory, so the candidate has no note of its own; also a log entry that is fully processed."""
     ACCEPTED = "accepted"
     DROPPED = "dropped"
     MERGED = "merged"
@@ -38,7 +38,7 @@ STORED_UNREVIEWED = frozenset({CandidateOutcome.ACTIVE, CandidateOutcome.ANNOUNC
 
 @dataclass(frozen=True, slots=True)
 class LoggedCandidate:
-    """`at` is in seconds since the epoch."""
+    """A candidate with its outcome. `at` is in seconds since the epoch."""
 
     id: NoteId
     outcome: CandidateOutcome
@@ -47,10 +47,10 @@ class LoggedCandidate:
 
 
 class CandidateLog:
-    """Keeps all of it in memory, and makes each line durable before `record` returns. Thread-safe."""
+    """The log, kept in memory; `record` returns once the line is durable. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
-        """Raises StorageFailed for a file that can't be read."""
+        """Read the log. Raises StorageFailed for an unreadable file."""
         self._file = file
         self._lock = threading.Lock()
         self._known = {entry.id: entry for entry in _read(file)}
@@ -59,17 +59,17 @@ class CandidateLog:
         return self._known.get(note_id)
 
     def with_outcomes(self, outcomes: Iterable[CandidateOutcome]) -> list[LoggedCandidate]:
-        """Lists candidates with these outcomes, in the order in which they got them."""
+        """List candidates with these outcomes, in the order of recording."""
         wanted = frozenset(outcomes)
         with self._lock:
             return sorted((one for one in self._known.values() if one.outcome in wanted), key=lambda one: one.at)
 
     def record(self, note_id: NoteId, outcome: CandidateOutcome, session: str, at: float) -> None:
-        """Raises StorageFailed, and then records nothing in memory either."""
+        """Record an outcome. Raises StorageFailed, and then doesn't record it in memory either."""
         self.record_all([note_id], outcome, session, at)
 
     def record_all(self, note_ids: Sequence[NoteId], outcome: CandidateOutcome, session: str, at: float) -> None:
-        """Record the same outcome of several, of all or none. Raises StorageFailed."""
+        """Record the same outcome for several candidates, or for none. Raises StorageFailed."""
         lines = [json.dumps({"id": note_id, "fate": outcome, "session": session, "at": at}) for note_id in note_ids]
         with self._lock, naming_the_cause(str(self._file)):
             append_line(self._file, "\n".join(lines).encode())
@@ -92,29 +92,29 @@ def _read(file: Path) -> Iterable[LoggedCandidate]:
             outcome, session, at = CandidateOutcome(entry["fate"]), str(entry["session"]), float(entry["at"])
             yield LoggedCandidate(NoteId(entry["id"]), outcome, session, at)
         except (ValueError, TypeError, KeyError):
-            continue  # cut short by a crash: that candidate is considered again
+            continue  # a crash cut the line short: the candidate is processed again
 
 
 MAX_LINES = 8
 
 ANNOUNCE_S = 86_400.0
-"""Each session that starts within a day announces it, and after that the first one only: a hook's answer may have come
-too late to be shown, and if you work with several agents, each one shows it."""
+"""The time for which every new session announces a note; after that, only the first session does. A hook's answer may
+have arrived too late to be shown, and if you work with several agents, each of them shows the note."""
 
 
 @dataclass(eq=False, slots=True)
 class Digest:
-    """Announces at session start what was stored without review. For worker threads."""
+    """Announces notes stored without review at session start. For worker threads."""
 
     _index: Index
     _log: CandidateLog
     _clock: Callable[[], datetime]
 
     def announcements(self, project: str | None) -> list[NoteRecord]:
-        """Returns at most MAX_LINES notes that a session of this project may see; the others come next time."""
+        """Return at most MAX_LINES notes that a session of this project may see; the rest follow next time."""
         now = self._clock()
         filters, since = Filters(project=project, now=now, private=PrivateMarks()), now.timestamp() - ANNOUNCE_S
-        # Unannounced ones first, then the newest: there is room for a few.
+        # There is room for a few: unannounced notes first, then the newest.
         known = sorted(
             self._log.with_outcomes(STORED_UNREVIEWED),
             key=lambda entry: (entry.outcome is CandidateOutcome.ANNOUNCED, -entry.at),
@@ -123,11 +123,11 @@ class Digest:
         return [note for one in fresh for note in self._index.note_by_id(one) if filters.admits(note)][:MAX_LINES]
 
     def mark_announced(self, ids: Sequence[NoteId]) -> None:
-        """Raises StorageFailed."""
+        """Record that notes were announced. Raises StorageFailed."""
         for note_id in ids:
             if (known := self._log.find(note_id)) and known.outcome is CandidateOutcome.ACTIVE:
                 self._log.record(note_id, CandidateOutcome.ANNOUNCED, known.session, known.at)
 
     def waiting(self) -> int:
-        """Counts the candidates that wait for review."""
+        """Count the candidates that wait for review."""
         return len(self._index.notes(Filters(states=frozenset({NoteState.INBOX})), limit=10_000))

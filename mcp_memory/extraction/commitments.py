@@ -1,4 +1,4 @@
-"""Reads when a promise is due, finds promises in daily logs, and which ones your words say are kept."""
+"""Reads due dates of promises, finds promises in daily logs, and finds the promises that you report as kept."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,14 +24,15 @@ from mcp_memory.vault.succession.entry_marks import private_entries
 from mcp_memory.vault.vault import Vault
 
 LATE = timedelta(days=2)
-"""A promise that is longer over when it is read waits for review: you know what became of it."""
+"""The time after which an overdue promise waits for review when it is read: you know its outcome."""
 
 MOST_ENTRIES = 200
-"""The entries of a log that are read at once, in some 0.8 s."""
+"""The most entries of a log that are read at once, in some 0.8 s."""
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
-"""So many words in common, that share of its own, tie a sentence about something done to a promise: words of four
-letters, because there is no list of the shorter ones of other languages."""
+"""The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
+promise. Only words of four letters or more matter, because there is no list of short function words for other
+languages."""
 
 _DONE = re.compile(
     r"\b(?:sent|done|paid|told|gave|given|met|wrote|written|made|bought|took|taken|did|\w{3,}ed|erledigt|ge\w{2,}(?:t|en)"
@@ -48,7 +49,8 @@ _THAT = re.compile(
 
 
 def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
-    """A promise with its date, which is stored without review if it is yours; one without a date waits."""
+    """Add the due date to a promise. With a date, your own promise is stored without review; without a date, a promise
+    waits."""
     if candidate.kind is not StatementKind.COMMITMENT or candidate.at is None:
         return candidate
     due = find_due(candidate.text, candidate.at.astimezone(zone))
@@ -59,15 +61,16 @@ def with_due(candidate: Candidate, zone: tzinfo, now: datetime) -> Candidate:
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """The promises in some entries of a daily log, which have these ids."""
+    """The promises in some entries of a daily log, and the ids of these entries."""
 
     entries: Sequence[NoteId]
     promises: Sequence[tuple[CapturedMessages, list[Candidate]]]
 
 
 def read_new_entries(vault: Vault, path: NotePath, known: CandidateLog) -> LogReading:
-    """Some of the entries that aren't `known`; without any, all are. Record them once what was found is stored: 1,000
-    entries take some 4 s of processor, and a log only grows. Raises as `Vault.read`."""
+    """Read some entries of the log that aren't `known`; the result without entries means that all are known. Record the
+    entries once their promises are stored: 1,000 entries take some 4 s of processor time, and a log only grows. Raises
+    like `Vault.read`."""
     file = vault.read(path)
     path = file.record.path
     found = logs.entries(file.text, file.body_start) if logs.is_log_path(path) is not None else ()
@@ -84,8 +87,8 @@ def read_new_entries(vault: Vault, path: NotePath, known: CandidateLog) -> LogRe
 def log_promises(
     file: NoteFile, entries: Sequence[logs.LogEntry], zone: tzinfo
 ) -> Iterator[tuple[CapturedMessages, list[Candidate]]]:
-    """The promises and reminders in each of these entries of a daily log, with where they are from. An agent's entries
-    only propose. A promise from a private entry is private."""
+    """Yield the promises and reminders in each of these entries of a daily log, with their source. Entries of an agent
+    are only proposals. A promise in a private entry is private."""
     day, private = logs.is_log_path(file.record.path), private_entries(file, PrivateMarks()) if entries else ()
     for entry in entries:
         heading, _, body = file.text[entry.start : entry.end].partition("\n")
@@ -105,7 +108,8 @@ def log_promises(
 
 
 def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) -> dict[str, NoteRecord]:
-    """Those of these that you say are done, by the words: they name one, or are plain after a question of it."""
+    """Return the promises that you report as done, by the sentence that reports it. The sentence names the promise, or
+    is a plain yes to a question about it."""
     found: dict[str, NoteRecord] = {}
     asked = ""
     for message in messages:
@@ -124,5 +128,6 @@ def kept(messages: Sequence[TranscriptMessage], promises: Sequence[NoteRecord]) 
                 if len(content_words(note.title) & named) >= max(SHARED, SHARED_SHARE * len(named))
                 and (note.created is None or message.turn.at is None or message.turn.at > note.created)
             ]
-            found |= {sentence.text: fitting[0]} if len(fitting) == 1 else {}  # of two, neither is meant for sure
+            if len(fitting) == 1:  # with two matches, it isn't clear which promise is meant
+                found[sentence.text] = fitting[0]
     return found

@@ -1,4 +1,6 @@
-"""Compares statements by words and cosine similarity: which say the same, and which passage holds one already."""
+"""Compares statements by words and cosine similarity: finds equivalent statements, and passages that already contain a
+statement.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,26 +9,27 @@ from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
 
 SAME_WORDS = 0.8
-"""Two statements say the same from this share of content words on (Jaccard) …"""
+"""The share of content words (Jaccard) from which two statements say the same …"""
 SAME_COSINE = 0.9
-"""… or from this cosine on. With MiniLM, 6 of 12 restatements reach either, and none of 15 pairs in one form about two
-things ("staging listens on port 5433", "production …": .67 and .87). You see what is missed twice in review; what is
-wrongly taken for known would be lost."""
+"""… or the cosine from which they do. Lower values would mistake statements of one form about two things for each other
+("staging listens on port 5433", "production …"). A missed match only appears twice in review; a false match would lose
+a statement."""
 
 LEAST_WORDS = 3
-"""A statement of so many words, with a value, says nothing new if a note has all of them."""
+"""The minimum number of words of a statement with a value that is redundant if a note contains all its words."""
 _NAMING = content_words("call called name named heißt heißen genannt appelle appelé llama llaman")
-"""Verbs that only link a name with what bears it."""
+"""Verbs that only link a name with its bearer."""
 
 HELD_WORDS = 0.6
-"""A note holds a statement if it has this share of its content words …"""
+"""The share of a statement's content words from which a note contains the statement …"""
 HELD_COSINE = 0.85
-"""… or this cosine, and all its numbers, dates and identifiers. Names may be written differently."""
+"""… or the cosine from which it does, if the note also contains all numbers, dates and identifiers. Spellings of names
+may differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A passage of memory that may hold a statement; `waiting`: it is a candidate that you haven't accepted yet."""
+    """A passage of memory that may contain a statement; `waiting`: it is a candidate that you haven't accepted yet."""
 
     id: str
     path: str
@@ -36,7 +39,8 @@ class Holder:
 
 
 def say_the_same(new: str, known: str, cosine: float = 0.0) -> bool:
-    """Compares two statements. Negation is understood in English only; elsewhere numbers decide."""
+    """Return whether two statements are equivalent. Negation is only recognized in English; numbers decide in other
+    languages."""
     of_new, of_known = facts(new), facts(known)
     words, known_words = content_words(new) - _NAMING, content_words(known) - _NAMING
     adds_nothing = bool(_exact(of_new)) and len(words) >= LEAST_WORDS and words <= known_words
@@ -46,13 +50,13 @@ def say_the_same(new: str, known: str, cosine: float = 0.0) -> bool:
 
 
 def likeness(new: str, known: str) -> float:
-    """0 to 1: the share of the shorter statement's words that the other has."""
+    """Return the share of the shorter statement's words that the longer statement contains, 0 to 1."""
     one, two = content_words(new), content_words(known)
     return len(one & two) / (min(len(one), len(two)) or 1)
 
 
 def best_holder(text: str, passages: Sequence[Holder]) -> Holder | None:
-    """Returns the best passage that holds a statement, stored notes before waiting candidates."""
+    """Return the passage that best contains a statement, stored notes before waiting candidates."""
     words, exact = content_words(text), _exact(facts(text))
 
     def holds(passage: Holder) -> float:

@@ -1,4 +1,4 @@
-"""Section `[extraction]`.
+"""Configures extraction.
 
 Standard library only: `settings` imports this on the paths that must start in milliseconds.
 """
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ExtractionConfig:
-    """`configs/default.toml` documents each key."""
+    """Section `[extraction]`; `configs/default.toml` documents each key."""
 
     automatic: bool = True
     """Whether candidates are extracted from captured sessions."""
     auto_accept: bool = True
-    """Whether what you state outright is stored without review."""
+    """Whether outright statements are stored without review."""
     auto_accept_score: float = 0.85
     min_score: float = 0.4
     language_model: bool = False
-    """Whether the model of `[summarizer]` is asked as well. It then reads what you said in your sessions."""
+    """Whether the model of `[summarizer]` is asked as well. It then reads your messages in your sessions."""
     model: str = ""
-    """Of the same endpoint, for this alone, such as a cheaper one; its calls are counted apart, within the same limits.
-    Empty: that of `[summarizer]`."""
+    """A model of the same endpoint, used only for extraction, such as a cheaper model. Its calls are counted
+    separately, within the same limits. Empty for the model of `[summarizer]`."""
     review_reminder: int = 50
-    """`doctor` reports this many waiting candidates or more."""
+    """The number of waiting candidates from which `doctor` reports them."""

@@ -1,4 +1,4 @@
-"""Lists contradictions that nobody has decided, and writes a decision into the notes' own files."""
+"""Lists undecided contradictions, and writes decisions into the notes' files."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -29,7 +29,7 @@ _PERSON = Caller(PERSON, is_person=True)
 
 @dataclass(eq=False, slots=True)
 class ConflictReview:
-    """For people: an agent decides by storing a note that supersedes another."""
+    """Decides conflicts for people; an agent decides by storing a note that supersedes another note."""
 
     _vault: Vault
     _index: Index
@@ -37,18 +37,18 @@ class ConflictReview:
     _conflicts: ConflictScan
 
     async def list_open(self) -> list[dict[str, Any]]:
-        """The latest first, each with both sides."""
+        """Return the open conflicts, latest first, each with both sides."""
         await self._conflicts.scan()
         return await in_thread(self._read, deadline_s=LOOK_S, what="reading notes")
 
     async def decide(
         self, verb: str, target: str, other: str | None = None, *, only: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Settle the open conflicts of a note or entry, or the one with `other`, or those with `only` these ids, as one
-        change to undo. `verb`: keep it, or both. Contradictions of the kept note that are found only now are listed
-        next, as nobody has seen them yet.
+        """Settle the open conflicts of a note or entry, only with `other` or with `only` these ids if given, as a
+        single change that can be undone. `verb`: keep this note, or both. Contradictions of the kept note that are
+        found only now are listed next, because nobody has seen them yet.
 
-        Raises NotFound if there is none, InvalidInput, and what a change of a note raises."""
+        Raises NotFound if there is no conflict, InvalidInput, and the errors of changing a note."""
         if verb not in (KEEP, BOTH):
             raise InvalidInput(f"unknown verb {verb[:40]!r}", hint=f"{KEEP} or {BOTH}")
         await self._conflicts.scan()

@@ -1,4 +1,4 @@
-"""Extracts candidates from the messages of a session: your statements, and errors with what resolved them."""
+"""Extracts candidates from the messages of a session: your statements, and errors with their solutions."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,9 +22,9 @@ def extract_candidates(
     before: Sequence[TranscriptMessage] = (),
     material: Callable[[], Iterable[str]] = tuple,
 ) -> list[Candidate]:
-    """Returns candidates in the order of the messages. Of those with the same text, the last one stays. `model` makes
-    it find more; `before` are the messages before these, which they may answer or take back. `material`: what the
-    assistant has read in the session, beside what is in these messages."""
+    """Return candidates in the order of the messages; of candidates with the same text, the last remains. `model` finds
+    additional candidates. `before` are earlier messages, which these messages may answer or retract. `material` is
+    other text that the assistant has read in the session."""
     offsets, everything = {message.offset for message in messages}, [*before, *messages]
 
     @cache

@@ -1,4 +1,4 @@
-"""Loads the phrases that mark statements, one table per language in `languages/`."""
+"""Loads the phrases that mark statements, a table per language in `languages/`."""
 
 import re
 import tomllib
@@ -16,8 +16,8 @@ _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Patterns for the view of a `UserSentence`. `before` and `anywhere` rule out a statement; `works` says that an
-    error is gone; `here` binds a statement to a place or team, where others may do otherwise."""
+    """Patterns for the view of a `UserSentence`. `before` and `anywhere` rule out a statement; `works` reports that an
+    error is gone; `here` limits a statement to a place or team, while others may do otherwise."""
 
     code: str
     lead: re.Pattern[str]
@@ -39,32 +39,32 @@ class Language:
 
 @cache
 def languages() -> tuple[Language, ...]:
-    """Loads all languages, ordered by code."""
+    """Load all languages, ordered by code."""
     folder = files("mcp_memory.extraction") / "languages"
     tables = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".toml")}
     return tuple(_language(name.removesuffix(".toml"), tomllib.loads(tables[name])) for name in sorted(tables))
 
 
 def introduces(line: str) -> bool:
-    """Whether what follows a line is quoted from elsewhere, in any language."""
+    """Return whether a line introduces a quotation, in any language."""
     return any(language.introduces.search(line) for language in languages())
 
 
 def is_personal(kind: str, statement: str, project: str | None = None) -> bool:
-    """Whether it is a preference that holds everywhere, not for this place or team only, in any language, nor for files
-    of a repository or the `project` in which it was said."""
+    """Return whether a statement is a preference without limits: not for a place or team in any language, for files of
+    a repository, or for the `project` of the session."""
     if kind != StatementKind.PREFERENCE or any(language.here.search(statement.lower()) for language in languages()):
         return False
     return not repository_paths(statement) and not (project and names_project(statement, project))
 
 
 def repository_paths(text: str) -> list[str]:
-    """The files that a text names by a path below some repository, such as `src/config.py`."""
+    """Return the relative paths of repository files in a text, such as `src/config.py`."""
     return _REPOSITORY_PATH.findall(text)
 
 
 def names_project(text: str, project: str) -> bool:
-    """Whether a text names a project; it may leave out the part in brackets, as in `my-app (personal)`."""
+    """Return whether a text names a project; the part in parentheses is optional, as in `my-app (personal)`."""
     return re.search(rf"(?<![\w-]){re.escape(name_in(project))}(?![\w-])", text, re.IGNORECASE) is not None
 
 
@@ -73,7 +73,7 @@ def _language(code: str, table: Mapping[str, Any]) -> Language:
 
     def joined(patterns: Sequence[str]) -> str:
         one = "|".join(f"(?:{pattern})" for pattern in patterns) or r"(?!)"
-        for _ in parts:  # a part may contain others
+        for _ in parts:  # patterns may be nested
             for name, part in parts.items():
                 one = one.replace(f"<{name}>", part)
         return one

@@ -1,4 +1,4 @@
-"""Extracts lessons from a session: an error, what was tried, and the command or change that worked, verbatim."""
+"""Extracts lessons from a session: an error, the attempts, and the command or change that worked, verbatim."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,12 +12,12 @@ from mcp_memory.extraction.user_sentences import user_sentences
 from mcp_memory.recall.moments.tool_action import read_action
 
 CONFIRMED, SUCCEEDED = 0.8, 0.5
-"""Scores: you say that it works, or the same tool succeeded after something was changed or said."""
+"""Scores: you confirm that it works, or the same tool succeeded after a change or a remark."""
 PATIENCE = 2
-"""An error is dropped after this many of your messages that don't mention it."""
+"""The number of your messages without a mention of an error after which the error is dropped."""
 MAX_ERROR_CHARS, MAX_REMEDY_CHARS, MAX_CHANGE_CHARS = 300, 400, 1200
 MOST_CHANGES = 3
-"""The last ones before the success."""
+"""The most changes before the success that are quoted, latest last."""
 
 _ERROR = re.compile(
     r"\b\w*(?:Error|Exception)\b|\b(?:error|fatal|panic|ERR!|FAILED|E[A-Z_]{4,})\b|\berror:|^E: |"
@@ -40,7 +40,7 @@ class _Trouble:
 
 
 def extract_lessons(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate]:
-    """None of them is outright: most of the words are a tool's and the assistant's."""
+    """Yield lessons. They are never outright, because most of the words are from a tool and the assistant."""
     trouble: _Trouble | None = None
     for message in messages:
         error = _error(message)
@@ -54,7 +54,7 @@ def extract_lessons(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate
             else:
                 trouble.silent_turns += 1
         elif error and trouble and not trouble.succeeded and message.role is Role.TOOL and _call(message):
-            trouble.tried.append(_call(message))  # not yet it
+            trouble.tried.append(_call(message))  # this call hasn't solved it
             trouble.changes.clear()
         elif error:
             if trouble and trouble.succeeded:
@@ -67,7 +67,7 @@ def extract_lessons(messages: Sequence[TranscriptMessage]) -> Iterator[Candidate
 
 
 def same_lesson(new: str, known: str) -> bool:
-    """Whether both tell of the same error, but for its numbers and paths, and the same that worked."""
+    """Return whether two lessons have the same error, except for numbers and paths, and the same solution."""
     worked, of_known = _FENCED.search(new), _FENCED.search(known)
     first, other = (_VOLATILE.sub("#", text.partition("\n\n")[0]) for text in (new, known))
     return worked is not None and of_known is not None and worked[0] == of_known[0] and first in other
@@ -81,7 +81,7 @@ def _follow(trouble: _Trouble, message: TranscriptMessage) -> None:
     if message.tool == trouble.failed.tool and (not before or _is_like(call, before)):
         if call != before or not call:
             trouble.changes += [call] if call else []
-        if trouble.changes or trouble.remedy:  # else it went by itself
+        if trouble.changes or trouble.remedy:  # otherwise the error went away by itself
             trouble.succeeded = message
     elif call and (
         not read_action(message.arguments, "", None).only_reads or {"command", "cmd"}.isdisjoint(message.arguments)
@@ -90,13 +90,13 @@ def _follow(trouble: _Trouble, message: TranscriptMessage) -> None:
 
 
 def _is_like(call: str, before: str) -> bool:
-    """Whether a call does what the one before it failed to do: the same program, or most of its words."""
+    """Return whether a call repeats a failed call: the same program, or most of its words."""
     new, old = call.split(), before.split()
     return bool(new) and (new[0] == old[0] or 2 * len({*new} & {*old}) >= len({*old}))
 
 
 def _call(message: TranscriptMessage) -> str:
-    """The command or change, as it was called; empty if the transcript doesn't have it."""
+    """Return the command or change, as it was called; empty if the transcript lacks it."""
     given = message.arguments
     if command := given.get("command") or given.get("cmd") or given.get("input"):
         return command.strip()[:MAX_CHANGE_CHARS]
@@ -108,7 +108,7 @@ def _call(message: TranscriptMessage) -> str:
 
 
 def _error(message: TranscriptMessage) -> str:
-    """The line that says what is wrong; from you only what you pasted or quoted."""
+    """Return the line that describes the error; from your messages, only pasted or quoted lines."""
     if message.role is Role.ASSISTANT or (message.role is Role.TOOL and not message.failed):
         return ""
     lines = [line.strip() for line in message.turn.text.splitlines() if _ERROR.search(line)]
@@ -116,7 +116,7 @@ def _error(message: TranscriptMessage) -> str:
         sentences = user_sentences(message.turn.text, introduces)
         if any(map(says_it_works, sentences)):
             return ""
-        # Pasted: in quotation marks, in code, or outside any sentence.
+        # The line was pasted: in quotation marks, in code, or outside any sentence.
         named = [sentence.text for sentence in sentences if _ERROR.search(sentence.view)]
         lines = [line for line in lines if not any(words in line for words in named)]
     return lines[-1][:MAX_ERROR_CHARS] if lines else ""

@@ -1,5 +1,6 @@
-"""Extracts candidates with a language model. It sees only your own sentences, and only its verbatim quotes of them are
-used; all of them wait for review."""
+"""Extracts candidates with a language model. The model sees only your own sentences, and only its verbatim quotes of
+them are used. All of its candidates wait for review.
+"""
 
 import hashlib
 import json
@@ -18,7 +19,7 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN, count_tokens
 
 ANSWER_TOKENS = 1000
 SCORE = 0.6
-"""Between tentative and outright statements."""
+"""The score of these candidates: between tentative and outright statements."""
 MIN_QUOTE_CHARS, MAX_QUOTE_CHARS = 8, 600
 MAX_FOUND = 40
 
@@ -37,14 +38,14 @@ Nothing worth remembering: {{"found": []}}
 
 @dataclass(frozen=True, slots=True)
 class ExtractionPrompt:
-    """A prompt, and the messages whose sentences are in it."""
+    """A prompt, and the messages that it quotes."""
 
     prompt: Prompt
     messages: tuple[TranscriptMessage, ...]
 
 
 def build_prompts(messages: Sequence[TranscriptMessage], prompt_tokens: int) -> Iterator[ExtractionPrompt]:
-    """Yields as many prompts as your sentences need."""
+    """Yield as many prompts as your sentences need."""
     lines: list[str] = []
     some: list[TranscriptMessage] = []
     room = left = prompt_tokens * CHARS_PER_TOKEN
@@ -63,7 +64,7 @@ def build_prompts(messages: Sequence[TranscriptMessage], prompt_tokens: int) -> 
 
 
 def verbatim_candidates(answer: str, messages: Sequence[TranscriptMessage]) -> list[Candidate]:
-    """Returns the quotes of an answer that are your own words; none if the answer has another form."""
+    """Return the quotes of an answer that are your own words; nothing if the answer has another format."""
     sources = [(message, " ".join(_sentences(message).split())) for message in messages]
     found: list[Candidate] = []
     for kind, quote in _items(answer):
@@ -92,7 +93,7 @@ _KINDS = {StatementKind.PREFERENCE, StatementKind.DECISION, StatementKind.LESSON
 
 
 def _sentences(message: TranscriptMessage) -> str:
-    """The user's own sentences, a line each; no secret leaves the machine."""
+    """Return the user's own sentences, one per line; no secret leaves the machine."""
     if message.role is not Role.USER:
         return ""
     own = user_sentences(message.turn.text, introduces)

@@ -16,7 +16,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.terms import terms
 
 COMPARED = 8
-"""Passages compared by words, and as many by embedding."""
+"""The number of passages compared by words, and by embedding."""
 LOOK_S = 10.0
 
 log = logging.getLogger(__name__)
@@ -29,14 +29,14 @@ class Neighbours:
     _clock: Callable[[], datetime]
 
     async def nearest(self, text: str, *, project: str | None = None) -> list[tuple[Passage, float]]:
-        """Searches active notes and waiting candidates. Returns passages with their cosine, 0 if no model is loaded.
+        """Search active notes and waiting candidates. Return passages with their cosine, 0 if no model is loaded.
         Raises IndexUnavailable, DeadlineExceeded."""
         states = frozenset({NoteState.ACTIVE, NoteState.INBOX})
         filters = Filters(states=states, project=project, now=self._clock())
         return await in_thread(lambda: self._look(text, filters), deadline_s=LOOK_S, what="looking for similar notes")
 
     async def holder(self, text: str) -> Holder | None:
-        """Returns the passage of a note or candidate that holds a statement. Raises as `nearest`."""
+        """Return the passage of a note or candidate that contains a statement. Raises like `nearest`."""
         passages = [
             Holder(one.shown_id, one.note.path, one.chunk.text, one.note.state is NoteState.INBOX, cosine)
             for one, cosine in await self.nearest(text)
@@ -50,7 +50,7 @@ class Neighbours:
             try:
                 rows = self._index.dense(np.asarray(embedder.embed_query(text)), COMPARED, filters)
                 cosines = {row.chunk_id: row.score for row in rows}
-            except McpMemoryError as error:  # words decide alone
+            except McpMemoryError as error:  # only words decide
                 log.warning("similar notes: without a model: %s", error.code)
         by_words = self._index.lexical(terms(text), COMPARED, filters, by="overlap").ids.tolist()
         passages = self._index.get(dict.fromkeys([*by_words, *cosines]))

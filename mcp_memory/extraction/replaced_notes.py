@@ -1,4 +1,4 @@
-"""Finds the notes that a new statement replaces, and those made of what a person takes back or rejected."""
+"""Finds the notes that a new statement replaces, and notes made from words that a person retracts or has rejected."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,12 +24,12 @@ from mcp_memory.vault.draft import MAX_WORD
 from mcp_memory.vault.vault import Vault
 
 REPLACES = 0.2
-"""Likelihood from which on the closest note is probably replaced: of 323 facts replaced in 76 sessions, judged by
-weights that hadn't seen them, 58 % are noticed then with the model, and 7 of 10 notes named are right."""
+"""The likelihood from which the closest note is probably replaced. Chosen on 323 replaced facts, with weights that
+hadn't seen them, so that 7 of 10 named notes are right."""
 
 MOST_NOTES = 10_000
 MAX_REJECTED = 500
-"""New candidates are compared with this many of the latest that you rejected."""
+"""The number of your latest rejections with which new candidates are compared."""
 
 Contrary = tuple[StatedText, Contradiction]
 
@@ -41,8 +41,8 @@ def find_replaced(
     index: Index,
     conflicts: ConflictScan,
 ) -> list[Contrary]:
-    """The note that it takes back, or what it contradicts; else the one of the near notes that it most likely replaces.
-    Raises IndexUnavailable."""
+    """Return the note that the statement retracts, or the notes that it contradicts; otherwise the near note that it
+    most likely replaces. Raises IndexUnavailable."""
     for note in index.note_by_id(taken_back) if taken_back else ():
         if note.state is NoteState.ACTIVE:
             old = StatedText(note.id, note.path, NoteText(note.title, note.title, note.kind, note.project))
@@ -55,7 +55,7 @@ def find_replaced(
         if passage.note.state is NoteState.ACTIVE and not passage.note.is_log and passage.note.project == new.project
     }.values()
     closeness = [cosine for _, cosine in notes]
-    if not any(closeness):  # without a model
+    if not any(closeness):  # no model is loaded
         closeness = [likeness(new.text, passage.chunk.text) for passage, _ in notes]
     others = [
         (likelihood("replaces", replacement_features(new.text, passage.chunk.text.strip(), closeness, at)), passage)
@@ -78,29 +78,29 @@ class RejectedCandidate:
     at: float
 
     def rules_out(self, candidate: Candidate) -> bool:
-        """Whether the candidate says the same, unless you stated it outright again since."""
+        """Return whether the candidate says the same, unless you have stated it outright since."""
         is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
         return not is_later and say_the_same(candidate.text, self.text)
 
 
 def rejected_candidates(log: CandidateLog, index: Index, vault: Vault) -> list[RejectedCandidate]:
-    """The latest, as far as they can be read."""
+    """Return the latest readable rejections."""
     found: list[RejectedCandidate] = []
     for entry in log.with_outcomes(REJECTED)[-MAX_REJECTED:]:
         for record in index.note_by_id(entry.id):
-            with suppress(McpMemoryError):  # gone, or moved just now: its id alone keeps it out
+            with suppress(McpMemoryError):  # the note is gone or was just moved: its id is enough to exclude it
                 found.append(RejectedCandidate(vault.read(record.path).body.strip(), entry.at))
     return found
 
 
 def notes_made_of(captured: CapturedMessages, taken_back: int, index: Index, vault: Vault) -> list[NotePath]:
-    """The notes in any state that were made of a session's words from this offset on. Raises IndexUnavailable."""
+    """Return the notes, in any state, made from a session's words from this offset on. Raises IndexUnavailable."""
     wanted = Filters(
         states=WRITTEN - {NoteState.TRANSCRIPT}, session=captured.session[:MAX_WORD] or None, foreign=False
     )
     found: list[NotePath] = []
     for note in index.notes(wanted, limit=MOST_NOTES):
-        with suppress(McpMemoryError):  # moved or removed just now
+        with suppress(McpMemoryError):  # the note was just moved or removed
             sources = frontmatter.parse(vault.read(note.path).text).meta.get("derived_from")
             places = (
                 [str(one).rpartition("@") for one in cast("list[object]", sources)] if isinstance(sources, list) else []
@@ -111,8 +111,8 @@ def notes_made_of(captured: CapturedMessages, taken_back: int, index: Index, vau
 
 
 def replacement_features(new: str, old: str, closeness: Sequence[float], at: int) -> list[float]:
-    """What the classifier sees of a new statement and the note at this place of those near it, given how close each
-    is."""
+    """Compute the classifier's features of a new statement and of the near note at index `at`, given the closeness of
+    each near note."""
     words, known, of_new, of_old = content_words(new), content_words(old), facts(new), facts(old)
 
     def differ(*kinds: FactKind) -> list[float]:
@@ -130,11 +130,12 @@ def replacement_features(new: str, old: str, closeness: Sequence[float], at: int
 
 
 def outright_replaced(contrary: Sequence[Contrary]) -> Contrary | None:
-    """The one older statement of which the words say that it holds no more; None if there are several."""
+    """Return the older statement that the new statement explicitly rejects; None if there are several."""
     found = [one for one in contrary if one[1].outright]
     return found[0] if len(found) == 1 else None
 
 
 def title_now(stated: StatedText, why: Contradiction) -> str | None:
-    """The replaced note's title with the new value: `We moved it from 8087 to 8090` doesn't say what `it` is."""
+    """Return the replaced note's title with the new value, because `We moved it from 8087 to 8090` doesn't name the
+    subject."""
     return stated.note.title.replace(why.before, why.after) if why.after else None

@@ -1,4 +1,4 @@
-"""Reviews candidates, and notes stored without review; each verb takes one note and the etag that you saw."""
+"""Reviews candidates, and notes stored without review. Each verb takes a note and the etag that you saw."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -27,7 +27,7 @@ from mcp_memory.vault.note_file import NoteFile, file_stem
 from mcp_memory.vault.vault import Vault
 
 Forget = Callable[[NotePath, str], Awaitable[NoteRecord]]
-"""Takes the note at a path out of every answer, for a reason."""
+"""Removes the note at a path from every answer, for a reason."""
 
 MAX_ITEMS = 10_000
 LOOK_S = 30.0
@@ -35,7 +35,7 @@ LOOK_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """One candidate, or (`active`) a note stored without review. `contradicts` are notes that say otherwise."""
+    """A candidate, or (`active`) a note stored without review. `contradicts` are notes that it contradicts."""
 
     id: NoteId
     path: NotePath
@@ -55,7 +55,8 @@ class ReviewItem:
 
 @dataclass(eq=False, slots=True)
 class Review:
-    """Raises NotFound for a missing note, PreconditionFailed for one that was changed since you saw it."""
+    """Reviews notes. Raises NotFound for a missing note, PreconditionFailed for a note that was changed since you saw
+    it."""
 
     _vault: Vault
     _index: Index
@@ -66,8 +67,7 @@ class Review:
     _clock: Callable[[], datetime]
 
     async def waiting(self) -> list[ReviewItem]:
-        """Candidates, the highest score and of these the latest first; then what was stored without review, the latest
-        first."""
+        """Return candidates by score, latest first, then notes stored without review, latest first."""
         return await in_thread(self._waiting, deadline_s=LOOK_S, what="reading the inbox")
 
     async def accept(
@@ -81,8 +81,9 @@ class Review:
         kind: str | None = None,
         project: str | None = None,
     ) -> NoteRecord:
-        """Makes it an active note, with this text, kind and project ("" for none) if they are passed; `supersede`: in
-        place of the note `into`, or else of what it contradicts. Raises InvalidInput for an unknown kind or a log."""
+        """Make a candidate an active note, with this text, kind and project ("" for none) if given. `supersede`: in
+        place of the note `into`, or else of the notes that it contradicts. Raises InvalidInput for an unknown kind or a
+        log."""
         path = (await self._lookup.find(target))[0]
         if kind is not None and self._vault.kinds.get(kind).name == LOG:
             raise InvalidInput("a candidate becomes a note, and a log has entries", hint="choose another kind")
@@ -97,13 +98,13 @@ class Review:
         for changed in (file, *others):
             await self._index_written(changed)
         if path != file.record.path:
-            with suppress(IndexUnavailable):  # the next sweep finds that it has gone
+            with suppress(IndexUnavailable):  # the next sweep finds that the file is gone
                 await self._writer.remove_deleted(path)
         await self._record(file.record.id, CandidateOutcome.ACCEPTED)
         return file.record
 
     async def merge(self, target: str, into: str, etag: str | None) -> NoteRecord:
-        """Appends its text to another note, and drops it."""
+        """Append a candidate's text to another note, and drop the candidate."""
         path, (other, entry) = (await self._lookup.find(target))[0], await self._lookup.find(into)
         if entry or other == path:
             raise InvalidInput("a candidate can be merged into another note only", hint="pass that note's id or path")
@@ -113,13 +114,13 @@ class Review:
         return file.record
 
     async def drop(self, target: str, etag: str | None) -> NoteRecord:
-        """Forgets a candidate; it isn't proposed again."""
+        """Forget a candidate; it isn't proposed again."""
         path = (await self._lookup.find(target))[0]
         await in_thread(lambda: self._candidate(path, etag), deadline_s=LOOK_S, what="reading it")
         return await self._forget(path, "dropped in review", CandidateOutcome.DROPPED)
 
     async def undo(self, target: str) -> NoteRecord:
-        """Forgets a note that was stored without review; it isn't proposed again."""
+        """Forget a note that was stored without review; it isn't proposed again."""
         path = (await self._lookup.find(target))[0]
         file = await in_thread(lambda: self._vault.read(path), deadline_s=LOOK_S, what="reading it")
         known = self._log.find(file.record.id)
@@ -130,7 +131,7 @@ class Review:
         return await self._forget(path, "undone in review", CandidateOutcome.UNDONE)
 
     async def _index_written(self, file: NoteFile) -> None:
-        """Index a file that was already written. If the index fails, the next sweep does it."""
+        """Index a file that was already written. If this fails, the next sweep does it."""
         path = file.record.path
         try:
             await self._writer.index_note(file)
@@ -163,7 +164,7 @@ class Review:
         try:
             file = self._vault.read(note.path)
         except McpMemoryError:
-            return None  # moved or removed just now
+            return None  # the note was just moved or removed
         meta, record = frontmatter.parse(file.text).meta, file.record
         sources = meta.get("derived_from")
         score = meta.get("score")
@@ -189,7 +190,7 @@ class Review:
         return {"id": note_id, "title": note.title if note else "", "path": note.path if note else ""}
 
     def _candidate(self, path: NotePath, etag: str | None) -> NoteFile:
-        """Raises InvalidInput for a note that isn't a candidate."""
+        """Read a candidate. Raises InvalidInput for any other note."""
         file = self._vault.read(path)
         if file.record.state is NoteState.DELETED:
             raise NotFound(f"{path} was dropped", hint=f"mcp-memory restore {file.record.id}")
@@ -208,7 +209,7 @@ class Review:
         changes: dict[str, frontmatter.Value | None],
         replaced: list[NotePath] | None,
     ) -> tuple[NoteFile, list[NoteFile]]:
-        """`replaced`: None for what it contradicts."""
+        """Write the accepted note. `replaced`: None for the notes that it contradicts."""
         file = self._candidate(path, etag)
         record = file.record
         if replaced is None:

@@ -1,4 +1,4 @@
-"""Classifies your sentences as statements by rules. Only plain statements count; when in doubt, none."""
+"""Classifies your sentences as statements by rules. Only plain statements are accepted; in doubt, none is."""
 
 import re
 from collections.abc import Mapping
@@ -13,15 +13,16 @@ from mcp_memory.text.language.terms import words
 from mcp_memory.text.language.word_lists import language_of
 
 REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED = 0.95, 0.9, 0.5, 0.45
-"""Scores say how likely you want it kept: you ask to remember it; state it outright; lean to it, promise it, or want to
-be reminded of it; mention it with a number or name."""
+"""Scores for the likelihood that you want a statement kept. The first two are for a request to remember it, and for a
+statement made outright. The third is for a preference, a promise or a reminder, the last for a mention with a number or
+name."""
 
 MIN_WORDS, MIN_FACT_WORDS = 2, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """The first `prefix_chars` of the sentence are an opening such as "ok, so"."""
+    """A statement. The first `prefix_chars` of the sentence are an opening such as "ok, so"."""
 
     kind: StatementKind
     score: float
@@ -30,7 +31,7 @@ class Statement:
 
 
 def classify(sentence: UserSentence) -> Statement | None:
-    """Returns the statement with the highest score, in any language."""
+    """Return the statement with the highest score, in any language."""
     if len(sentence.view.split()) < MIN_WORDS:
         return None
     found = [statement for language in languages() if (statement := _classify(sentence, language))]
@@ -38,7 +39,7 @@ def classify(sentence: UserSentence) -> Statement | None:
 
 
 def is_denial(sentence: UserSentence) -> bool:
-    """Whether it says no and nothing else, so that the next sentence says what is right."""
+    """Return whether a sentence is only a no, so that the next sentence gives the correction."""
     return any(language.denial.fullmatch(sentence.view) for language in languages())
 
 
@@ -47,7 +48,7 @@ def says_it_works(sentence: UserSentence) -> bool:
 
 
 def opening_chars(sentence: UserSentence) -> int:
-    """How much of the sentence merely opens it, such as "ok, so"."""
+    """Return the length of an opening such as "ok, so"."""
     view = sentence.view
     return max(len(view) - len(_without_opening(view, language)) for language in languages())
 
@@ -95,7 +96,7 @@ def _kind(rest: str, language: Language, patterns: Mapping[StatementKind, re.Pat
 
 
 def _mentions_fact(sentence: UserSentence, rest: str, language: Language) -> bool:
-    """A number, a date or a name, in a sentence that states something and reports no trouble."""
+    """Return whether a sentence without a report of trouble states something with a number, a date or a name."""
     if len(rest.split()) < MIN_FACT_WORDS or language_of(words(sentence.view)) != language.code:
         return False
     if not language.states.search(rest) or language.states_not.search(rest) or language.before.search(rest):

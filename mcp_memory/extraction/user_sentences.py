@@ -1,6 +1,6 @@
 """Extracts from a user's message the sentences that are the user's own words.
 
-When in doubt more is left out rather than less, since the user's words are stored without review.
+In doubt a sentence is skipped, since the user's words are stored without review.
 """
 
 import re
@@ -11,17 +11,17 @@ from mcp_memory.text.conversation.own_words import masked, own_words, pasted_fro
 from mcp_memory.text.conversation.relayed_words import relays
 
 MAX_CHARS = 4000
-"""A longer message was hardly typed: nothing in it is stored without review."""
+"""The most characters of a typed message; nothing of a longer message is stored without review."""
 MAX_READ_CHARS = 20_000
-"""The rest is a pasted page or log."""
+"""The most characters read; the rest is a pasted page or log."""
 MAX_SENTENCE_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
 class UserSentence:
-    """`text` is verbatim; `view` is as long, in lower case, with quotations and code masked. `may_be_pasted`: it comes
-    after what looks like the beginning of a page, or in a line that passes on what somebody else says. `line`: of what
-    is yours in the message, from 0."""
+    """A sentence. `text` is verbatim; `view` has the same length, in lower case, with quotations and code masked.
+    `may_be_pasted`: the sentence follows the apparent start of a page, or is in a line that relays another person's
+    words. `line` is the index of its line among your own lines of the message."""
 
     text: str
     view: str
@@ -31,7 +31,8 @@ class UserSentence:
 
 
 def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[UserSentence]:
-    """In order. `introduces` decides whether a line in lower case introduces someone else's words."""
+    """Return the sentences in order. `introduces` decides whether a line in lower case introduces another author's
+    words."""
     message = message[:MAX_READ_CHARS].replace("\r\n", "\n").replace("\r", "\n")
     kept = own_words(message)
     view = masked(kept)
@@ -42,7 +43,7 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
     for start, end in _sentences(view):
         seen = view[start:end]
         if introduces(seen):
-            # A quotation in this sentence is masked already; what follows its colon isn't the user's either.
+            # A quotation in this sentence is masked already; the words after its colon aren't the user's either.
             break
         if relays(seen):
             relayed_to = kept.find("\n", start) if "\n" in kept[start:] else len(kept)
@@ -50,7 +51,7 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
         text, begin = sentence.strip(), len(sentence) - len(sentence.lstrip())
         if len(text) <= MAX_SENTENCE_CHARS and any(c.isalnum() for c in seen):
             is_question = seen.rstrip(" \"'”’)*_").endswith("?")
-            text_view = seen[begin : begin + len(text)]  # by the text's bounds: a quotation may begin with spaces
+            text_view = seen[begin : begin + len(text)]  # use the text's bounds: a quotation may begin with spaces
             line = message.count("\n", 0, start + begin)
             above = line if above is None else above
             may_be_pasted = start >= pasted_at or start < relayed_to
@@ -75,5 +76,5 @@ _END = re.compile(
     r"(?<![.!?…])(?!\.\.|…)[.!?…]+[\"'”’)\]*_▪]*(?=\s)(?!\s+[a-z]{1,3}\.)"
     r"(?!(?<=\d\.)\s+(?:januar|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember)\b)"
 )
-"""Not after an abbreviation or a single letter, nor within a date: Prof. Li, z. B., 1. Mai. Some end nothing with
-`...`, and go on."""
+"""Matches the end of a sentence, except after an abbreviation or a single letter, or within a date: Prof. Li, z. B., 1.
+Mai. `...` may not end a sentence."""

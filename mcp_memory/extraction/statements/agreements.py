@@ -1,4 +1,4 @@
-"""Resolves what you agree to: a proposal of the assistant, or its question that you answer in a few words."""
+"""Resolves agreements: to a proposal of the assistant, or to its question that you answer in a few words."""
 
 import re
 from collections.abc import Sequence
@@ -18,28 +18,29 @@ from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.language.terms import content_words
 
 MOST_SENTENCES = 4
-"""A proposal stands at the end of an answer."""
+"""The number of sentences at the end of an answer that may contain a proposal."""
 MOST_WORDS = 12
-"""A longer agreement is a statement of its own."""
+"""The most words of an agreement; a longer agreement is a statement of its own."""
 MOST_ANSWER_WORDS = 14
 MOST_ASKING_WORDS = 5
-"""A shorter question asks about the sentence before it: "Is that fine?"."""
+"""The most words of a question about the sentence before it: "Is that fine?"."""
 MOST_PICK_WORDS = 8
 LEAST_CONTENT_WORDS = 4
 LEAST_ASKED = 2
-"""Content words of a question to which a bare yes agrees: "Shall I use SQLite for the cache?", not "Soll der weg?"."""
+"""The minimum number of content words in a question that a bare yes can answer: "Shall I use SQLite for the cache?",
+not "Soll der weg?"."""
 _BUT = re.compile(r"\b(?:but|except|aber|außer|mais|sauf|pero|salvo)\b.*[^\s.!]", re.IGNORECASE)
-"""A condition or change that you add to your agreement."""
+"""Matches a condition or change that you add to your agreement."""
 ANTECEDENT = 2
-"""What `it` or `the one` stands for is named in the last sentences."""
+"""The number of last sentences that may name the referent of `it` or `the one`."""
 
 AGREED, LEANS = 0.5, 0.3
-"""Likelihoods from which on you agreed, or perhaps did. Of 111 agreements in 76 sessions the rules alone find 28."""
+"""The likelihoods from which you agreed, or perhaps agreed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """`sure`: you took it up in so many words; a bare yes to it may mean no more than go on."""
+    """An agreement. `sure`: you explicitly repeat the proposal; a bare yes may only mean to go on."""
 
     statement: str
     quote: str
@@ -47,12 +48,13 @@ class Agreement:
     offered: str
     """The assistant's sentence."""
     plain: bool = False
-    """It is worded as a proposal, not as the assistant's next step: then the rules decide alone."""
+    """The sentence is phrased as a proposal, not as the assistant's next step, so only the rules decide."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What a few words may agree to: the last sentence, or the one before that a short question is about."""
+    """The sentence that a short answer may agree to: the last sentence, or the sentence before a short question about
+    it."""
 
     sentence: UserSentence
     is_asked_about: bool
@@ -75,7 +77,7 @@ def _asks_about_the_last(said: Sequence[UserSentence]) -> bool:
 
 
 def offer_features(sentence: UserSentence, made: Offer, by_rule: Agreement | None) -> list[float]:
-    """What the classifier sees of an offer beside the two sentences."""
+    """Compute the classifier's features of an offer, in addition to the two sentences."""
     words = len(made.sentence.view.split())
     return [
         float(made.is_asked_about), float(made.sentence.is_question), log1p(len(sentence.view.split())), words / 20,
@@ -92,7 +94,8 @@ def agreed_to(sentence: UserSentence, made: Offer, likely: float, by_rule: Agree
 
 
 def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
-    """What a sentence agrees to by its words, given the message that it answers; None if it doesn't."""
+    """Return the statement that a sentence explicitly agrees to, given the message that it answers; None without an
+    agreement."""
     view, found = sentence.view, patterns(AGREEMENT)
     if sentence.is_question or len(view.split()) > MOST_WORDS:
         return None
@@ -130,7 +133,7 @@ def _taken_up(sentence: UserSentence, proposal: UserSentence, context: str, *, s
 
 
 def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
-    """Which of the things that the assistant offered a few words pick, by number or by name."""
+    """Return the option of the assistant that a short answer picks, by number or by name."""
     head, found = re.split(r"[,;.:]", sentence.view)[0], patterns(AGREEMENT)
     if sentence.is_question or len(head.split()) > MOST_PICK_WORDS:
         return None
@@ -158,26 +161,26 @@ def choice(sentence: UserSentence, assistant: str) -> Agreement | None:
 
 
 def last_said(assistant: str) -> str:
-    """The sentences that name what yours speaks of; none if the assistant reports them."""
+    """Return the sentences that name the referents of your sentence; empty if the assistant only reports them."""
     said = user_sentences(assistant, lambda _: False)
     last = range(max(0, len(said) - ANTECEDENT), len(said))
     return " ".join(said[at].text for at in last) if all(is_own(said, at) for at in last) else ""
 
 
 def last_sentences(assistant: str) -> list[str]:
-    """The ends of a message that a short answer may be about."""
+    """Return the last sentences of a message, which a short answer may be about."""
     return [one.text for one in user_sentences(assistant, lambda _: False)[-ANTECEDENT:]]
 
 
 def _context(said: Sequence[UserSentence]) -> str:
-    """The sentences at the end of a message that its last ones follow, without what is reported."""
+    """Return the sentences before the end of a message that give context, without reported ones."""
     last = range(max(0, len(said) - ANTECEDENT - 1), len(said))
     return " ".join(said[at].text for at in last if is_own(said, at))
 
 
 def leans_on_it(one: SpokenSentence) -> bool:
-    """By rule, whether it says little without what it answers: it has `it`, `that` or `the one`, is short, or answers a
-    question in a few words."""
+    """Return, by rule, whether a sentence is unclear without the message that it answers: it contains `it`, `that` or
+    `the one`, is short, or answers a question in a few words."""
     if not one.assistant:
         return False
     is_short = len(content_words(one.sentence.text)) < LEAST_CONTENT_WORDS
@@ -186,7 +189,7 @@ def leans_on_it(one: SpokenSentence) -> bool:
 
 
 def answered_question(sentence: UserSentence, assistant: str) -> str | None:
-    """The question that a few words answer, without which they say nothing; None if they are a whole sentence."""
+    """Return the question that makes a short answer clear; None if the answer is a whole sentence."""
     is_whole = has_cue(sentence.view, "stative", "relation", "change")
     if is_whole or sentence.is_question or len(sentence.view.split()) > MOST_ANSWER_WORDS:
         return None
@@ -200,7 +203,7 @@ def answered_question(sentence: UserSentence, assistant: str) -> str | None:
 
 
 def is_mere_agreement(sentence: UserSentence) -> bool:
-    """Whether it says yes and nothing else."""
+    """Return whether a sentence is only a yes."""
     found = [patterns(AGREEMENT)[name].match(sentence.view) for name in ("manner", "yes")]
     return any(match and not content_words(sentence.text[match.end() :]) for match in found)
 

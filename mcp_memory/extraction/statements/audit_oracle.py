@@ -1,5 +1,6 @@
-"""Lists what a session holds that memory might lack, without the extractor's rules: names, numbers, dates, requests and
-tools' results."""
+"""Lists the content of a session that memory might lack, without the extractor's rules: names, numbers, dates, requests
+and results of tools.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ MAX_RESULT_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class AuditItem:
-    """`what`: the kind of the first fact in `text`, `request`, or `result`."""
+    """An item of a session. `what` is the kind of the first fact in `text`, `request`, or `result`."""
 
     what: str
     text: str
@@ -26,8 +27,7 @@ class AuditItem:
 
 
 def audit_items(messages: Sequence[TranscriptMessage]) -> Iterator[AuditItem]:
-    """In order: your sentences that hold a fact or ask for work, and the last line of each tool's output that has a
-    number."""
+    """Yield in order your sentences with a fact or a request, and the last line with a number in each tool's output."""
     for message in messages:
         if message.role is Role.USER:
             for sentence in user_sentences(message.turn.text, introduces):

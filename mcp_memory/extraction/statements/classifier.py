@@ -1,9 +1,12 @@
-"""Judges by logistic regression how likely you want a sentence kept: by its cues and phrases and, with a model, by what
-the model's middle layers make of it. They tell how something is said; the last one tells what it is about. Beside it a
-second regression looks at what the model makes of it when it is adapted to such sentences.
+"""Estimates by logistic regression how likely you want a sentence kept.
 
-`tests/benchmarks/train_statements.py` fits `weights.json` on the labelled sets, `train_adapter.py` the second. The
-weights for the model are for the bundled one; with any other, or none, cues and phrases decide alone.
+The first regression uses its cues and phrases and, with a model, the states of the model's middle layers: these
+represent the manner of a sentence, while the last layer represents its subject. A second regression uses the states of
+the model after adaptation to such sentences.
+
+`tests/benchmarks/train_statements.py` fits `weights.json` to the labelled sets, and `train_adapter.py` fits the second
+regression. The weights for states belong to the bundled model. With any other model, or none, only cues and phrases are
+used.
 """
 
 import json
@@ -22,26 +25,27 @@ from mcp_memory.extraction.statements.spoken import SpokenSentence
 from mcp_memory.extraction.user_sentences import UserSentence
 
 ONCE, PROPOSED = 0.75, 0.2
-"""Stored at once, or proposed, from this likelihood on."""
+"""The likelihoods from which a sentence is stored at once, or proposed."""
 PERSONAL, LEANS_ON_IT = 0.5, 0.2
-"""Holds for you in every project, or says little without what it answers, from this likelihood on."""
+"""The likelihoods from which a sentence applies to you in every project, or is unclear without the message that it
+answers."""
 
 ADAPTED_SHARE = 0.3
-"""Of what the adapted model says, beside what the other says: of two rounds of authors left out, with .92 right, .59
-and .62 can be stored, and .48 and .55 without it."""
+"""The weight of the adapted model against the first regression. It lets more sentences be stored at equal precision."""
 
 _WORD = re.compile(r"[\w’▪]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """`rows`: one for each likelihood, the last column its constant. `phrases`: what each phrase adds to the rows."""
+    """The weights of a regression. `rows` has a row for each likelihood, whose last column is the constant. `phrases`
+    maps a phrase to its contribution to the rows."""
 
     rows: npt.NDArray[np.float64]
     phrases: Mapping[str, Sequence[float]]
 
     def sums(self, seen: npt.NDArray[np.float64], view: str = "") -> npt.NDArray[np.float64]:
-        """The log-odds of each likelihood."""
+        """Return the log-odds of each likelihood."""
         sums = self.rows[:, :-1] @ seen + self.rows[:, -1]
         for one in phrases(view) & self.phrases.keys():
             sums += self.phrases[one]
@@ -58,14 +62,15 @@ def _weights() -> dict[str, Weights]:
 
 
 def phrases(view: str) -> set[str]:
-    """The words of a sentence, and its pairs of words."""
+    """Return the words of a sentence, and its pairs of words."""
     words = _WORD.findall(view)
     return {*words, *map(" ".join, pairwise(words))}
 
 
 def in_context(spoken: Sequence[SpokenSentence], embed: Callable[[Sequence[str]], States | None]) -> States | None:
-    """The states of each sentence; of the sentences beside it; below the first line of its message, of the one that
-    opens it, such as `look what they wrote`; and of what it answers. Shape (sentences, 4 * width)."""
+    """Return the states of each sentence, of its neighbours, of the opening sentence of its message (such as `look what
+    they wrote`) unless the sentence is on the first line, and of the sentence that it answers. Shape (sentences, 4 *
+    width)."""
     answered = [one.answered for one in spoken]
     texts = [*(one.sentence.text for one in spoken), *filter(None, answered)]
     states = embed(texts) if texts else None
@@ -81,7 +86,7 @@ def in_context(spoken: Sequence[SpokenSentence], embed: Callable[[Sequence[str]]
 
 
 def own_states(around: States) -> States:
-    """Those of the sentence alone, of its states in context."""
+    """Return the sentence's own part of its states in context."""
     return around[: around.size // 4]
 
 
@@ -92,8 +97,8 @@ def answered_states(around: States) -> States:
 def likelihoods(
     sentence: UserSentence, features: Sequence[float], states: States | None, adapted: States | None
 ) -> tuple[float, float]:
-    """How likely a sentence deserves to be stored at once, and to be stored or proposed, by its states in context and
-    those of the adapted model."""
+    """Return the likelihoods that a sentence should be stored at once, and that it should be stored or proposed, from
+    its states in context and the states of the adapted model."""
     if states is None:
         sums = _weights()["cues"].sums(np.array(features), sentence.view)
     else:
@@ -106,5 +111,5 @@ def likelihoods(
 
 
 def likelihood(way: str, features: Sequence[float], *states: States, view: str = "") -> float:
-    """By the weights of that name, for what has one likelihood."""
+    """Return the likelihood from the weights of this name, which have a single row."""
     return float(_weights()[way].likelihoods(np.concatenate([features, *states]), view)[0])

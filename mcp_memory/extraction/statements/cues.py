@@ -1,4 +1,4 @@
-"""Describes a sentence of a session by cues: words and forms that tell statements from requests and small talk."""
+"""Describes a sentence of a session by cues: words and forms that separate statements from requests and small talk."""
 
 import re
 import tomllib
@@ -18,13 +18,13 @@ VETO, CUE, AGREEMENT, PROPOSAL = "veto", "cue", "agreement", "proposal"
 
 @cache
 def patterns(part: str) -> dict[str, re.Pattern[str]]:
-    """Those of one part of `cues.toml`, by name, for the view of a sentence."""
+    """Return the patterns of a part of `cues.toml`, by name, for the view of a sentence."""
     table = tomllib.loads((files("mcp_memory.extraction.statements") / "cues.toml").read_text("utf-8"))[part]
     return {name: re.compile(text) for name, text in table.items()}
 
 
 def is_vetoed(sentence: UserSentence) -> bool:
-    """Whether it is a joke, a question, supposed, or about this moment."""
+    """Return whether a sentence is a joke, a question, hypothetical, or about the present moment."""
     view = sentence.view
     vetoes = [*patterns(VETO).values(), *(language.anywhere for language in languages())]
     return sentence.is_question or any(pattern.search(view) for pattern in vetoes)
@@ -39,7 +39,7 @@ def has_cue(view: str, *names: str) -> bool:
 
 
 def features(one: SpokenSentence, ruled: float) -> list[float]:
-    """What the classifier sees of a sentence, to which the rules give the score `ruled`."""
+    """Compute the classifier's features of a sentence, given its score `ruled` by the rules."""
     sentence, assistant, chars = one.sentence, one.assistant, one.chars_said
     view = sentence.view
     own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, view, strict=True))

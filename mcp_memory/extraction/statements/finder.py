@@ -1,4 +1,4 @@
-"""Finds what you state in a session: by the rules, by the classifier, and by what you agree to or take back."""
+"""Finds your statements in a session: by the rules, by the classifier, and by your agreements and retractions."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -44,19 +44,19 @@ from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.language.terms import content_words
 
 LIKELY, LEANING = 0.88, 0.45
-"""Scores of what the classifier takes for a statement, or for one to propose."""
+"""The scores of sentences that the classifier accepts, or proposes."""
 _PRONOUN = re.compile(r"(?:and |und |et |y )?(?:he|she|they|it|er|sie|il(?! faut| y a)|elle|ils|elles|él|ella|ellos)\b")
 _BARE = re.compile(r"(?:\W*\w+\W+){0,4}(?:that|it|this|das|es|ça|ce|eso|said)\W*", re.IGNORECASE)
 
 _THAT = re.compile(r"\b(?:that|it|this|das|es|ça|cela|eso|lo)\s*[,.;:!–—-]")
-"""What is taken back, and no other noun with it: `scrap it, we …`, not `drop that column`."""
+"""Matches a retracted `it` or `that` without another noun: `scrap it, we …`, not `drop that column`."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Judged(SpokenSentence):
-    """A sentence with what rules and classifier say of it. `agreed`: what it agrees to; `personal`: it holds for you
-    in every project; `leans`: it says little without what it answers; `repeats`: that is only what the assistant has
-    read."""
+    """A sentence with the results of rules and classifier. `agreed` is the statement that it agrees to. `personal`: it
+    applies to you in every project. `leans`: it is unclear without the message that it answers. `repeats`: that message
+    only repeats text that the assistant has read."""
 
     rule: Statement | None
     once: float
@@ -78,14 +78,14 @@ class _Judged(SpokenSentence):
 
     @property
     def can_be_meant(self) -> bool:
-        """Whether a pronoun in the next sentence may stand for what this one names."""
+        """Whether a pronoun in the next sentence may refer to something in this sentence."""
         return not is_vetoed(self.sentence) and not has_cue(self.sentence.view, "hedge", "reaction")
 
 
 def find_statements(
     messages: Sequence[TranscriptMessage], model: SentenceModel | None, has_read: HasRead
 ) -> Iterator[Candidate]:
-    """In order. `has_read` keeps you from agreeing to what the assistant only repeats."""
+    """Yield the statements in order. `has_read` prevents agreement to text that the assistant only repeats."""
     spoken = _judged(list(spoken_sentences(messages)), model, has_read)
     latest: Candidate | None = None
     reasons = _reasons(spoken)
@@ -150,8 +150,8 @@ def _agreement(one: SpokenSentence, made: Offer | None, own: States | None, offe
 
 
 def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:
-    """Which sentences say best why their neighbours hold. Of two statements, one has to say plainly why the other
-    does; a sentence that has a reason is none."""
+    """Map statements to the neighbours that best explain them. A neighbour that is a statement itself must explain
+    plainly; a sentence with a reason is never a reason."""
     likely: list[tuple[float, int, int]] = []
     for number, one in enumerate(spoken):
         for step in reversed(one.beside):
@@ -169,13 +169,13 @@ def _reasons(spoken: Sequence[_Judged]) -> dict[int, int]:
 
 
 def _takes_reason(one: _Judged) -> bool:
-    """Whether it becomes a candidate that quotes its reason."""
+    """Return whether a sentence becomes a candidate that quotes its reason."""
     found = None if is_retraction(one.sentence) else _agreed(one, "") or _stated(one, "", None)
     return found is not None and found.kind is not StatementKind.COMMITMENT
 
 
 def _may_explain(other: _Judged, one: _Judged) -> bool:
-    """A question doesn't, nor what counts by itself and at least as much."""
+    """Return whether a sentence may be a reason: not a question, nor an equally important statement of its own."""
     if other.is_ruled or other.sentence.is_question or is_retraction(other.sentence) or other.agreed:
         return False
     return not other.is_statement or other.once < one.once
@@ -189,7 +189,7 @@ def _likely_reason(one: _Judged, other: _Judged, *, is_behind: bool) -> float:
 
 
 def _taken_back(one: _Judged, latest: Candidate | None) -> Candidate | None:
-    """`Scrap that` concerns the latest statement."""
+    """Return the candidate that `Scrap that` retracts: the latest statement."""
     text = one.sentence.text
     if latest is None or not is_retraction(one.sentence):
         return None
@@ -264,6 +264,6 @@ def _clean(sentence: UserSentence, opening: int = 0) -> str:
 
 
 def _sentence(text: str) -> str:
-    """With a capital letter and a full stop."""
+    """Add a capital letter and a full stop."""
     plain = capitalized(" ".join(text.split()))
     return f"{plain}." if plain and (plain[-1].isalnum() or plain[-1] in "`\"')") else plain

@@ -1,5 +1,6 @@
-"""Decides what an assistant says is a proposal of its own, which a person may agree to: not what it quotes, reports or
-has read."""
+"""Decides whether a sentence of an assistant is its own proposal, which a person may agree to, and not something that
+the assistant quotes, reports or has read.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -10,10 +11,10 @@ from mcp_memory.text.conversation.own_words import MASK
 from mcp_memory.text.language.terms import content_words
 
 HasRead = Callable[[str], bool]
-"""Whether the assistant has read in its session what a sentence says."""
+"""Returns whether the assistant has read a statement in its session."""
 
 LEAST_REPEATED = 2
-"""Fewer content words may stand in any text."""
+"""The minimum number of content words of a repetition; fewer words occur in any text."""
 REPEATED_SHARE = 0.8
 SHORT_QUESTION = 5
 QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
@@ -23,8 +24,8 @@ _SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
 
 
 def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
-    """Whether the sentence at this place of a message proposes something, by itself or with a question after it, such
-    as `Is that fine?`. `OK?`, `More?` and `Continue?` only ask for a go-ahead."""
+    """Return whether the sentence at this place of a message proposes something, by itself or with a question after it,
+    such as `Is that fine?`. `OK?`, `More?` and `Continue?` only ask for a go-ahead."""
     view, found = said[at].view, patterns(PROPOSAL)
     is_short = said[at].is_question and len(view.split()) <= SHORT_QUESTION
     asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)
@@ -38,14 +39,14 @@ def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
 
 
 def is_put_to_the_person(said: Sequence[UserSentence], at: int) -> bool:
-    """Whether the next sentence asks for approval of this one: `Does that work for you?`."""
+    """Return whether the next sentence asks for approval of this sentence: `Does that work for you?`."""
     after, found = said[at + 1].view if at + 1 < len(said) else "", patterns(PROPOSAL)
     return found["approves"].search(after) is not None and not found["goes_on"].search(after)
 
 
 def is_own(said: Sequence[UserSentence], at: int) -> bool:
-    """Whether the assistant speaks for itself there. After what it reports, it does where it says `I` or asks whether
-    something should be done."""
+    """Return whether the assistant speaks for itself in this sentence. After a report it does so if the sentence
+    contains `I` or asks whether to do something."""
     sentence, found = said[at], patterns(PROPOSAL)
     if found["reports"].search(sentence.view) or _is_quotation(sentence):
         return False
@@ -54,12 +55,12 @@ def is_own(said: Sequence[UserSentence], at: int) -> bool:
 
 
 def asks_for_a_go_ahead(question: UserSentence) -> bool:
-    """Whether a question says nothing of what it asks about: `OK?`, `Continue?`."""
+    """Return whether a question doesn't name its subject: `OK?`, `Continue?`."""
     return patterns(PROPOSAL)["goes_on"].search(question.view) is not None
 
 
 def repeats(statement: str, texts: Iterable[str]) -> bool:
-    """Whether one of these texts says it, in a sentence or over the end of a line."""
+    """Return whether a text contains the statement, in a sentence or across a line break."""
     words = content_words(statement)
     if len(words) < LEAST_REPEATED:
         return False
@@ -77,7 +78,8 @@ def repeats(statement: str, texts: Iterable[str]) -> bool:
 
 
 def _passes(view: str) -> bool:
-    """Whether a sentence tells of a step of work, as `I'll run the tests` does, so that nothing lasts of it."""
+    """Return whether a sentence only describes a step of work, as `I'll run the tests` does, and leaves nothing to
+    remember."""
     found = patterns(PROPOSAL)
     return found["passing"].search(view) is not None and not found["lasting"].search(view)
 

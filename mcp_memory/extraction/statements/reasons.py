@@ -1,4 +1,4 @@
-"""Tells whether the sentence before or behind a statement says why it holds."""
+"""Decides whether the sentence before or after a statement gives its reason."""
 
 import re
 from math import log1p
@@ -8,9 +8,8 @@ from mcp_memory.extraction.statements.cues import has_cue, is_vetoed
 from mcp_memory.extraction.user_sentences import UserSentence
 
 EXPLAINS, PLAINLY = 0.2, 0.4
-"""Likelihoods from which on a sentence explains its neighbour, the second for one that is a statement itself: of the
-neighbours in 76 sessions, judged by weights that hadn't seen them, 54 % are reasons from the first on, which finds 91 %
-of the reasons; by the rules alone, 50 % and 55 %."""
+"""The likelihoods from which a sentence explains its neighbour: any sentence, and a sentence that is a statement
+itself. Chosen with weights that hadn't seen the sessions."""
 MIN_REASON_WORDS = 4
 _GOES_ON = re.compile(r"(?:now|then|next|jetzt|dann|maintenant|puis|ahora|luego)\b")
 _FOLLOWS = re.compile(r"(?:so|thus|therefore|hence|deshalb|daher|darum|also|donc|alors|así que|por eso)\b(?!,)")
@@ -18,7 +17,8 @@ _CUES = ("reason", "trouble", "task", "reaction", "hedge", "someday", "norm", "c
 
 
 def explains(statement: UserSentence, neighbour: UserSentence, *, is_behind: bool) -> bool:
-    """By rule. One that comes before has to be taken up: `so …`."""
+    """Return by rule whether the neighbour explains the statement. A neighbour before the statement must be taken up:
+    `so …`."""
     view = neighbour.view
     if not is_behind:
         return _FOLLOWS.match(statement.view) is not None and not neighbour.is_question
@@ -30,7 +30,7 @@ def explains(statement: UserSentence, neighbour: UserSentence, *, is_behind: boo
 
 
 def reason_features(statement: UserSentence, neighbour: UserSentence, *, is_behind: bool) -> list[float]:
-    """What the classifier sees beside the two sentences."""
+    """Compute the classifier's features, in addition to the two sentences."""
     by_rule = explains(statement, neighbour, is_behind=is_behind)
     view = neighbour.view
     return [

@@ -1,4 +1,4 @@
-"""Asks the embedding model what it makes of sentences."""
+"""Asks the embedding model for its states of sentences."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from mcp_memory.extraction.statements.spoken import SpokenSentence
 States = npt.NDArray[np.float32]
 
 AT_ONCE = 64
-"""Texts in one call. A model that works on one call for two seconds counts as hung, and questions go without it."""
+"""The most texts in a call. A model that needs two seconds for a call is treated as hung, and queries go without it."""
 
 log = logging.getLogger(__name__)
 
@@ -24,16 +24,16 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SentenceModel:
-    """Each answer is None without the bundled model, or if it fails: then cues decide alone."""
+    """Embeds sentences. Each answer is None without the bundled model, or if it fails; then only cues decide."""
 
     embedder: Embedder
 
     def states(self, texts: Sequence[str]) -> States | None:
-        """What its middle layers make of texts. Shape (texts, width)."""
+        """Return the states of the middle layers. Shape (texts, width)."""
         return _in_batches(self.embedder.inner_states, texts)
 
     def states_in_context(self, spoken: Sequence[SpokenSentence]) -> States | None:
-        """What it makes of sentences where they stand, being adapted to that. Shape (sentences, width)."""
+        """Return the states of sentences in context from the adapted model. Shape (sentences, width)."""
         return _in_batches(self.embedder.states_in_context, [one.in_context for one in spoken])
 
 

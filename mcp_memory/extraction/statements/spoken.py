@@ -1,4 +1,4 @@
-"""Your sentences in a session, each with what it answers."""
+"""Collects your sentences in a session, each with the message that it answers."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from mcp_memory.extraction.user_sentences import MAX_CHARS, UserSentence, user_s
 
 @dataclass(frozen=True, slots=True)
 class SpokenSentence:
-    """`assistant`: the latest message of the assistant, for the first sentence that follows it, else empty. `place`: of
-    the sentences `said` in its message, from 0."""
+    """A sentence of yours. `assistant` is the latest message of the assistant for the first sentence after it, else
+    empty. `place` is its index in `said`, the sentences of its message."""
 
     message: TranscriptMessage
     sentence: UserSentence
@@ -27,13 +27,14 @@ class SpokenSentence:
 
     @property
     def answered(self) -> str:
-        """The assistant's last sentence, which it answers."""
+        """The last sentence of the assistant, which this sentence answers."""
         said = user_sentences(self.assistant, lambda _: False)
         return said[-1].text if said else ""
 
     @property
     def in_context(self) -> SentenceInContext:
-        """Below the first line of its message, with the sentence that opens it, such as `look what they wrote`."""
+        """The sentence and, unless it is on the first line of its message, the opening sentence, such as `look what
+        they wrote`."""
         before = [self.said[self.place - 1].text] if self.place else []
         opening = [self.said[0].text] if self.sentence.line and self.place > 1 else []
         after = self.said[self.place + 1].text if self.place + 1 < len(self.said) else ""
@@ -41,12 +42,12 @@ class SpokenSentence:
 
     @property
     def beside(self) -> list[int]:
-        """How far it is to the sentences before and after it in its message."""
+        """The distances to the sentences before and after it in its message."""
         return [step for step in (-1, 1) if 0 <= self.place + step < len(self.said)]
 
     @property
     def chars_said(self) -> int:
-        """Of your own words in the message."""
+        """The number of characters of your own words in the message."""
         return sum(len(one.text) + 1 for one in self.said)
 
 
@@ -64,7 +65,7 @@ def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSe
 
 
 def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
-    """Joins a plain no to the sentence that follows it."""
+    """Join a plain no to the next sentence."""
     denial: UserSentence | None = None
     for sentence in sentences:
         if is_denial(sentence):
