@@ -1,1 +1,1 @@
-"""Models the topic tree as values: which notes belong together, and what its pages say. Pure."""
+"""Models the topic tree as values: groups of notes, and the text of their pages. Pure."""

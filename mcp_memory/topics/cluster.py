@@ -1,8 +1,8 @@
-"""Groups vectors by average linkage of their cosines, no group larger than a limit.
+"""Groups vectors by average linkage of their cosines, with a limit on the size of a group.
 
-Written by hand because scipy's would add 37 MB to a daemon that promises 250; a test compares the two. The nearest
-neighbor chain (Murtagh 1983) finds the same groups as the textbook algorithm, in quadratic time and memory; so more
-than `BLOCK` vectors are first divided by two-means into blocks, and each is grouped by itself.
+Written by hand because scipy's version would add 37 MB to a daemon that promises 250; a test compares the two. The
+nearest neighbor chain (Murtagh 1983) finds the same groups as the textbook algorithm, in quadratic time and memory.
+More than `BLOCK` vectors are therefore first divided by two-means into blocks, and each block is grouped separately.
 """
 
 import math
@@ -15,18 +15,19 @@ Rows = NDArray[np.int64]
 Matrix = NDArray[np.float32]
 
 BLOCK = 2048
-"""Vectors that are all compared with one another: 17 MB of cosines."""
+"""The most vectors that are compared pairwise: 17 MB of cosines."""
 
 _ROUNDS = 5
 _LEAST_SHARE = 1 / 8
-"""The smaller half of a division has at least this share: crumbs neither make a topic nor get the division ahead."""
+"""The minimum share of the smaller half of a division: smaller pieces neither make a topic nor shrink the rest
+enough."""
 
 
 def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most: int) -> list[list[int]]:
-    """Groups `rows` of `vectors` (n, dimension), of length 1 or less; single rows are groups too.
+    """Group `rows` of `vectors` (n, dimension), of length 1 or less; single rows are groups too.
 
     Two groups are joined while the mean cosine between their vectors is at least `least_cosine` and both together have
-    at most `most` rows. Rows that found all groups near them full split the nearest one.
+    at most `most` rows. Rows that find all groups near them full split the nearest group.
     """
     groups: list[list[int]] = []
     for block in _divided(vectors, np.array(rows, dtype=np.int64), BLOCK):
@@ -37,7 +38,7 @@ def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most:
 
 
 def total(vectors: Matrix, rows: Sequence[int] | Rows) -> Matrix:
-    """The sum of the rows, (dimension,), without a copy of them all."""
+    """Return the sum of the rows, (dimension,), without copying them all."""
     found = np.zeros(vectors.shape[1], dtype=np.float32)
     for at in range(0, len(rows), BLOCK):
         found += vectors[rows[at : at + BLOCK]].sum(axis=0)
@@ -45,13 +46,13 @@ def total(vectors: Matrix, rows: Sequence[int] | Rows) -> Matrix:
 
 
 def unit(vector: Matrix) -> Matrix:
-    """At length 1; 0 stays 0."""
+    """Return the vector at length 1; 0 stays 0."""
     return vector / max(float(np.linalg.norm(vector)), 1e-9)
 
 
 def linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int]]:
-    """Groups that are too large together count as infinitely far apart: joining two never brings them closer to a
-    third, which is all that the chain needs."""
+    """Yield groups of at most `most` vectors. Groups that are too large together are treated as infinitely distant, so
+    joining two groups never brings them closer to a third; the chain needs no more than that."""
     cosines = vectors @ vectors.T
     np.fill_diagonal(cosines, -np.inf)
     sizes = np.ones(len(vectors), dtype=np.int64)
@@ -66,11 +67,13 @@ def linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int
             last = chain[-1]
             near = int(np.argmax(cosines[last]))
             if cosines[last, near] < least_cosine:
-                # Along a chain cosines grow, so it is the chain's only one; and merges of others bring nothing nearer.
+                # Cosines grow along a chain, so this is the chain's only group, and merging others brings nothing
+                # closer to it.
                 yield groups.pop(chain.pop())
                 cosines[:, last] = -np.inf
             elif len(chain) > 1 and cosines[last, chain[-2]] >= cosines[last, near]:
-                # Of equals the one before it in the chain, else two that are as near to a third would never merge.
+                # Prefer the previous group in the chain among equals; otherwise two groups equally near to a third
+                # never merge.
                 one, other = sorted((chain.pop(), chain.pop()))
                 _merge(cosines, one, other, len(groups[one]), len(groups[other]))
                 groups[one] += groups.pop(other)
@@ -82,10 +85,10 @@ def linked(vectors: Matrix, least_cosine: float, most: int) -> Iterator[list[int
 
 
 def _merge(cosines: Matrix, one: int, other: int, weight: int, other_weight: int) -> None:
-    """`one` becomes both, `other` nothing."""
+    """Merge group `other` into group `one`."""
     share = weight / (weight + other_weight)
     together = cosines[one] * share + cosines[other] * (1 - share)
-    # Rounding must not make the two together nearer to a third than each was: the chain relies on it.
+    # Rounding must not bring the merged group closer to a third than its parts were: the chain relies on it.
     np.minimum(together, np.maximum(cosines[one], cosines[other]), out=together)
     together[one] = together[other] = -np.inf
     cosines[one] = cosines[:, one] = together
@@ -93,7 +96,7 @@ def _merge(cosines: Matrix, one: int, other: int, weight: int, other_weight: int
 
 
 def _without_crumbs(vectors: Matrix, groups: Sequence[Rows], least_cosine: float, most: int) -> list[Rows]:
-    """Merges groups that are small only because the one that they fit is full."""
+    """Merge groups that are small only because their nearest group is full."""
     whole = [group for group in groups if len(group) > most * _LEAST_SHARE]
     crumbs = [group for group in groups if len(group) <= most * _LEAST_SHARE]
     if not whole:
@@ -112,12 +115,12 @@ def _without_crumbs(vectors: Matrix, groups: Sequence[Rows], least_cosine: float
 
 
 def _middles(vectors: Matrix, groups: Sequence[Rows]) -> Matrix:
-    """The mean of each group's vectors: the product of two is the mean cosine between them."""
+    """Return the mean of each group's vectors; the product of two means is the mean cosine between the groups."""
     return np.stack([vectors[group].mean(axis=0) for group in groups])
 
 
 def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
-    """Parts of at most `most` rows, near ones together."""
+    """Yield parts of at most `most` rows, with near rows together."""
     waiting = [rows]
     while waiting:
         some = waiting.pop()
@@ -128,7 +131,7 @@ def _divided(vectors: Matrix, rows: Rows, most: int) -> Iterator[Rows]:
 
 
 def halves(vectors: Matrix, rows: Rows) -> tuple[Rows, Rows]:
-    """Two-means, starting at the row farthest from the middle and the row farthest from that one."""
+    """Split rows by two-means, starting from the row farthest from the mean, and the row farthest from that row."""
     one = vectors[rows[int(np.argmin(_along(vectors, rows, unit(total(vectors, rows)))))]]
     other = vectors[rows[int(np.argmin(_along(vectors, rows, one)))]]
     belongs = np.zeros(len(rows), dtype=bool)
@@ -144,5 +147,5 @@ def halves(vectors: Matrix, rows: Rows) -> tuple[Rows, Rows]:
 
 
 def _along(vectors: Matrix, rows: Rows, direction: Matrix) -> Matrix:
-    """The products of the rows with a vector, without a copy of them all."""
+    """Return the products of the rows with a vector, without copying them all."""
     return np.concatenate([vectors[rows[at : at + BLOCK]] @ direction for at in range(0, len(rows), BLOCK)])

@@ -11,27 +11,27 @@ class TopicsConfig:
     """Section `[topics]`."""
 
     automatic: bool = True
-    """Whether the daemon compacts by itself."""
+    """Whether the daemon compacts automatically."""
     quiet_s: float = 60.0
-    """It starts after this long without changes …"""
+    """Compaction starts after this time without changes …"""
     longest_wait_s: float = 900.0
-    """… or this long after the first change."""
+    """… or after this time since the first change."""
     fresh_tail_count: int = 0
-    """This many of the newest notes aren't filed yet. With 0, 8 and 32, one of 39 notes after the other, 77, 59 and 0 %
-    are in a topic at the end, and the groups are no better (`tests/eval/topics/household.txt`)."""
+    """The number of newest notes that aren't filed yet. Larger values leave more notes without a topic, and the groups
+    are no better (`tests/eval/topics/household.txt`)."""
     leaf_cosine: float = 0.11
-    """The least mean cosine between the `topic_vectors` of the notes of a topic (average linkage), -1 to 1."""
+    """The minimum mean cosine between the `topic_vectors` of a topic's notes (average linkage), -1 to 1."""
     shared_words: float = 0.75
-    """The least share of the notes which found a topic that have a word of their titles or tags in common, if they
-    don't share a subject; 0 = any similar notes found one."""
+    """The minimum share of the notes of a new topic that have a word of their titles or tags in common, if they don't
+    share a subject. With 0, any similar notes make a topic."""
     min_leaves: int = 3
-    """Fewer similar notes don't make a topic."""
+    """The minimum number of similar notes for a topic."""
     max_leaves: int = 16
     topic_cosine: float = 0.5
-    """The least mean cosine between the centroids of topics under one parent."""
+    """The minimum mean cosine between the centroids of topics under a common parent."""
     condensed_min_fanout: int = 4
-    """Fewer topics side by side get no parent."""
+    """The minimum number of topics for a new parent."""
     max_topics: int = 16
     max_depth: int = 6
     map_tokens: int = 2000
-    """The length of the map of all topics, `_index.md`."""
+    """The length of `_index.md`, the map of all topics."""

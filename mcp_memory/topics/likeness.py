@@ -1,5 +1,6 @@
-"""Tells which notes are about one thing: vectors of what they say and of the subjects that agents named, and whether
-they share something that a person would file them under. Pure."""
+"""Measures which notes share a subject, by vectors of their text and of the subjects that agents named, and decides
+whether they share something that a person would file them under. Pure.
+"""
 
 import zlib
 from collections import Counter, defaultdict
@@ -16,22 +17,23 @@ from mcp_memory.topics.config import TopicsConfig
 Matrix = NDArray[np.float32]
 
 COMMON = 0.5
-"""The part of their mean that the notes of a project are freed of: it says what the project is about, not which of its
-subjects they are about."""
+"""The part of their mean that is subtracted from a project's notes: the mean describes the project, not any of its
+subjects."""
 FEW = 3
-"""The mean of so few notes counts half."""
+"""The number of notes whose mean gets half of its weight."""
 SUBJECT = 0.4
-"""The weight of the subject beside 1 for what the note says."""
+"""The weight of the subject, relative to 1 for the text of the note."""
 SUBJECT_SIZE = 256
-"""The dimensions of a subject: its words have random directions in them, nearly at right angles."""
+"""The dimensions of a subject's vector, in which each word has a random direction, nearly orthogonal to the others."""
 
 AT_HOME = 0.5
-"""The share of all notes with a word that are among those which it stands for, unless they fill a topic."""
+"""The minimum share of a word's notes that the group contains for the word to represent it, unless the group fills a
+topic."""
 
 
 def topic_vectors(vectors: Matrix, projects: Sequence[str], subjects: Sequence[str]) -> Matrix:
-    """(n, dimension + SUBJECT_SIZE), of length 1 where there is a subject and shorter without one. `vectors` (n,
-    dimension) have length 1, or 0, and stay 0."""
+    """Return vectors (n, dimension + SUBJECT_SIZE), of length 1 with a subject and shorter without. `vectors` (n,
+    dimension) have length 1, or 0, which stays 0."""
     apart = np.zeros((len(vectors), vectors.shape[1] + SUBJECT_SIZE), dtype=np.float32)
     of_project: dict[str, list[int]] = defaultdict(list)
     for row in np.flatnonzero(vectors.any(axis=1)).tolist():
@@ -50,8 +52,9 @@ def topic_vectors(vectors: Matrix, projects: Sequence[str], subjects: Sequence[s
 def have_in_common(
     subjects: Sequence[str], words: Sequence[frozenset[str]], everywhere: Mapping[str, int], config: TopicsConfig
 ) -> bool:
-    """Whether notes share a subject, or `config.shared_words` of them a word; three notes two words. `words`: those of
-    each note's title and tags; `everywhere`: how many notes that could be with them have each."""
+    """Return whether notes have a common subject or enough common words. `config.shared_words` of the notes must
+    contain the word; a group of three needs two words. `words` are the words of each note's title and tags.
+    `everywhere` counts, for each word, the notes that could join the group."""
     least = config.shared_words
     counts = Counter(word for each in words for word in each)
 
@@ -65,7 +68,7 @@ def have_in_common(
 
 
 def _directions(subjects: Sequence[str]) -> Matrix:
-    """Of each subject at length 1; 0 for none."""
+    """Return a vector of length 1 for each subject; 0 for an empty subject."""
     known: dict[str, NDArray[np.float64]] = {}
     found = np.zeros((len(subjects), SUBJECT_SIZE), dtype=np.float32)
     for at, subject in enumerate(subjects):

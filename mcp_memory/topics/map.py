@@ -1,4 +1,4 @@
-"""Renders the index of topics, `_index.md`: one line for each topic, as far as the budget allows. Pure."""
+"""Renders `_index.md`, the index of topics: a line for each topic, within a budget. Pure."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.topics.page import link, span
 
 SUMMARY_CHARS = 140
-"""Of each topic's summary."""
+"""The most characters of each topic's summary."""
 
 HEADING = "# Topics\n\nWhat is remembered, by topic. Each link leads to a page that says more, and on to its notes."
 
@@ -23,7 +23,7 @@ _MARKUP = re.compile(r"[\[<`]")
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """A topic. `page` is the path of its page, None if it has none that may be read; `level` is 0 at the top."""
+    """A topic. `page` is the path of its page, None without a readable page; `level` is 0 at the top."""
 
     id: NoteId | None
     title: str
@@ -43,8 +43,8 @@ def render_map(
     created: datetime,
     updated: datetime,
 ) -> str:
-    """The file's text. `entries` are in the order of the tree; the top levels come first, and topics beyond the budget
-    are counted. `summary_of` returns the summary of a topic that fits."""
+    """Return the file's text. `entries` are in the order of the tree; top levels come first, and topics beyond the
+    budget are only counted. `summary_of` returns the summary of a topic that fits."""
     room = budget_tokens * CHARS_PER_TOKEN - len(HEADING) - len(_rest(len(entries))) - 4
     lines: dict[int, str] = {}
     for number in sorted(range(len(entries)), key=lambda at: entries[at].level):
@@ -71,7 +71,7 @@ def render_map(
 
 
 def short_summary(summary: str) -> str:
-    """The first sentence of a summary, in one line of at most SUMMARY_CHARS, without links."""
+    """Return the first sentence of a summary in one line of at most SUMMARY_CHARS, without links."""
     text = next((sentence.text for sentence in sentences(unlinked(summary))), "")
     if len(text) > SUMMARY_CHARS:
         text = text[: SUMMARY_CHARS - 1].rsplit(" ", 1)[0] + "…"

@@ -1,4 +1,4 @@
-"""Renders and parses a topic's page, `_summary.md`: its summary, and links that any Markdown viewer follows. Pure."""
+"""Renders and parses `_summary.md`, a topic's page: its summary, and links that any Markdown viewer follows. Pure."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -21,14 +21,14 @@ TOPICS = "topics"
 
 PAGE = "_summary.md"
 MAP = "_index.md"
-"""In the folder of all topics."""
+"""The name of the map in the folder of all topics."""
 
 _GENERATED = frozenset({PAGE, MAP})
 
 SUMMARIES, ENTITIES, CONTENTS = "summaries", "entities", "INDEX.md"
 SESSIONS = f"{SUMMARIES}/sessions"
-"""The folders of pages about times, and about projects, people and services, and the page that lists what there is, all
-in the managed folder. Ours have a `node_kind`."""
+"""The folders of pages about periods, and about projects, people and services, and the page that lists them, all in the
+managed folder. Our pages have a `node_kind`."""
 
 NODE = "condensed"
 """The `node_kind` of a page."""
@@ -36,7 +36,7 @@ NODE = "condensed"
 HOLDS, QUESTIONS, CHILDREN, RELATED = "## What holds", "## Open questions", "## Children", "## Related"
 
 LABEL_WORDS = 6
-"""Of a note's title in a link, where the page tells the note already."""
+"""The most words of a note's title in a link, if the page's text already contains the note."""
 
 _KINDS = {
     "": "", "decision": "Decisions", "preference": "Preferences", "fact": "Facts", "workflow": "Workflows",
@@ -46,7 +46,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class PageChild:
-    """A note of the topic, or the page of a topic below it. `path` is that of the file to read."""
+    """A note of the topic, or the page of a subtopic. `path` is the path of the file to read."""
 
     id: NoteId
     path: NotePath
@@ -54,18 +54,18 @@ class PageChild:
     covers: str
     """A note's content hash and title, or a page's own `covers`: differs when something below differs."""
     notes: int = 1
-    """How many notes it stands for."""
+    """The number of notes that it represents."""
     earliest: datetime | None = None
     latest: datetime | None = None
     depth: int = 0
     kind: str = ""
     label: str = ""
-    """What its link says in place of the title."""
+    """The text of its link, instead of the title."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPageText:
-    """The contents of a page. `related` are titles and paths of other pages; `provisional`: a language model is to
+    """The contents of a page. `related` are titles and paths of other pages. `provisional`: a language model should
     rewrite `text`."""
 
     id: NoteId
@@ -83,7 +83,7 @@ class TopicPageText:
 
 
 def render(page: TopicPageText) -> bytes:
-    """The file's bytes."""
+    """Return the file's bytes."""
     meta = {
         "id": page.id,
         "title": page.title,
@@ -106,52 +106,52 @@ def render(page: TopicPageText) -> bytes:
 
 
 def is_page(inner: str) -> bool:
-    """Whether a path in the managed folder is that of a generated file."""
+    """Return whether a path in the managed folder belongs to a generated file."""
     folder, _, name = inner.rpartition("/")
     return name in _GENERATED and f"{folder}/".startswith(f"{TOPICS}/")
 
 
 def page_id(*what: str) -> NoteId:
-    """Of a page that is no topic's, by what it is about: always the same."""
+    """Return the permanent id of a page that belongs to no topic, derived from its subject."""
     digest = hashlib.sha256("\0".join(what).encode("utf-8", "surrogatepass")).digest()
     return NoteId(str(ULID.from_bytes(b"\1" + digest[:15])))
 
 
 def is_generated(inner: str, node_kind: object) -> bool:
-    """Whether a file at this path in the managed folder, with this `node_kind` in its head, is a page made of notes or
-    sessions, but of no topic."""
+    """Return whether a file at this path in the managed folder, with this `node_kind` in its head, is a page made from
+    notes or sessions without a topic."""
     return bool(node_kind) and (inner == CONTENTS or inner.partition("/")[0] in {SUMMARIES, ENTITIES})
 
 
 def covers(folder: str, children: Iterable[PageChild]) -> str:
-    """16 hexadecimal digits that change when something below the folder changes or is renamed, not when the folder
-    moves."""
+    """Return 16 hexadecimal digits that change when something below the folder changes or is renamed, but not when the
+    folder moves."""
     lines = sorted(f"{child.id} {child.covers} {child.path.removeprefix(f'{folder}/')}" for child in children)
     return hashlib.sha256("\n".join(lines).encode(errors="replace")).hexdigest()[:16]
 
 
 def related_section(page: str) -> str:
-    """A page's list of related topics, with its heading; may be empty."""
+    """Return a page's list of related topics, with its heading; may be empty."""
     at = _related_at(page)
     return page[at:].strip() if at >= 0 else ""
 
 
 def with_related_section(page: str, part: str) -> str:
-    """The page with this list of related topics in place of its own."""
+    """Replace the page's list of related topics."""
     at = _related_at(page)
     kept = (page[:at] if at >= 0 else page).rstrip("\n")
     return f"{kept}\n\n{part}\n" if part else f"{kept}\n"
 
 
 def render_related(page: NotePath, related: Iterable[tuple[str, NotePath]]) -> str:
-    """The list of related topics in a page at this path, by their titles and pages; empty without any."""
+    """Return the list of related topics for a page at this path, from their titles and pages; empty without any."""
     lines = _list(link(page, title, path) for title, path in related)
     return f"{RELATED}\n\n{lines}" if lines else ""
 
 
 def with_stale_flag(text: str, *, stale: bool) -> str:
-    """A page's text with or without `stale: true`; every other byte as it was. Raises InvalidInput for frontmatter that
-    cannot be changed."""
+    """Return a page's text with or without `stale: true`; every other byte stays. Raises InvalidInput for frontmatter
+    that cannot be changed."""
     return frontmatter.patch(text, {"stale": True if stale else None})
 
 
@@ -163,13 +163,13 @@ def without_stale_flag(text: str) -> str:
 
 
 def summary_text(body: str) -> str:
-    """The summary in a page's body, without the lists of links."""
+    """Return the summary in a page's body, without the lists of links."""
     summary, found, _ = f"\n{body}".rpartition(f"\n{CHILDREN}")
     return (summary if found else body).strip()
 
 
 def summary_sentences(body: str) -> str:
-    """The summary without our headings."""
+    """Return the summary without our headings."""
     return "\n".join(line for line in summary_text(body).splitlines() if line not in {HOLDS, QUESTIONS})
 
 
@@ -178,7 +178,7 @@ def etag_of(data: bytes) -> Etag:
 
 
 def _children(page: TopicPageText) -> Iterable[str]:
-    """Lists of links: the topics below, then the notes of each kind."""
+    """Yield lists of links: subtopics, then the notes of each kind."""
     told = "\n".join([page.gist, page.text, *page.questions])
     kinds = dict.fromkeys([*_KINDS, *sorted({child.kind for child in page.children})])
     groups = {kind: [child for child in page.children if child.kind == kind] for kind in kinds}
@@ -190,7 +190,7 @@ def _children(page: TopicPageText) -> Iterable[str]:
 
 
 def _label(child: PageChild, title: str, told: str) -> str:
-    """The title of a note without the topic's; of one that the page tells as a sentence only the beginning."""
+    """Return the title of a note without the topic's; only its start if the page contains the title as a sentence."""
     if child.depth or child.label:
         return child.title if child.depth else child.label
     text = main_clause(child.title, title, whole=True).rstrip(".")
@@ -216,13 +216,13 @@ def _related_at(page: str) -> int:
 
 
 def span(earliest: datetime | None, latest: datetime | None) -> str:
-    """In days."""
+    """Format a span of days."""
     days = [when.date().isoformat() for when in (earliest, latest) if when]
     return " to ".join(dict.fromkeys(days))
 
 
 def link(page: NotePath, title: str, path: NotePath) -> str:
-    """From the page at this path to that one."""
+    """Return a link from the page at this path to the other path."""
     return f"[{escaped(title)}]({relative_link(page, path)})"
 
 

@@ -1,8 +1,8 @@
-"""Keeps what a person wrote on a topic's page while the rest of the page is made anew. Pure.
+"""Keeps a person's text on a topic's page while the rest is regenerated. Pure.
 
-A page has parts: its title, what stands before the first heading, and each section. What we wrote of them is remembered
-line by line, as hashes. A line that we didn't write is a person's, and stays byte for byte; where a person changed or
-removed one of ours, it isn't written again.
+A page has parts: its title, the text before the first heading, and each section. Our own lines are remembered as
+hashes. A line without such a hash belongs to a person and stays byte for byte; a line of ours that a person changed or
+removed isn't written again.
 """
 
 import hashlib
@@ -18,15 +18,15 @@ from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import RELATED, with_stale_flag
 
 Parts = Mapping[str, Sequence[str]]
-"""A part's name → the hashes of its lines in order; of a section, its heading first."""
+"""Maps the name of a part to the hashes of its lines in order; a section starts with its heading."""
 
 TITLE = "title"
 RELATED_PART = RELATED.lower()
 SEAL = "made"
-"""The property of a page that holds its seal and its signature."""
+"""The property of a page that contains its seal and its signature."""
 
 _TARGET = re.compile(r"\]\([^()\n]*\)")
-"""Targets change when notes move, and don't make a line another."""
+"""Link targets change when notes move; the line is still the same."""
 
 
 def parts_of(page: str) -> dict[str, list[str]]:
@@ -36,20 +36,21 @@ def parts_of(page: str) -> dict[str, list[str]]:
 
 
 def signed(page: str, key: bytes) -> str:
-    """The page with two hashes in its head: by the first any device sees that nobody edited its lines, by the second
-    those that have the key see that one of them wrote the page, to the byte. Raises InvalidInput for a head that cannot
-    be changed."""
+    """Return the page with two hashes in its head. With the seal, every device can check that nobody edited the lines.
+    With the signature, devices with the
+    key can check that a device with the key wrote the page, to the byte. Raises InvalidInput
+    for a head that cannot be changed."""
     return frontmatter.patch(page, {SEAL: f"{_seal(page)}-{_signature(page, key)}"})
 
 
 def is_sealed(page: str) -> bool:
-    """Whether nobody has edited more of the page than its title since it was made. This hash has no key: what a
-    stranger wrote may be sealed, too."""
+    """Return whether nobody has edited the page, except for its title, since it was made. The seal has no key, so a
+    stranger's page may be sealed, too."""
     return str(frontmatter.parse(page).meta.get(SEAL)).partition("-")[0] == _seal(page)
 
 
 def is_signed(page: str, key: bytes) -> bool:
-    """Whether somebody with the key wrote the page as it is, but for the mark that it is stale."""
+    """Return whether somebody with the key wrote the page as it is, except for its stale flag."""
     made = str(frontmatter.parse(page).meta.get(SEAL)).encode()
     with suppress(InvalidInput):
         return hmac.compare_digest(made, f"{_seal(page)}-{_signature(page, key)}".encode())
@@ -75,14 +76,14 @@ def known_lines(written: Iterable[Parts]) -> frozenset[str]:
 
 
 def own_text(page: str, written: Iterable[Parts]) -> str:
-    """What a person wrote in the page's body, byte for byte."""
+    """Return the text that a person wrote in the page's body, byte for byte."""
     known = known_lines(written)
     lines = (line for lines in _sections(frontmatter.parse(page).body).values() for line in lines)
     return "".join(line for line in lines if _hash(line) not in known).strip("\r\n")
 
 
 def with_added(page: str, text: str) -> str:
-    """The page with this text before its first section."""
+    """Insert a text before the page's first section."""
     start = frontmatter.parse(page).body_start
     at = page.find("\n## ", start)
     before, after = (page[:at], page[at:]) if at >= 0 else (page, "")
@@ -90,8 +91,8 @@ def with_added(page: str, text: str) -> str:
 
 
 def merged(now: str, made: str, written: Sequence[Parts]) -> str:
-    """`made`, our new text of a page, with what a person has changed in the page as it is `now`. `written`: its parts
-    as we wrote them, the latest last. Neither has a list of related topics. Raises InvalidInput for a head that can't
+    """Merge a person's changes in the page as it is `now` into `made`, our new text. `written` are the parts of our
+    earlier versions, latest last. Neither page has a list of related topics. Raises InvalidInput for a head that can't
     be changed."""
     page, ours, known = frontmatter.parse(now), frontmatter.parse(made), known_lines(written)
     base = _nearest(parts_of(now), written)
@@ -110,7 +111,7 @@ def merged(now: str, made: str, written: Sequence[Parts]) -> str:
 
 
 def _merge_section(base: Sequence[str], now: Sequence[str], made: Sequence[str], known: frozenset[str]) -> list[str]:
-    """Three-way, by lines: between two lines that all three have, a person's lines win over ours."""
+    """Merge three versions by lines: between two lines common to all three, a person's lines win over ours."""
     before, here, new = list(base), list(map(_hash, now)), list(map(_hash, made))
     in_now, in_made = _matches(before, here), _matches(before, new)
     if not made and all(line in known for line in here):
@@ -125,7 +126,7 @@ def _merge_section(base: Sequence[str], now: Sequence[str], made: Sequence[str],
             merged += ours
         elif new[at_made:to_made] == gone:
             merged += theirs
-        elif [one for one in hashes if one in gone] == gone:  # they only added lines
+        elif [one for one in hashes if one in gone] == gone:  # the person only added lines
             at_end = 0 if line == len(before) else len(hashes)
             place = next((number for number, one in enumerate(hashes) if one in gone), at_end)
             merged += theirs[:place] + ours
@@ -141,13 +142,13 @@ def _merge_section(base: Sequence[str], now: Sequence[str], made: Sequence[str],
 
 
 def _matches(base: Sequence[str], other: Sequence[str]) -> dict[int, int]:
-    """Indices of `base` → those of the same lines in `other`, both rising."""
+    """Map indices of `base` to indices of the same lines in `other`; both rise."""
     blocks = SequenceMatcher(None, base, other, autojunk=False).get_matching_blocks()
     return {block.a + n: block.b + n for block in blocks for n in range(block.size)}
 
 
 def _nearest(now: Parts, written: Sequence[Parts]) -> Parts:
-    """The version that has most lines of the page; the latest of several."""
+    """Return the version that shares most lines with the page; the latest of several."""
     lines, none = known_lines([now]), dict[str, Sequence[str]]()
     return max(reversed(written), key=lambda parts: len(lines & known_lines([parts])), default=none)
 
@@ -165,7 +166,8 @@ def _joined(sections: Iterable[Sequence[str]]) -> str:
 
 
 def _sections(body: str) -> dict[str, list[str]]:
-    """A section's name → its lines, each with the blank lines above it, its heading also with those below."""
+    """Map a section's name to its lines, each with the blank lines above it; the heading also gets the blank lines
+    below."""
     sections: dict[str, list[str]] = {}
     name = blank = ""
     for line in re.findall(r"[^\n]*\n|[^\n]+", body):

@@ -9,7 +9,7 @@ _NUMBERED = re.compile(r"([0-9]{2,6})-[^/]+")
 
 
 def next_number(names: Iterable[str]) -> int:
-    """The next free number among the folders of one parent."""
+    """Return the next free number among the folders of a parent."""
     return max((int(match[1]) for name in names if (match := _NUMBERED.fullmatch(name))), default=0) + 1
 
 
@@ -18,14 +18,14 @@ def is_topic_name(name: str) -> bool:
 
 
 def age_key(path: str) -> tuple[str, int, str]:
-    """Sorts notes by age: within `_fresh/` by number, so that 1000 comes after 999."""
+    """Return a key that sorts notes by age: within `_fresh/` by number, so that 1000 comes after 999."""
     folder, _, name = path.rpartition("/")
     number = name.partition("-")[0]
     return folder, int(number) if number.isascii() and number.isdigit() else 0, name
 
 
 def upwards(folder: str) -> Iterator[str]:
-    """The folder and its parents, without the top."""
+    """Yield the folder and its parents, without the top."""
     while folder:
         yield folder
         folder = folder.rpartition("/")[0]

@@ -1,10 +1,10 @@
-"""Plans the jobs of one round of compaction, from the notes that topics may hold. Pure and deterministic.
+"""Plans the jobs of a round of compaction from the notes that topics may contain. Pure and deterministic.
 
-Of the notes in no topic, all but the latest few are filed. Those of a project go into its one topic, and from there
-into topics below it as soon as there are several subjects; notes of two projects are never together. The others join
-the topic that they fit, or found one with similar notes, if these share something to name it by; else they wait. When
-no note moves, topics at the top without a project join one that they fit, or get a new one. A run plans until a plan is
-empty, so growth cascades upwards; what has a place keeps it, but for the loose notes of a project.
+All notes without a topic are filed, except for the latest few. Notes of a project go into its single topic, and from
+there into subtopics once there are several subjects; notes of two projects are never mixed. Other notes join a fitting
+topic, or make a new topic with similar notes if they share a name for it; otherwise they wait. In a round without moves
+of notes, top-level topics without a project join a fitting topic, or get a new parent. A run plans until a plan is
+empty, so growth cascades upwards. Filed notes and topics keep their place, except for the loose notes of a project.
 """
 
 from collections import Counter, defaultdict
@@ -24,26 +24,26 @@ from mcp_memory.topics.places import FRESH, age_key, joined, upwards
 Matrix = NDArray[np.float32]
 
 OF_OTHER_SUBJECTS = 2.0
-"""How many times `leaf_cosine` a note must be near to a topic in which no note has its subject."""
+"""The factor of `leaf_cosine` for a note to join a topic without notes of the same subject."""
 
 TOP = ""
-"""The folder of all topics itself, as `Job.parent`."""
+"""The folder of all topics, as `Job.parent`."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanNote:
-    """`place`: its path below the folder of all topics; of a note elsewhere, the folder of the topic that links to it,
-    else `_fresh`, and a name. Notes are planned in the order of `day`, then of their places."""
+    """A note to plan. `place` is its path below the folder of all topics. A note elsewhere gets a name in the folder of
+    the topic that links to it, else in `_fresh`. Notes are planned in the order of `day`, then of their places."""
 
     place: str
     day: str = ""
     project: str = ""
     is_fixed: bool = False
-    """Whether it stays where it is, because it is yours."""
+    """Whether the note is yours, so that it stays in place."""
     subject: str = ""
-    """What its tags say that it is about."""
+    """The subject named by its tags."""
     words: frozenset[str] = frozenset()
-    """Those of its title and tags, folded."""
+    """The folded words of its title and tags."""
 
     @property
     def folder(self) -> str:
@@ -56,28 +56,28 @@ class PlanNote:
 
 @dataclass(frozen=True, slots=True)
 class PlanJob:
-    """Notes or topics that move into one topic. Paths are relative to the folder of all topics."""
+    """A move of notes or topics into a topic. Paths are relative to the folder of all topics."""
 
     into: str | None
-    """An existing topic; None = a new one."""
+    """An existing topic; None for a new topic."""
     parent: str
-    """The folder that the topic is, or will be, in."""
+    """The folder that contains, or will contain, the topic."""
     leaves: tuple[str, ...] = ()
     """Paths of notes."""
     topics: tuple[str, ...] = ()
-    """Folders."""
+    """Folders of topics."""
 
 
 def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> list[PlanJob]:
-    """The next round, of independent jobs; empty if nothing has a place to go.
+    """Return the next round of independent jobs; empty if nothing can move.
 
-    `notes` are all notes in the tree, in any order. `vectors` (len(notes), dimension) have length 1, or 0
-    for a note that has none yet and waits. What is in a folder whose name begins with `_`, and below, stays there, and
-    nothing joins it.
+    `notes` are all notes in the tree, in any order. `vectors` (len(notes), dimension) have length 1, or 0 for a note
+    without a vector, which waits. Notes in a folder whose name begins with `_`, and below, stay there, and nothing
+    joins them.
     """
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     fresh = [row for row in rows if notes[row].folder == FRESH]
-    # In their own order, whatever that of the arguments is: sums of floats depend on it.
+    # Sort first, because sums of floats depend on the order.
     in_order = [notes[row] for row in rows]
     near = topic_vectors(vectors[rows], [note.project for note in in_order], [note.subject for note in in_order])
     near = near[np.argsort(rows)]
@@ -93,7 +93,7 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
 
 
 def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[PlanJob], str]) -> dict[str, str]:
-    """Each note's path after the jobs, by its path now. `named` returns the folder name of a new topic."""
+    """Map each note's current path to its path after the jobs. `named` returns the folder name of a new topic."""
     moved: dict[str, str] = {}
     prefixes: dict[str, str] = {}
     for job in jobs:
@@ -104,7 +104,8 @@ def paths_after(notes: Iterable[str], jobs: Iterable[PlanJob], named: Callable[[
 
 
 def _by_project(notes: Sequence[PlanNote], rows: Iterable[int]) -> dict[str, list[int]]:
-    """The rows of each project; what is below a topic at the top is of its notes' project, of none if they have two."""
+    """Return the rows of each project. Everything below a top-level topic belongs to its notes' project, or to no
+    project if there are several."""
     projects: dict[str, set[str]] = defaultdict(set)
     for row in rows:
         projects[notes[row].folder.partition("/")[0]].add(notes[row].project)
@@ -118,20 +119,20 @@ def _by_project(notes: Sequence[PlanNote], rows: Iterable[int]) -> dict[str, lis
 
 @dataclass(frozen=True, slots=True)
 class _Tree:
-    """The topics of one project with notes at any depth, and the notes, as rows of `vectors`, by age."""
+    """The topics of a project with notes at any depth, and the notes, as rows of `vectors`, by age."""
 
     notes: Sequence[PlanNote]
     vectors: Matrix
     fresh: Sequence[int]
-    """Notes in no topic that may be filed."""
+    """Notes without a topic that may be filed."""
     leaves: Mapping[str, Sequence[int]]
-    """Topic → the notes right in it."""
+    """Maps a topic to the notes directly in it."""
     below: Mapping[str, Sequence[int]]
-    """Topic → the notes in it and below, but for those without a vector."""
+    """Maps a topic to the notes in it and below, except notes without a vector."""
     topics: Mapping[str, Sequence[str]]
-    """Folder → the topics right in it."""
+    """Maps a folder to the topics directly in it."""
     heights: Mapping[str, int]
-    """Topic → 1 where it holds notes alone, else one more than the highest in it."""
+    """Maps a topic to 1 if it contains only notes, else to one more than its highest subtopic."""
 
     @classmethod
     def of(cls, notes: Sequence[PlanNote], vectors: Matrix, rows: Iterable[int]) -> Self:
@@ -155,7 +156,8 @@ class _Tree:
         return cls(notes, vectors, fresh, leaves, below, {at: sorted(some) for at, some in topics.items()}, heights)
 
     def belonging(self, rows: Sequence[int], topic: str, middle: Matrix, config: TopicsConfig) -> list[int]:
-        """Those that may join a topic: of its subjects, of none, or near enough."""
+        """Return the rows that may join a topic: rows with its subjects, rows without a subject, and rows that are near
+        enough."""
         known = content_words(" ".join(self.notes[leaf].subject for leaf in self.leaves[topic]))
         least = OF_OTHER_SUBJECTS * config.leaf_cosine
         own = {row: content_words(self.notes[row].subject) for row in rows}
@@ -166,24 +168,25 @@ class _Tree:
         return have_in_common([note.subject for note in some], [note.words for note in some], everywhere, config)
 
     def middles(self, folders: Sequence[str]) -> Matrix:
-        """The mean of each topic's vectors: its product with a vector is the mean cosine with them."""
+        """Return the mean of each topic's vectors; its product with a vector is the mean cosine with them."""
         sums = np.stack([total(self.vectors, self.below[folder]) for folder in folders])
         return sums / np.array([[len(self.below[folder])] for folder in folders], dtype=np.float32)
 
     def directions(self, folders: Sequence[str]) -> Matrix:
-        """The middles at length 1."""
+        """Return the means at length 1."""
         return np.stack([unit(total(self.vectors, self.below[folder])) for folder in folders])
 
 
 def _filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    """Notes that join a topic or found one at the top."""
+    """Plan the notes that join a topic or make a new topic at the top."""
     return _filed_by_subject(tree, tree.fresh, sorted(tree.below), TOP, config)[0]
 
 
 def _filed_by_subject(
     tree: _Tree, ready: Sequence[int], topics: Iterable[str], parent: str, config: TopicsConfig
 ) -> tuple[list[PlanJob], list[int]]:
-    """Jobs in which `ready` notes join one of the `topics` or found one below `parent`, and the notes that are left."""
+    """Plan jobs in which `ready` notes join some of the `topics` or make new topics below `parent`; also return the
+    remaining notes."""
     room = {topic: config.max_leaves - len(tree.leaves[topic]) for topic in topics}
     hosts = [topic for topic in room if room[topic] > 0 and not tree.topics.get(topic)]
     joins: dict[str, list[int]] = {}
@@ -208,8 +211,8 @@ def _filed_by_subject(
 
 
 def _project_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    """Notes of a project that found or join its topic, or a topic below it: those are made when there are more notes
-    than one topic holds, or half as many and two subjects."""
+    """Plan the notes of a project that make or join its topic, or a subtopic. Subtopics are made when the topic has
+    more notes than fit, or half of that and two subjects."""
     root = next((topic for topic in sorted(tree.below) if "/" not in topic), None)
     if root is None:
         return [_filed(tree, tree.fresh)] if len(tree.fresh) >= config.min_leaves else []
@@ -225,8 +228,8 @@ def _project_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
 
 
 def _condensation(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    """Topics at the top, at the lowest level with something to do, join a parent of that level or get a new one. What
-    has a parent keeps it."""
+    """Plan parents for topics at the top, on the lowest level with work to do: topics join a parent of that level or
+    get a new parent. A topic with a parent keeps it."""
     levels: dict[int, list[str]] = defaultdict(list)
     hosts: dict[int, list[str]] = defaultdict(list)
     for topic in sorted(tree.below):
@@ -259,7 +262,8 @@ def _condensed(
 def _joins(
     vectors: Matrix, rows: Sequence[int], hosts: Matrix, room: Sequence[int], least: float
 ) -> dict[int, list[int]]:
-    """Host → rows that fit it: each goes where its product is highest, the best first, while there is room."""
+    """Map hosts to the rows that fit: each row goes to the host with the highest product, best rows first, while there
+    is room."""
     best = np.zeros(len(rows), dtype=np.int64)
     fits = np.zeros(len(rows), dtype=np.float32)
     step = max(1, BLOCK * BLOCK // len(hosts))

@@ -1,4 +1,4 @@
-"""Builds the topic tree from the index: folders, the notes in them, and their pages. Pure."""
+"""Builds the topic tree from the index: folders, their notes, and their pages. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mcp_memory.topics.places import FRESH
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What of a topic's page is yours."""
+    """The parts of a topic's page that a person has changed."""
 
     edited: bool = False
-    """Something of its text; it stays while the rest is rewritten."""
+    """Part of the text is edited; it stays while the rest is rewritten."""
     titled: bool = False
-    """Its title."""
+    """The title is edited."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,17 @@ class Topic:
 
     folder: NotePath
     leaves: Sequence[NoteRecord]
-    """Active notes right in it, and those that its page links to in their own folders; oldest first."""
+    """Active notes directly in the folder, and the notes elsewhere that its page links to; oldest first."""
     topics: Sequence[Topic]
     page: NoteRecord | None
     ours: bool
-    """Whether we made it; nothing is written in a folder of yours."""
+    """Whether we made the folder; nothing is written to a folder of yours."""
     state: PageState = PageState()
 
     @property
     def is_yours(self) -> bool:
-        """Whether its page is all yours, since you wrote it or removed the properties; nothing in it is rewritten."""
+        """Whether the whole page is yours, because you wrote it or removed its properties; nothing in it is
+        rewritten."""
         return self.page is not None and "covers" not in self.page.meta
 
     @property
@@ -52,7 +53,8 @@ class Topic:
 
     @property
     def title(self) -> str:
-        """Its page's title; its folder's name if the title may say more and come from a note that is gone."""
+        """The page's title. If a source of the page is gone, the folder's name is used unless it contains all words of
+        the title."""
         if self.page and (not self._has_lost or set(words(self.page.title)) <= set(words(self.name))):
             return self.page.title
         return self.name
@@ -65,12 +67,12 @@ class Topic:
 
     @property
     def notes(self) -> int:
-        """Counts the notes in it and below."""
+        """The number of notes in it and below."""
         return len(self.leaves) + sum(topic.notes for topic in self.topics)
 
     @property
     def depth(self) -> int:
-        """1 for a topic of notes alone."""
+        """The depth of the tree; 1 for a topic that contains only notes."""
         return 1 + max((topic.depth for topic in self.topics), default=0)
 
     @property
@@ -81,20 +83,20 @@ class Topic:
 
     @property
     def files(self) -> list[NoteRecord]:
-        """What moves along with it: the notes in its folder and below, and the pages."""
+        """The files that move with it: the notes in its folder and below, and the pages."""
         inside = f"{self.folder}/"
         notes = [note for topic in self.walk() for note in (*topic.leaves, topic.page)]
         return [note for note in notes if note and note.path.startswith(inside)]
 
     @property
     def project(self) -> str:
-        """The project of all its notes; empty if they have several, or none."""
+        """The common project of all its notes; empty without one."""
         return common_project([note for topic in self.walk() for note in topic.leaves])
 
     @property
     def sources(self) -> tuple[list[Topic], list[NoteRecord]]:
-        """The sources of its page: the nearest topics below that have a page, and the notes in it and in folders
-        without one, such as yours."""
+        """The sources of its page: the nearest subtopics with a page, and the notes in it and in folders without a
+        page, such as yours."""
         topics, notes = [topic for topic in self.topics if topic.page], list(self.leaves)
         for folder in (topic for topic in self.topics if not topic.page):
             below = folder.sources
@@ -104,7 +106,7 @@ class Topic:
 
     @property
     def children(self) -> list[PageChild]:
-        """The sources, as its page lists them."""
+        """The sources as its page lists them."""
         topics, notes = self.sources
         return [*map(topic_child, topics), *map(note_child, notes)]
 
@@ -114,37 +116,37 @@ class Topic:
 
     @property
     def stale(self) -> bool:
-        """Whether its page is missing or not up to date."""
+        """Whether its page is missing or outdated."""
         if self.page is None:
             return self.ours and self.notes > 0
         return self.ours and not self.is_yours and self.page.meta.get("covers") != self.covers
 
     @property
     def provisional(self) -> bool:
-        """Whether a language model is still to write its page."""
+        """Whether a language model should still write its page."""
         return self.ours and self.page is not None and self.page.meta.get("provisional") is True
 
     @property
     def outdated(self) -> bool:
-        """Whether its page, or one below that is a source of it, must be rewritten."""
+        """Whether its page must be rewritten, or the page of a subtopic that is a source of it."""
         return not self.is_yours and (self.stale or any(topic.outdated for topic in self.topics))
 
     def walk(self) -> Iterator[Topic]:
-        """The topics below and itself, deepest first."""
+        """Yield the subtopics and the topic itself, deepest first."""
         for topic in self.topics:
             yield from topic.walk()
         yield self
 
 
 Ours = Callable[[NotePath, NoteRecord | None], bool]
-"""Whether we made the topic with a page at this path."""
+"""Returns whether we made the topic with a page at this path."""
 
 
 def build_tree(
     records: Iterable[NoteRecord], root: str, ours: Ours, state_of: Callable[[NoteRecord], PageState]
 ) -> list[Topic]:
-    """The topics in `root` (`topics` in the managed folder), without `_fresh/`. `state_of`: of a page. A note elsewhere
-    belongs to the topic whose page was made from it, of several the deepest."""
+    """Build the topics in `root` (`topics` in the managed folder), without `_fresh/`. `state_of` returns the state of a
+    page. A note elsewhere belongs to the deepest topic whose page was made from it."""
     leaves: dict[str, list[NoteRecord]] = defaultdict(list)
     pages: dict[str, NoteRecord] = {}
     folders: set[str] = set()
@@ -188,13 +190,13 @@ def build_tree(
 
 
 def age_of(note: NoteRecord) -> tuple[str, NotePath]:
-    """Sorts notes by age."""
+    """Return a key that sorts notes by age."""
     when = note.created or note.updated
     return when.astimezone(UTC).isoformat() if when else "", note.path
 
 
 def place_notes(tree: Sequence[Topic], fresh: Sequence[NoteRecord], root: str) -> dict[str, NoteRecord]:
-    """The notes that a plan looks at, by their place as `PlanNote` has it: those in no topic, and those in ours."""
+    """Return the notes to plan by their `PlanNote.place`: notes without a topic, and notes in our topics."""
     found = {_place(note, FRESH, root): note for note in fresh}
     for topic in (topic for top in tree if top.ours for topic in top.walk() if topic.ours):
         found |= {_place(note, topic.folder[len(root) + 1 :], root): note for note in topic.leaves}
@@ -207,13 +209,13 @@ def _place(note: NoteRecord, folder: str, root: str) -> str:
 
 
 def common_project(notes: Sequence[NoteRecord]) -> str:
-    """The project of all these notes; empty if they have several, or none."""
+    """Return the common project of these notes; empty without one."""
     projects = {note.project for note in notes}
     return (projects.pop() or "") if len(projects) == 1 else ""
 
 
 def find_topic(target: str, tree: Iterable[Topic], root: str) -> Topic:
-    """By its folder, with or without `topics/`, by its page, or by a title or folder's name that no other has. Raises
+    """Find a topic by its folder, with or without `topics/`, by its page, or by a unique title or folder name. Raises
     NotFound."""
     plain, called = target.strip().removeprefix("./").rstrip("/"), list[Topic]()
     for topic in (below for top in tree for below in top.walk()):
