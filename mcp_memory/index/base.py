@@ -1,4 +1,4 @@
-"""Defines what an index engine must do; `tests/support/index_contract.py` checks one against it.
+"""Define what an index engine must do; `tests/support/index_contract.py` checks one against it.
 
 Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers, others
 may be built aside. TOKEN: grows with every change; a search after `apply` has returned sees the change. CHUNK ID: the
@@ -40,8 +40,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """`fingerprint` says what it was built with; `embedding` is the embedder's part of that (the key of the embedding
-    cache, so that another chunker reuses vectors); empty = keywords only."""
+    """A complete index under one `fingerprint`, which identifies all that it was built with. `embedding` is the
+    embedder's part of the fingerprint (the key of the embedding cache, so that another chunker reuses vectors); empty =
+    keywords only.
+    """
 
     number: int
     fingerprint: str
@@ -52,7 +54,7 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """A chunk with the text that is embedded for it, and the SHA-256 of that."""
+    """A chunk with the text that is embedded for it, and that text's SHA-256."""
 
     chunk: Chunk
     embedded_text: str
@@ -96,7 +98,7 @@ class ScoredRows:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """How far the active generation is."""
+    """The progress of the active generation."""
 
     token: int
     notes: int
@@ -109,7 +111,7 @@ NoteKey = Literal["path", "id", "content_hash"]
 LexicalRanking = Literal["chunk", "section", "overlap"]
 
 Part = Literal["words", "vectors"]
-"""What an engine may have to read into memory before the first search."""
+"""A part of the engine's files that may have to be read into memory before the first search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,12 +135,13 @@ class Index(ABC):
     # -- generations -------------------------------------------------------------------------------------------
     @abstractmethod
     def generations(self) -> list[Generation]:
-        """All generations, oldest first."""
+        """Return all generations, oldest first."""
 
     @abstractmethod
     def begin(self, fingerprint: str, embedding: str, dimension: int) -> Generation:
-        """The generation with this fingerprint, so that an interrupted build continues; an empty one if there is
-        none."""
+        """Return the generation with this fingerprint, so that an interrupted build continues; a new, empty one if none
+        exists.
+        """
 
     @abstractmethod
     def activate(self, generation: int, expected: int | None) -> None:
@@ -151,25 +154,28 @@ class Index(ABC):
     # -- writing -----------------------------------------------------------------------------------------------
     @abstractmethod
     def apply(self, generation: int, changes: Sequence[Change]) -> int:
-        """Make all changes in one transaction, for keywords and vectors; returns its token. Chunks whose text hash is
-        in the embedding cache are complete at once, the others are found by keywords only until `put_vectors`."""
+        """Make all changes in one transaction, for keywords and vectors; return its token. Chunks whose text hash is in
+        the embedding cache are complete at once; the others are found only by keywords until `put_vectors`.
+        """
 
     @abstractmethod
     def missing_vectors(self, generation: int, limit: int) -> list[tuple[TextHash, str]]:
-        """Up to `limit` distinct texts that still need a vector, in a stable order."""
+        """Return up to `limit` distinct texts that still need a vector, in a stable order."""
 
     @abstractmethod
     def put_vectors(self, generation: int, hashes: Sequence[TextHash], vectors: Vectors) -> int:
-        """Store vectors (shape (len(hashes), dimension), unit length); returns the token."""
+        """Store vectors (shape (len(hashes), dimension), unit length); return the token."""
 
     @abstractmethod
     def purge(self) -> bool:
-        """Leave nothing of what was deleted on disk: no cached vector without a chunk, no log, no free page. False if
-        another process still reads the previous state; then `cut_log` does the rest."""
+        """Leave nothing of deleted notes on disk: no cached vector without a chunk, no log, no free page. False if
+        another process still reads the previous state; then `cut_log` does the rest.
+        """
 
     def cut_log(self) -> bool:
-        """Remove what a purge had to leave because of a reader; False if that is still impossible. Cheap when there is
-        nothing to do. Override it if `purge` can return False."""
+        """Remove the remains that a purge had to leave because of a reader; False if that is still impossible. Cheap
+        when there is nothing to do. Override it if `purge` can return False.
+        """
         return True
 
     def check(self) -> None:  # noqa: B027 - a store may be sound by itself
@@ -178,8 +184,8 @@ class Index(ABC):
     # -- reading (of the active generation, unless noted otherwise) --------------------------------------------
     @abstractmethod
     def lexical(self, terms: Sequence[str], k: int, filters: Filters, *, by: LexicalRanking = "chunk") -> ScoredRows:
-        """The best chunks that any of the terms finds; higher is better. Terms are plain words: whatever they contain
-        is text, not syntax. A compound (`read_file`) is looked up as a whole.
+        """Return the best chunks that any of the terms finds; higher is better. Terms are plain words without syntax.
+        A compound (`read_file`) is looked up as a whole.
 
         `chunk`: BM25; a chunk's own words count twice, those of two neighbors on each side and above its section once.
         `section`: BM25 of all chunks of the section and what stands above it; they share its score.
@@ -188,88 +194,99 @@ class Index(ABC):
 
     @abstractmethod
     def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
-        """The best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are absent."""
+        """Return the best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are
+        absent.
+        """
 
     @abstractmethod
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
-        """Passages by chunk id; unknown ids are absent."""
+        """Return passages by chunk id; unknown ids are absent."""
 
     @abstractmethod
     def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
-        """All notes, in any state, with exactly this path, id or content hash, by path. Fast at any size."""
+        """Return all notes, in any state, with exactly this path, id or content hash, by path. Fast at any size."""
 
     def note(self, path: NotePath) -> NoteRecord | None:
         return next(iter(self.find_notes("path", path)), None)
 
     def note_by_id(self, note_id: NoteId) -> list[NoteRecord]:
-        """All notes that carry this id (two files may, after a copy), by path."""
+        """Return all notes with this id (two files may have it, after a copy), by path."""
         return self.find_notes("id", note_id)
 
     @abstractmethod
     def find_ids(self, ending: str) -> list[NoteId]:
-        """The distinct ids, sorted, of notes and log entries in any state that end with these ASCII letters, digits and
-        hyphens, whatever their case."""
+        """Return the distinct ids, sorted, of notes and log entries in any state that end with these ASCII letters,
+        digits and hyphens, whatever their case.
+        """
 
     def find_content(self, content_hash: str, kind: str, project: str | None) -> list[NoteRecord]:
-        """Active notes with exactly this body, kind and project, by path."""
+        """Return active notes with exactly this body, kind and project, by path."""
         wanted = (NoteState.ACTIVE, kind, project)
         found = self.find_notes("content_hash", content_hash)
         return [note for note in found if (note.state, note.kind, note.project) == wanted]
 
     @abstractmethod
     def projects(self) -> list[str]:
-        """The projects that stand in notes, whatever their state, sorted."""
+        """Return the projects of all notes, whatever their state, sorted."""
 
     @abstractmethod
     def passages(self, path: NotePath) -> list[Passage]:
-        """All chunks of a note in order."""
+        """Return all chunks of a note in order."""
 
     @abstractmethod
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        """(n, dimension): for each note the mean of its passages' vectors, of length 1; 0 for one without vectors."""
+        """Return (n, dimension): for each note the mean of its passages' vectors, of length 1; 0 for a note without
+        vectors.
+        """
 
     @abstractmethod
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
-        """Notes that match, newest date first; of one second by id, which tells when we stored it, the latest first."""
+        """Return notes that match, newest date first. Notes of the same second are sorted by id, which reflects when we
+        stored them, the latest first.
+        """
 
     @abstractmethod
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
-        """Notes of a generation in order of path, starting behind `after`."""
+        """Yield notes of a generation in order of path, starting behind `after`."""
 
     @abstractmethod
     def frequencies(self, terms: Sequence[str], filters: Filters | None = None) -> dict[str, int]:
-        """In how many chunks each term occurs, word forms folded as in `lexical`."""
+        """Count in how many chunks each term occurs, word forms folded as in `lexical`."""
 
     @abstractmethod
     def count_chunks(self, filters: Filters) -> int:
         """How many chunks pass."""
 
     def correct_spelling(self, term: str) -> str | None:  # noqa: ARG002 - for engines that can
-        """The word one letter away that occurs in the most chunks; None for a short term or one of other letters."""
+        """Return the word one letter away that occurs in the most chunks; None for a short term or a term with other
+        characters.
+        """
         return None
 
     def known_speakers(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - for engines that can
-        """Those of the names that some chunk begins with (`- Ada: …`). None, if the engine does not index them."""
+        """Return the names that some chunk begins with (`- Ada: …`); empty if the engine does not index names."""
         return []
 
     @abstractmethod
     def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(n,): a number that the chunks of one section share; −1 for an unknown id."""
+        """Return (n,): a number that the chunks of one section share; −1 for an unknown id."""
 
     # -- links of the active generation ------------------------------------------------------------------------
     # A link leads to the notes with a name (`names_of`) that is its key. Only those with the best match count, and the
     # forgotten ones come last.
     @abstractmethod
     def named(self, key: str) -> list[NotePath]:
-        """The notes that a link with this key leads to, by path."""
+        """Return the notes that a link with this key leads to, by path."""
 
     @abstractmethod
     def links_from(self, path: NotePath | None = None) -> list[ResolvedLink]:
-        """A note's links in their order; without a path those of all notes, by path."""
+        """Return a note's links in their order; without a path, the links of all notes, by path."""
 
     @abstractmethod
     def links_to(self, path: NotePath, limit: int = 100_000) -> tuple[list[ResolvedLink], int]:
-        """Up to `limit` links of other notes that lead to this one alone, by path and place, and how many there are."""
+        """Return up to `limit` links of other notes that lead only to this note, by path and place, and how many
+        exist.
+        """
 
     # -- contradictions, of all generations --------------------------------------------------------------------
     @abstractmethod
@@ -278,18 +295,19 @@ class Index(ABC):
 
     @abstractmethod
     def compared(self) -> dict[NotePath, Etag]:
-        """The version of each note in which it was compared with others."""
+        """Return the version of each note in which it was compared with others."""
 
     @abstractmethod
     def put_conflicts(self, compared: Mapping[NotePath, Etag | None], found: Sequence[Conflict]) -> None:
-        """Replace all conflicts of these notes by those found; None for a note that is gone, an empty etag for one that
-        keeps its own until it is compared again."""
+        """Replace all conflicts of these notes by the found ones. The version is None for a note that is gone, and an
+        empty etag for a note that keeps its version until it is compared again.
+        """
 
     @abstractmethod
     def watermark(self) -> Watermark: ...
 
     def unread(self) -> UnreadFiles:
-        """What the next search would have to wait for. Never waits itself."""
+        """Return how much the next search would have to wait for. Never waits itself."""
         return UnreadFiles()
 
     def read(self, part: Part) -> None:  # noqa: B027 - nothing to read is a full answer

@@ -1,7 +1,8 @@
-"""Finds which notes and log entries contradict one another, a few nearest ones of each, and keeps that in the index.
+"""Find which notes and log entries contradict one another, among the nearest of each, and keep the conflicts in the
+index.
 
-The files decide: a note that is superseded, forgotten or edited, or that names the other one under `compatible_with`,
-takes the contradiction with it.
+The files decide: a conflict disappears if one of its notes is superseded, forgotten or edited, or names the other under
+`compatible_with`.
 """
 
 from __future__ import annotations
@@ -27,20 +28,27 @@ from mcp_memory.vault.succession.chains import Chains
 from mcp_memory.vault.succession.entry_marks import admits, entry_record
 
 NEAREST, NEAREST_OF_NEW = 12, 6
-"""With how many passages, those that share the most words, a statement is compared; a new one, while a caller waits."""
+"""The most passages that a statement is compared with, chosen by shared words; fewer for a new statement, while a
+caller waits.
+"""
 MAX_PARTNERS = 50
-"""A changed note is compared again with so many of those that it contradicted, since they may not be near it."""
+"""The most notes that a changed note is compared with again because it contradicted them, since they may not be near
+it.
+"""
 MAX_PASSAGES = 8
-"""A note with more is a document."""
+"""The most passages of a note; a note with more is a document."""
 MOST_ENTRIES = 200
-"""Of a log, the latest, are compared whenever it changes."""
+"""The most entries of a log, the latest, that are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
-"""How long a sweep may compare notes, in all and between two writes; the next sweep goes on."""
+"""The seconds for which a sweep may compare notes, in all and between two writes; the next sweep goes on."""
 DETECTOR = 9
-"""Increment it when notes have to be compared again, because the detector judges them differently."""
+"""The detector's version. Increment it when notes have to be compared again, because the detector judges them
+differently.
+"""
 BY_VECTOR, MOST_AWAITED = " by vector", 500
-"""What follows the etag of a note that had a vector when it was compared; of so many others each scan asks whether they
-have one by now."""
+"""The suffix of the etag of a note that had a vector when it was compared; and the most other notes for which each scan
+checks whether they have a vector now.
+"""
 CLOCKS_DIFFER = timedelta(days=1)
 
 _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
@@ -48,7 +56,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class ConflictScan:
-    """Thread-safe: what is found is replaced as a whole. `open_conflicts` are undecided."""
+    """The scan for conflicts. Thread-safe: the result is replaced as a whole. `open_conflicts` are undecided."""
 
     def __init__(self, index: Index, writer: IndexWriter, chains: Chains, clock: Callable[[], datetime]) -> None:
         self._index, self._writer, self._chains, self._clock = index, writer, chains, clock
@@ -64,7 +72,9 @@ class ConflictScan:
         writer.listeners.append(self._notes_changed)
 
     async def scan(self, seconds: float = SCAN_S) -> None:
-        """Compare what has changed since the last time, for at most so long. Raises IndexUnavailable."""
+        """Compare the notes that have changed since the last scan, for at most these seconds. Raises
+        IndexUnavailable.
+        """
         until = monotonic() + seconds
         self.is_due |= self._awaits_vectors and self._replaced.judges
         while self.is_due and monotonic() < until:
@@ -78,7 +88,9 @@ class ConflictScan:
     def contradicted_by(
         self, new_text: NoteText, when: datetime | None = None, private: PrivateMarks | None = None
     ) -> list[tuple[StatedText, Contradiction]]:
-        """What a new statement contradicts, the latest first; none that these marks cover. Raises IndexUnavailable."""
+        """Return the statements that a new one contradicts, the latest first; none that these marks cover. Raises
+        IndexUnavailable.
+        """
         new = StatedText(NoteId(""), NotePath(""), new_text, when or self._clock())
         near = list(self._nearest(new_text, private, NEAREST_OF_NEW))
         ends = (one for one in self._newest(near) if "#" not in one.id)  # a long log isn't read while a caller waits
@@ -88,8 +100,9 @@ class ConflictScan:
         return list({older.id: (older, why) for older, why in ordered}.values())
 
     def newer_of(self, note_id: NoteId) -> Conflict | None:
-        """The conflict with the latest statement that contradicts this one, directly or through others; circles end.
-        What is only probably replaced leads no further, and a certain conflict not to a probable one."""
+        """Return the conflict with the latest statement that contradicts this one, directly or through others; circles
+        end. A probable replacement leads no further, and a certain conflict never leads to a probable one.
+        """
         by_older = self._by_older
         found, seen = by_older.get(note_id), {note_id}
         while found and found.is_certain and found.newer not in seen:
@@ -101,14 +114,14 @@ class ConflictScan:
         return found
 
     def older_than(self, note_id: NoteId) -> Conflict | None:
-        """The conflict with the latest statement that this one contradicts."""
+        """Return the conflict with the latest statement that this one contradicts."""
         return self._by_newer.get(note_id)
 
     def concerns(self, note_id: NoteId) -> bool:
         return note_id in self._by_older or note_id in self._by_newer
 
     def texts_of(self, path: NotePath) -> list[StatedText]:
-        """What a note or log states; nothing for a document, or for what counts no more."""
+        """Return the statements of a note or log; none for a document, or for a retired note."""
         known = self._known_texts
         if path not in known:
             known[path] = self._read_texts(path)
@@ -121,7 +134,7 @@ class ConflictScan:
         if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
             return []
         if path == MEMORY or note.always_load:
-            return []  # what every session starts with is changed by name alone
+            return []  # the notes that every session starts with are changed only by name
         passages = self._index.passages(path)
         groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]
         return [text for entry, group in groups if (text := _stated(entry, list(group)))]
@@ -130,7 +143,7 @@ class ConflictScan:
         self.is_due, self._known_texts, self._known_likely = True, {}, {}
 
     def _scan(self) -> bool:
-        """Whether there is more to do."""
+        """Compare once; return whether there is more to do."""
         compared = self._index.compared()
         etags = {path: Etag(f"{etag} {DETECTOR}") for path, etag in self._writer.indexed_etags.items()}
         todo = [path for path, etag in etags.items() if compared.get(path, Etag("")).partition(BY_VECTOR)[0] != etag]
@@ -154,7 +167,7 @@ class ConflictScan:
         )
         depending = {other for path in changed if path in compared for other in self._depending(path)}
         again = depending & compared.keys() - done.keys()
-        done |= dict.fromkeys(again, Etag(""))  # until then they keep theirs, of which others may find no more
+        done |= dict.fromkeys(again, Etag(""))  # until then they keep their etag, so that others may find them
         if done:
             self._index.put_conflicts(done, found)
         known = self._index.conflicts()
@@ -168,7 +181,7 @@ class ConflictScan:
         return bool(todo or again)
 
     def _embedded_since(self, paths: Iterable[NotePath]) -> list[NotePath]:
-        """Of these, which were compared without one, the notes that have a vector by now."""
+        """Return the notes that were compared without a vector and have one now."""
         some = list(islice(paths, MOST_AWAITED))
         found = [path for path, has_one in zip(some, self._replaced.have_vectors(some), strict=True) if has_one]
         self._awaits_vectors = bool(some)
@@ -176,8 +189,9 @@ class ConflictScan:
         return found
 
     def _depending(self, path: NotePath) -> Iterator[NotePath]:
-        """What has to be compared again with others if this note changes: those that it contradicted, which may have
-        had no room for others, and those that it replaced, which may count again."""
+        """Yield the notes to compare again if this note changes. The notes that it contradicted may have had no room
+        for other conflicts, and the notes that it replaced may be active again.
+        """
         yield from filter(None, (conflict.partner_of(path) for conflict in self.open_conflicts))
         note = self._index.note(path)
         yield from (old.path for name in (note.supersedes if note else ()) for old in self._index.note_by_id(name))
@@ -203,7 +217,7 @@ class ConflictScan:
                 yield Conflict(older.id, newer.id, older.path, newer.path, at, why.before, why.after, why.why)
 
     def _forks(self, stated: StatedText) -> Iterator[Conflict]:
-        """With those that replaced the same note."""
+        """Yield conflicts with the notes that replaced the same note."""
         note = self._index.note(stated.path)
         if note is None or note.is_log:
             return
@@ -226,12 +240,12 @@ class ConflictScan:
             for path in dict.fromkeys(one.note.path for one in near if not one.note.is_log)
             for stated in self.texts_of(path)
         )
-        # A day may have thousands of entries, so that a log isn't read for each that is found in it.
+        # A day may have thousands of entries, so a log isn't read for each entry that is found in it.
         entries = {passage.shown_id: passage for passage in near if passage.note.is_log and passage.chunk.entry}
         yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
 
     def _newest(self, others: Sequence[StatedText]) -> list[StatedText]:
-        """The latest statements that contradict these."""
+        """Return the latest statements that contradict these."""
         ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
         return [other for end, path in ends.items() for other in self.texts_of(path) if other.id == end]
 
@@ -241,14 +255,16 @@ class ConflictScan:
         return found or list(self._likely(newer))
 
     def _likely(self, newer: StatedText) -> Replaced:
-        """What a statement probably replaces."""
+        """Return the notes that a statement probably replaces."""
         known = self._known_likely
         if newer.id not in known:
             known[newer.id] = self._replaced.find(newer)
         return known[newer.id]
 
     def _is_older(self, older: StatedText, newer: StatedText) -> bool:
-        """What is said in general leaves that for one project as it is; of two without a date none is older."""
+        """Return whether one statement is older than the other. A general statement doesn't replace a project's, and of
+        two without a date neither is older.
+        """
         dates = self._date(older), self._date(newer)
         first = min(older, newer, key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
         is_general = older.note.project and not newer.note.project
@@ -256,13 +272,13 @@ class ConflictScan:
         return first is older and is_dated and older.id != newer.id and not is_general and not older.holds_beside(newer)
 
     def _date(self, stated: StatedText) -> datetime:
-        """A date in the future says nothing about which of two is the newer one."""
+        """Return the date of a statement; a future date can't order two statements."""
         when = stated.when
         return when if when and when <= self._clock() + CLOCKS_DIFFER else _LONG_AGO
 
 
 def _weight(conflict: Conflict) -> tuple[bool, str]:
-    """Of several about one older statement the last one counts: what was compared, then the latest."""
+    """Rank the conflicts about one older statement: compared ones before probable ones, then the latest."""
     return conflict.is_certain, conflict.newer_at
 
 

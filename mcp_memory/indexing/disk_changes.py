@@ -1,4 +1,4 @@
-"""Records what someone changed on disk: in an editor, with a sync client or git. A sweep finds it."""
+"""Record changes on disk that someone made in an editor, with a sync client or git. A sweep finds them."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -12,14 +12,17 @@ from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChang
 from mcp_memory.vault.vault import Vault
 
 MOST_A_SWEEP = 200
-"""More files than this, as of a checkout, are recorded as one change, so that they don't displace all others."""
+"""The most files recorded one by one; more, as of a checkout, are recorded as one change, so that they don't displace
+all others.
+"""
 MOST_MOVES = 2_000
-"""Of a sweep: each is recorded, since links follow them."""
+"""The most moves of a sweep; each is recorded, since links follow them."""
 MOST_COMPARED = 10_000
-"""Pairs of a file that has gone and one that has come."""
+"""The most pairs of a file that has gone and a new file."""
 LEAST_ALIKE, LEAST_OF_ONE_FILE = 0.8, 0.5
 """The share of words, in their order, that a note without an id keeps where it was moved and edited at once; less is
-enough for the same file."""
+enough for the same file.
+"""
 
 Files = Mapping[NotePath, IndexedFile]
 
@@ -28,8 +31,10 @@ def record_disk_changes(
     vault: Vault, index: Index, known: Files, now: Files, read: Iterable[NotePath], gone: Sequence[NotePath],
     since: float,
 ) -> None:  # fmt: skip
-    """Call it before the rows of the `gone` are removed. `known` and `now` are the index's files before and after the
-    sweep, which began at `since` (monotonic seconds) and `read` these. A new index has nothing to compare with."""
+    """Record the changes; call it before the rows of the `gone` are removed. `known` and `now` are the index's files
+    before and after the sweep, which began at `since` (monotonic seconds) and `read` these. A new index has nothing to
+    compare with.
+    """
     if not known:
         return
     found = list(_changes(vault, index, known, now, read, gone, since))
@@ -67,8 +72,9 @@ def _changes(
 def _same_bytes(
     known: Files, now: Files, gone: Collection[NotePath], changed: Sequence[NotePath]
 ) -> dict[NotePath, NotePath]:
-    """Where each of those that changed was before, by its bytes: at a place that has gone, or that another file took. A
-    copy of what was edited then is another file. Of several with the same bytes it is unknown."""
+    """Return where each changed file was before, by its bytes: at a place that has gone, or that another file took. A
+    copy of a file that was edited then is another file. If several files have the same bytes, the place is unknown.
+    """
     left = {*gone, *(path for path in changed if path in known)}
     was, became = Counter(known[path].etag for path in left), Counter(now[path].etag for path in changed)
     places = {known[path].etag: path for path in left}
@@ -87,7 +93,7 @@ def _same_bytes(
 def _same_note(
     index: Index, left: Sequence[NoteRecord], came: Sequence[NoteRecord], known: Mapping[NotePath, NotePath]
 ) -> dict[NotePath, NotePath]:
-    """The same for those of which nothing is known: by the note's id, or without one by its words."""
+    """Return where the remaining files were before: by the note's id, or without an id by its words."""
     left = [note for note in left if note.path not in known.values()]
     came = [note for note in came if note.path not in known]
     ids = Counter(note.id for note in left), Counter(note.id for note in came)

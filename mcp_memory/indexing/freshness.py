@@ -1,4 +1,4 @@
-"""Compares passages with their files before they are shown, and says where the index lags behind."""
+"""Compare passages with their files before they are shown, and describe where the index lags behind."""
 
 from __future__ import annotations
 
@@ -27,16 +27,17 @@ from mcp_memory.vault.vault import Vault
 MOST_NAMED = 5
 
 _KEPT = 16
-"""Files whose latest version is cached."""
+"""The files whose latest version is cached."""
 
 SIMILAR = 0.5
-"""A passage with at least this share of common words (Jaccard) is taken for a later version of another."""
+"""The least share of common words (Jaccard) of a passage that is taken for a later version of another."""
 
 
 @dataclass(slots=True)
 class FreshPassages:
     """`passages` as they are in their files now, None for one that must not be shown. `newer` and `dropped` name the
-    files that have changed, `copies` the conflict copies that are not merged yet."""
+    files that have changed, `copies` the conflict copies that are not merged yet.
+    """
 
     passages: list[Passage | None] = field(default_factory=list[Passage | None])
     newer: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
@@ -50,7 +51,7 @@ class FreshPassages:
 
     @property
     def remarks(self) -> list[str]:
-        """One remark for each kind of change, with the files."""
+        """Return one remark for each kind of change, with the files."""
         remarks = {
             "changed since it was indexed, shown as it is now": self.newer,
             "left out, since its file is gone or says something else now": self.dropped,
@@ -60,7 +61,7 @@ class FreshPassages:
 
 
 class Freshness:
-    """Compares passages with their files, in worker threads, and describes how the index lags behind."""
+    """The comparison of passages with their files, in worker threads, and the remarks on how the index lags behind."""
 
     def __init__(
         self,
@@ -82,8 +83,9 @@ class Freshness:
         self._latest: LruCache[NotePath, tuple[str, _Changed]] = LruCache(_KEPT)
 
     def check(self, passages: Sequence[Passage], filters: Filters) -> FreshPassages:
-        """Never raises: a file that cannot be read now counts as unchanged. Passages that `filters` no longer admit are
-        dropped."""
+        """Check passages. Never raises: a file that cannot be read now counts as unchanged. Drops passages that
+        `filters` no longer admit.
+        """
         checked = FreshPassages()
         notes = {passage.note.path: passage.note for passage in passages}
         changed = {path: now for path, record in notes.items() if (now := self._changed(record))}
@@ -98,14 +100,14 @@ class Freshness:
                 checked.copies[path] = None
                 checked.passages.append(None)
                 continue
-            # That a log has more entries now is no change of this one.
+            # Further entries of a log don't change this one.
             if now and not (fresh and fresh.note.is_log):
                 (checked.dropped if fresh is None else checked.newer)[path] = None
             checked.passages.append(fresh)
         return checked
 
     def describe_lag(self) -> str | None:
-        """Why an answer may not know the latest files; None if it does."""
+        """Return why an answer may not know the latest files; None if it does."""
         if self._reconciler.pruning_paused:
             return f"{self._reconciler.pruning_paused}: answers come from the last good index (see mcp-memory doctor)"
         if self._reconciler.replaced:
@@ -123,7 +125,7 @@ class Freshness:
         self._watcher.hint()
 
     def _is_repeated(self, passage: Passage, filters: Filters) -> bool:
-        """Whether it comes from a conflict copy of a log that has the same text and may be shown."""
+        """Return whether the passage comes from a conflict copy of a log that has the same text and may be shown."""
         original = original_of(passage.note.path)
         if original is None or not is_log_path(original):
             return False
@@ -133,7 +135,7 @@ class Freshness:
             return False
 
     def _changed(self, record: NoteRecord) -> _Changed | None:
-        """None for a file that hasn't changed since its rows were written."""
+        """Return the changed file; None for a file that hasn't changed since its rows were written."""
         # With 64 sessions at work each system call waits for Python's lock, so most files cost only one.
         if self._writer.is_known(record.path, record.etag, self._vault.glance(record.path) or ""):
             return None
@@ -149,7 +151,7 @@ class Freshness:
         return None if now.etag == record.etag else now
 
     def _now(self, path: NotePath, signature: str) -> _Changed:
-        """Reads each version of a file once for all searches: a log that many write to is always newer."""
+        """Read each version of a file once for all searches: a log that many write to is always newer."""
         with self._reading:
             known = self._latest.get(path)
             if known is None or known[0] != signature:
@@ -162,18 +164,18 @@ class Freshness:
         return cut(file.text, file.body_start, self._chunking, log=False)
 
     def _is_lost(self) -> bool:
-        """Whether missing notes are kept in the index until they come back or you confirm their loss."""
+        """Return whether missing notes are kept in the index until they come back or you confirm their loss."""
         return self._vault.is_away or self._reconciler.pruning_paused is not None
 
     def _behind(self) -> str | None:
-        """How many files the sweep still has to read, if it reads many."""
+        """Return how many files the sweep still has to read, if it reads many."""
         now = self._health.progress
         if now.phase != READING or now.done >= now.total:
             return None
         return f"{counted(now.total - now.done, 'file')} may be newer than the index and are being read"
 
     def _unread(self) -> str | None:
-        """How many files could not be read. Their names are untrusted data; `doctor` lists them."""
+        """Return how many files could not be read. Their names are untrusted data; `doctor` lists them."""
         unread = sum(problem.unread for problem in self._writer.problems.values())
         if not unread:
             return None
@@ -181,7 +183,7 @@ class Freshness:
 
 
 class _Changed:
-    """A file that has changed since it was indexed; None for one that is gone."""
+    """A file that has changed since it was indexed; `file` is None if it is gone."""
 
     def __init__(self, file: NoteFile | None, cut_of: Callable[[NoteFile], ChunkedNote]) -> None:
         self._file = file
@@ -192,7 +194,7 @@ class _Changed:
         self._forgotten = _forgotten(file.record) if file else frozenset[str]()
 
     def passage(self, old: Passage, filters: Filters) -> Passage | None:
-        """The same passage where it is now, or the one that contains or resembles it."""
+        """Return the same passage where it is now, or the passage that contains or resembles it."""
         if self._file is None or not filters.admits(self._file.record):
             return None
         if self._stands(old):
@@ -201,8 +203,9 @@ class _Changed:
         return Passage(old.chunk_id, best[1], self._chunks()[best[1]], self._file.record) if best else None
 
     def contains(self, other: Passage, filters: Filters) -> bool:
-        """Whether the text of a passage is in the file, however it was chunked. Forgotten entries count, so that they
-        don't come back by a copy."""
+        """Return whether the text of a passage is in the file, however it was chunked. Forgotten entries count, so that
+        they don't come back by a copy.
+        """
         if self._file is None or not filters.admits(self._file.record):
             return False
         if self._words is None:
@@ -210,8 +213,9 @@ class _Changed:
         return " ".join(other.chunk.text.split()) in self._words
 
     def _alike(self, old: Passage) -> list[tuple[float, int]]:
-        """The similarity (from `SIMILAR`) and place of each chunk that may be the passage now. An entry of a log is
-        there or not."""
+        """Return the similarity (from `SIMILAR`) and place of each chunk that may be the passage now. An entry of a log
+        is there or not.
+        """
         text, chunks = old.chunk.text, self._chunks()
         if holding := [(1.0, at) for at, chunk in enumerate(chunks) if text in chunk.text]:
             return holding
@@ -222,7 +226,7 @@ class _Changed:
         return [(share, at) for share, at in shared if share >= SIMILAR]
 
     def _stands(self, old: Passage) -> bool:
-        """Whether the passage is unchanged at its place, because text was only added behind it."""
+        """Return whether the passage is unchanged at its place, because text was only added behind it."""
         if self._file is None or old.chunk.entry in self._forgotten:
             return False
         chunk, text = old.chunk, self._file.text

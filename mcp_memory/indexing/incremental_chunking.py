@@ -1,4 +1,4 @@
-"""Chunks a log that has grown at its end by cutting only its end.
+"""Chunk a log that has grown at its end by cutting only its end.
 
 No fence, comment or list is open at the heading of an entry, so whatever is added behind, the chunks before it stay the
 same. The last entry is cut again, since its text may continue.
@@ -28,8 +28,9 @@ class ChunkedLog:
     cut: ChunkedNote
 
     def grown(self, text: str, body_start: int, config: ChunkingConfig) -> ChunkedNote | None:
-        """What `cut` would return for `text` with the same configuration. None if it isn't this log with another
-        frontmatter or a longer end, or if it may exceed the limits."""
+        """Return the chunks that `cut` would return for `text` with the same configuration. None if it isn't this log
+        with another frontmatter or a longer end, or if it may exceed the limits.
+        """
         if not self.cut.entries or self.cut.end != len(self.text):
             return None
         first, last = self.cut.entries
@@ -56,14 +57,14 @@ class ChunkedLog:
 
 
 class LogChunker:
-    """Cuts logs, and caches the `kept` latest. Thread-safe."""
+    """A cutter of logs that caches the `kept` latest. Thread-safe."""
 
     def __init__(self, config: ChunkingConfig, kept: int = 4) -> None:
         self._config = config
         self._latest: LruCache[str, ChunkedLog] = LruCache(kept)
 
     def cut(self, path: str, text: str, body_start: int) -> ChunkedNote:
-        """As `chunker.cut`."""
+        """Cut a log, as `chunker.cut` does."""
         before = self._latest.get(path)
         found = before.grown(text, body_start, self._config) if before else None
         found = found or cut(text, body_start, self._config, log=True)

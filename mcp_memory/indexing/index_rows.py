@@ -1,4 +1,4 @@
-"""Reads files and cuts them into index rows before the write, so that the index is locked only while storing."""
+"""Read files and cut them into index rows before the write, so that the index is locked only while storing."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -24,10 +24,12 @@ BATCH_CHUNKS = 256
 """The size of a full batch. Writing it takes 20 to 40 ms, for which an agent's note may have to wait."""
 
 MAX_ABOVE_CHARS = 300
-"""Title and tags are repeated with every chunk, so long ones would fill the index."""
+"""The most characters of title and tags: they are repeated with every chunk, so they would fill the index."""
 
 PASSAGES_VERSION = 13
-"""Raise it whenever the same chunks would be embedded or tokenized differently, so that indexes are rebuilt."""
+"""The version of the rows. Raise it whenever the same chunks would be embedded or tokenized differently, so that
+indexes are rebuilt.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class PreparedBatch:
 
 
 class RowPreparer:
-    """Reads and chunks notes. Blocking."""
+    """The reader and chunker of notes. Blocking."""
 
     def __init__(self, vault: Vault, chunking: ChunkingConfig) -> None:
         self._vault = vault
@@ -74,13 +76,13 @@ class RowPreparer:
         self._logs = LogChunker(chunking)
 
     def latest(self, file: NoteFile) -> PreparedRows:
-        """The note as it is on disk now. Raises as `Vault.read`."""
+        """Return the note as it is on disk now. Raises as `Vault.read`."""
         if not self._vault.is_current(file):
             file = self._vault.read(file.record.path)
         return PreparedRows(file, _known(file), self._cut(file))
 
     def batch(self, paths: Iterable[NotePath], is_news: Callable[[NoteFile], bool]) -> PreparedBatch:
-        """Reads the paths until the batch is full."""
+        """Read the paths until the batch is full."""
         batch = PreparedBatch()
         for path in paths:
             batch.paths.append(path)
@@ -106,7 +108,7 @@ class RowPreparer:
         return batch
 
     def outdated(self, changed: Iterable[NoteRecord], index: Index) -> list[NoteFile]:
-        """The notes that these replaced, where they now count or no longer do but the index says otherwise."""
+        """Return the notes that these replaced and whose state in the index is out of date."""
         chains, found = self._vault.chains, list[NoteFile]()
         for path in dict.fromkeys(path for record in changed for path in chains.depending(record)):
             with suppress(McpMemoryError):
@@ -124,7 +126,9 @@ class RowPreparer:
 
 
 def _known(file: NoteFile) -> IndexedFile:
-    """Marks the signature of a file that is too new for it to be reliable, so that the next sweep reads it again."""
+    """Return the file's version. The signature of a file that is too new for it to be reliable is marked, so that the
+    next sweep reads the file again.
+    """
     signature = file.record.signature
     return IndexedFile(signature if file.settled else f"{signature}?", file.record.etag)
 
@@ -132,12 +136,13 @@ def _known(file: NoteFile) -> IndexedFile:
 def to_upsert(
     record: NoteRecord, text: str, body_start: int, config: ChunkingConfig, cut: ChunkedNote | None = None
 ) -> Upsert:
-    """The rows of a note: its chunks with their embedded text, and the text above its sections. `cut`: its chunks, if
-    they are known already. Its properties are found with its first chunk; without a text, they become a chunk.
+    """Return the rows of a note: its chunks with their embedded text, and the text above its sections. `cut`: its
+    chunks, if they are known already. Its properties are found with its first chunk; without a text, they become a
+    chunk.
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, not
-    even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record's
-    `problem` says so.
+    even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record has
+    a `problem`.
     """
     if record.state is NoteState.DELETED:
         return Upsert(record)
@@ -162,7 +167,7 @@ def to_upsert(
 
 
 def _with_problem(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord:
-    """Reports the part of the text that is not indexed."""
+    """Report the part of the text that is not indexed."""
     if cut.end == len(text):
         return record
     line = text.count("\n", 0, cut.end) + 1
@@ -172,7 +177,7 @@ def _with_problem(record: NoteRecord, text: str, cut: ChunkedNote) -> NoteRecord
 
 
 def _head_chunk(text: str) -> Chunk:
-    """The properties of a note that has nothing else."""
+    """Return the properties of a note that has nothing else."""
     head = split_head(text)
     lines = text[head.start : head.end].rstrip()
     first = text.count("\n", 0, head.start) + 1
@@ -182,8 +187,10 @@ def _head_chunk(text: str) -> Chunk:
 def _indexed(
     record: NoteRecord, above: Sequence[str], chunk: Chunk, cut: ChunkedNote, *, is_first: bool
 ) -> IndexedChunk:
-    """File name > title > headings in front gain 2 points of evidence on documentation. On logs a date in front costs
-    5 points, on conversations a title and a date 2.5, so entries and turns are embedded alone."""
+    """Return a chunk with its text for embedding. File name > title > headings in front gain 2 points of evidence on
+    documentation. On logs a date in front costs 5 points, on conversations a title and a date 2.5, so entries and turns
+    are embedded without a head.
+    """
     embedded = logs.without_author(chunk.text) if chunk.entry else chunk.text
     if not record.is_log and not cut.turns:
         place = [PurePosixPath(record.path).stem, *_missing(above, chunk.headings), *chunk.headings]
@@ -195,12 +202,12 @@ def _indexed(
 
 
 def _above(record: NoteRecord) -> list[str]:
-    """The title and the tags, which the body may not repeat."""
+    """Return the title and the tags, which the body may not repeat."""
     return [] if record.is_log else [text[:MAX_ABOVE_CHARS] for text in (record.title, " ".join(record.tags))]
 
 
 def _missing(above: Sequence[str], headings: Sequence[str]) -> list[str]:
-    """Those with words that the headings lack."""
+    """Return the texts with words that the headings lack."""
     if not above:
         return []
     known = {word for heading in headings for word in words(heading)}

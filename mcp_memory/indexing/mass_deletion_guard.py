@@ -1,4 +1,4 @@
-"""Keeps notes that vanished all at once in the index until you confirm the loss or they come back.
+"""Keep notes that vanished all at once in the index until you confirm the loss or they come back.
 
 A file in the state folder marks such a loss, so that a restart does not forget it.
 """
@@ -15,11 +15,13 @@ from mcp_memory.storage.base import Listing
 from mcp_memory.vault.config import TRANSCRIPTS
 
 MASS_LOSS_SHARE, MASS_LOSS_FILES = 0.9, 50
-"""If at least this share and number of files vanishes at once, it is taken for an accident."""
+"""The share and number of files from which a loss is taken for an accident."""
 
 
 class MassDeletionGuard:
-    """Methods raise StorageFailed if the state folder cannot be read or written. Call them in worker threads."""
+    """The guard. Methods raise StorageFailed if the state folder cannot be read or written. Call them in worker
+    threads.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -29,7 +31,7 @@ class MassDeletionGuard:
     def removable(
         self, listing: Listing, gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
     ) -> Sequence[NotePath]:
-        """Those of the gone that may leave the index: all, or only the moved ones while a loss is suspected."""
+        """Return the missing files that may leave the index: all, or only the moved ones while a loss is suspected."""
         lost = {path for path in vanished(gone, known, arrived) if not _is_transcript(path)}
         was_marked = self._is_marked()
         notes = sum(not _is_transcript(path) for path in known)
@@ -60,15 +62,18 @@ class MassDeletionGuard:
 
 
 def _is_transcript(path: NotePath) -> bool:
-    """Captured transcripts are pruned by ourselves, and their number must not hide the loss of notes."""
+    """Return whether this is a captured transcript: we prune these ourselves, and their number must not hide the loss
+    of notes.
+    """
     return path.startswith(f"@{TRANSCRIPTS}/")
 
 
 def vanished(
     gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
 ) -> list[NotePath]:
-    """Those of the gone whose bytes have not come back under a new name; the others were moved. Each `arrived` file
-    accounts for one of them."""
+    """Return the missing files whose bytes have not come back under a new name; the others were moved. Each `arrived`
+    file accounts for one missing file.
+    """
     left = Counter(arrived)
     lost: list[NotePath] = []
     for path in gone:
@@ -80,9 +85,9 @@ def vanished(
 
 
 def suspicion(listing: Listing, gone: int, known: int, *, unaccepted: bool) -> str | None:
-    """Why the loss of so many of the known notes needs your confirmation, or None.
+    """Return why the loss of `gone` of the `known` notes needs your confirmation, or None.
 
-    `unaccepted`: a loss was suspected before, so whatever is still missing needs it, however little that is.
+    `unaccepted`: a loss was suspected before, so any file that is still missing needs it.
     """
     if not listing.complete:
         return "the vault or its marker is missing"

@@ -1,4 +1,4 @@
-"""Finds the older note that a newer one probably replaces, although no value of the two can be compared."""
+"""Find the older note that a newer one probably replaces, although no value of the two can be compared."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath
 
 NEAREST_BY_VECTOR = (24, 96, 384)
-"""So many passages are looked at, and more if too few are older ones of the project."""
+"""The numbers of passages to read, one after the other while too few are older ones of the project."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatedText:
-    """A note, where it stands, and when it was made; `compatible`: ids of what it holds beside. What was imported
-    counts as older than one's own words."""
+    """A note, its place, and when it was made; `compatible`: the ids of notes that it doesn't replace. An imported note
+    counts as older than the person's own.
+    """
 
     id: NoteId
     path: NotePath
@@ -40,7 +41,7 @@ Replaced = Sequence[tuple[StatedText, Contradiction]]
 
 @dataclass(frozen=True, slots=True)
 class ReplacedNotes:
-    """Reads the index: for worker threads. Methods raise IndexUnavailable."""
+    """The search for replaced notes. Reads the index: for worker threads. Methods raise IndexUnavailable."""
 
     index: Index
     writer: IndexWriter
@@ -50,17 +51,17 @@ class ReplacedNotes:
 
     @property
     def judges(self) -> bool:
-        """Whether the index has vectors of the bundled model."""
+        """Return whether the index has vectors of the bundled model."""
         return overtaken.judges(self.writer.generation.embedding)
 
     def have_vectors(self, paths: Sequence[NotePath]) -> list[bool]:
-        """Which of these notes have one that is judged by."""
+        """Return which of these notes have a vector of that model."""
         if not paths or not self.judges:
             return [False] * len(paths)
         return [bool(vector.any()) for vector in self.index.mean_vectors(paths)]
 
     def find(self, newer: StatedText) -> Replaced:
-        """One at most; none without a vector to judge by."""
+        """Find one note at most; none without a vector of that model."""
         if "#" in newer.id or not newer.path or not self.judges or not overtaken.may_overtake(newer.note):
             return []
         vector = self.index.mean_vectors([newer.path])[0]
@@ -77,7 +78,7 @@ class ReplacedNotes:
         return [(olders[closest], overtaken.replacement(olders[closest].note))]
 
     def _nearest_older(self, newer: StatedText, vector: NDArray[np.float32]) -> list[StatedText]:
-        """The nearest in meaning of its project, the best first."""
+        """Return the nearest notes of its project in meaning, the best first."""
         filters, olders = Filters(project=newer.note.project, now=self.clock()), list[StatedText]()
         for most in NEAREST_BY_VECTOR:
             rows = self.index.dense(vector, most, filters).ids.tolist()

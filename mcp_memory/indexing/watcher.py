@@ -1,4 +1,4 @@
-"""Decides when to sweep; file-system events only make the next sweep come sooner.
+"""Decide when to sweep; file-system events only make the next sweep come sooner.
 
 Each folder is watched by itself, since a recursive watch follows links out of the vault. The sweep finds the folders.
 """
@@ -28,11 +28,12 @@ STEP_MS = 250
 """How often the watching thread checks for events; each check costs a wake-up, even on an idle machine."""
 
 STANDS_MS = 1000
-"""After so long without events the watch counts as set up."""
+"""The milliseconds without events after which the watch counts as set up."""
 
 UNTOLD_SWEEPS = 2
-"""After this many sweeps that found changes without an event, events don't arrive. A single one may just have been
-earlier than its event."""
+"""The number of sweeps that found changes without an event after which events are taken not to arrive. A single sweep
+may just have been earlier than its event.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class SweepResult:
 
 
 class Watcher:
-    """Calls `sweep` when it is quiet after an event, and regularly without any.
+    """The caller of `sweep` when it is quiet after an event, and regularly without any.
 
     `sweep` returns None if it failed; the watched folders then stay the same.
     """
@@ -119,7 +120,7 @@ class Watcher:
                 self._rewatch.set()  # the only thing that ends the watching thread
 
     def _compare(self, swept: SweepResult, *, hinted: bool) -> None:
-        """Compares what the sweep saw with what is watched."""
+        """Compare the folders and changes of a sweep with the watched folders and events."""
         is_other = swept.folders != self._folders  # then no event could come
         is_untold = self._stands and swept.changed > 0 and not hinted and not is_other
         self._untold += is_untold
@@ -128,7 +129,7 @@ class Watcher:
             self._rewatch.set()
 
     async def _wait(self) -> bool:
-        """Waits until the next sweep is due; True if a hint made it due."""
+        """Wait until the next sweep is due; True if a hint made it due."""
         with anyio.move_on_after(self.period_s) as period:
             await self._hinted.wait()
         if period.cancelled_caught:
@@ -158,8 +159,9 @@ class Watcher:
                 await rewatch.wait()
 
     def _hear(self, folders: Sequence[str], stop: anyio.Event) -> str:
-        """Turns events into hints until `stop`; returns what else ended it. Runs in its own thread, because setting up
-        thousands of watches takes a while, and on a dead network share forever."""
+        """Turn events into hints until `stop`; return what else ended the watch. Runs in its own thread, because
+        setting up thousands of watches takes a while, and on a dead network share forever.
+        """
         stands = False
         try:
             there = {folder for folder in folders if os.path.isdir(folder)}  # noqa: PTH112 -- raises nothing
@@ -180,7 +182,7 @@ class Watcher:
                 elif changes:
                     lost = any(path in there for _, path in changes)
                     anyio.from_thread.run_sync(partial(self._heard, lost=lost))
-        except BaseException as error:  # a panic in the Rust library is no Exception
+        except BaseException as error:  # a panic in the Rust library isn't an Exception
             if stands:
                 anyio.from_thread.run_sync(self.hint)  # the event that ended it may concern a note
             return f"{type(error).__name__}: {str(error)[:200]}"
@@ -193,8 +195,9 @@ class Watcher:
         self.hint()  # for changes before the watch was set up
 
     def _heard(self, *, lost: bool) -> None:
-        """`lost`: a watched folder came or went. If it was made anew, even with its old inode number, it is no longer
-        watched, so all folders are watched again."""
+        """Note an event. `lost`: a watched folder came or went. If it was made anew, even with its old inode number, it
+        is no longer watched, so all folders are watched again.
+        """
         if lost:
             self._folders = {}
         self._untold = 0
@@ -203,7 +206,8 @@ class Watcher:
 
 
 def _concerns_notes(change: Change, path: str) -> bool:
-    """True for notes and for anything that comes or goes, since it may be a folder; not for our temporary files, whose
-    names start with a dot, nor for other files that change."""
+    """Return whether an event concerns notes. True for notes and for anything that comes or goes, since it may be a
+    folder. False for our temporary files, whose names start with a dot, and for other files that change.
+    """
     name = os.path.basename(path)  # noqa: PTH119 -- called for every event
     return not name.startswith(".") and (name.lower().endswith(".md") or change is not Change.modified)

@@ -1,9 +1,8 @@
-"""The only code that writes notes to the index.
+"""Write notes to the index; no other code does. Files are read and chunked before the lock is taken, so its holder
+first checks that they haven't changed.
 
-Files are read and chunked before the lock is taken, so its holder first checks that they haven't changed. Callers get
-the lock in turn, so an agent's note waits for at most one batch of a sweep.
-
-Over 300 lines because notes of ours, sweeps and rebuilds write under this one lock.
+Callers get the lock in turn, so an agent's note waits for at most one batch of a sweep. Over 300 lines because notes of
+ours, sweeps and rebuilds write under this one lock.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,17 +22,19 @@ from mcp_memory.vault.note_file import NoteFile
 from mcp_memory.vault.vault import Vault
 
 TRIES = 3
-"""How often a changing note is chunked again before the lock is held meanwhile."""
+"""The number of times that a changing note is chunked again before the lock is kept meanwhile."""
 
 SHORT_CHARS = 16_000
-"""A note up to this length is chunked in a millisecond, with the lock held, which saves a thread."""
+"""The most characters of a note that is chunked with the lock, in a millisecond, which saves a thread."""
 
 WRITE_S = 30.0
 """The deadline for writing one note; the largest takes a second."""
 
 
 class IndexWriter:
-    """Writes to the active generation and to one that is being built. Knows the version of each indexed file."""
+    """The writer of the active generation, and of another one while it is built. Knows the version of each indexed
+    file.
+    """
 
     def __init__(self, vault: Vault, index: Index, chunking: ChunkingConfig) -> None:
         self._vault = vault
@@ -55,7 +56,7 @@ class IndexWriter:
 
     @property
     def indexed_files(self) -> dict[NotePath, IndexedFile]:
-        """A copy of the version of each indexed file."""
+        """Return a copy of the version of each indexed file."""
         return dict(self._known)
 
     @property
@@ -63,7 +64,7 @@ class IndexWriter:
         return {path: known.etag for path, known in self.indexed_files.items()}
 
     def is_known(self, path: NotePath, etag: Etag, signature: str) -> bool:
-        """Whether the index was made from these bytes, and the file with this signature holds them."""
+        """Return whether the index was made from these bytes, and the file with this signature has them."""
         known = self._known.get(path)
         return known is not None and (known.etag, known.signature.removesuffix("?")) == (etag, signature)
 
@@ -118,11 +119,11 @@ class IndexWriter:
             raise
 
     def _cut(self, file: NoteFile) -> PreparedRows | None:
-        """In a thread. None if there is nothing to do."""
+        """Chunk a note in a thread. None if there is nothing to do."""
         return None if self._is_overtaken(file) else self._preparer.latest(file)
 
     async def _put(self, file: NoteFile, cut: PreparedRows | None = None) -> bool | None:
-        """None if the note has changed since it was chunked."""
+        """Write a note; None if it has changed since it was chunked."""
 
         def write() -> tuple[PreparedRows | None, bool | None]:
             if self._is_replaced():
@@ -158,8 +159,9 @@ class IndexWriter:
         return known is not None and known.etag == file.record.etag
 
     def _is_overtaken(self, file: NoteFile) -> bool:
-        """Whether the index has a later version, which is the one on disk: when many add to a log at once, the first
-        writes the entries of all who wait behind it."""
+        """Return whether the index has a later version, which is the one on disk. When many add to a log at once, the
+        first writes the entries of all who wait behind it.
+        """
         known = self._known.get(file.record.path)
         if known is None or self._is_known(file):
             return False  # the same bytes may mean something else now, for instance if their twin was forgotten
@@ -219,7 +221,7 @@ class IndexWriter:
     async def remove(
         self, paths: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], only: Generation | None = None
     ) -> None:
-        """Remove these, except those that we have written since `known` was taken."""
+        """Remove these files, except those that we have written since `known` was taken."""
         if paths:
             async with self.lock:
                 gone = [path for path in paths if only or self._is_still(path, known)]
@@ -238,24 +240,24 @@ class IndexWriter:
         self._known = {path: IndexedFile("?" if was.signature else "", was.etag) for path, was in self._known.items()}
 
     def set_problems(self, paths: Sequence[NotePath], problems: Mapping[str, Problem]) -> None:
-        """Sets the problems of these files. Makes a new dictionary, because threads read the old one."""
+        """Set the problems of these files. Makes a new dictionary, because threads read the old one."""
         if problems or not self.problems.keys().isdisjoint(paths):
             others = self.problems.keys() - set(paths)
             self.problems = {path: self.problems[path] for path in others} | dict(problems)
 
     def update_problems(self, listing: Listing) -> None:
-        """Drops the problems of files that are gone, and adds those of the listing."""
+        """Drop the problems of missing files, and add the problems of the listing."""
         still = {path: p for path, p in self.problems.items() if path in listing.files}
         self.problems = still | {p.path: p for p in listing.problems}
 
     # -- generations -------------------------------------------------------------------------------------------
 
     def fingerprint(self, embedding: str) -> str:
-        """Of a generation with this chunking and embedder (empty: keywords only)."""
+        """Return the fingerprint of a generation with this chunking and embedder (empty: keywords only)."""
         return f"{self._chunking.fingerprint} passages{PASSAGES_VERSION} | {embedding}"
 
     def scan(self, generation: Generation) -> Iterator[NoteRecord]:
-        """All notes of a generation, in order of path. Synchronous."""
+        """Yield all notes of a generation, in order of path. Synchronous."""
         after: NotePath | None = None
         while page := self._index.scan(generation.number, after):
             yield from page
@@ -280,7 +282,7 @@ class IndexWriter:
         return await in_thread(lambda: [*filter(None, map(self._index.note, known))], what="looking up notes")
 
     async def _follow(self, changed: Sequence[NoteRecord]) -> None:
-        """Index the notes again that these replaced, where they now count or no longer do."""
+        """Index the notes again that these replaced, where they are active now or no longer are."""
         outdated = self._preparer.outdated
         for file in await in_thread(lambda: outdated(changed, self._index), what="looking at older notes"):
             await self.index_note(file)

@@ -1,8 +1,8 @@
-"""Ranks chunks with BM25 by their own words and those around them, and sections by all their words.
+"""Rank chunks with BM25 by their own words and the words around them, and sections by all their words.
 
 Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with k1 = 1.2 and b = .75.
-Word frequencies are those of all living notes, so a score does not depend on the filter. Pages that we write don't
-count: they repeat what the notes say, and would make their words look common.
+Words are counted in all living notes, so a score does not depend on the filter. Pages that we write are excluded: they
+repeat the notes, and would make their words look common.
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ Ids, Mask = NDArray[np.int64], NDArray[np.bool_]
 K1, B = 1.2, 0.75
 
 _MOST_WORDS = 16
-"""A question with more, stop words not counted, is a pasted page."""
+"""The most words of a question, without stop words; a question with more is a pasted page."""
 
 _LEAST_IDF = 1e-6
-"""For a word in more than half of all texts, which counts for little, but more than no word."""
+"""The weight of a word in more than half of all texts, which counts little, but more than a missing word."""
 
 
 @dataclass(frozen=True)
 class TermPart:
-    """A segment, and which of its rows (n,) belong to notes that still exist. `counted`: of which the frequencies are;
-    None for all that are alive."""
+    """A segment, and which of its rows (n,) belong to notes that still exist. `counted`: the rows that frequencies are
+    taken from; None for all living rows.
+    """
 
     segment: PostingSegment
     alive: NDArray[np.bool_]
@@ -44,7 +45,7 @@ class TermPart:
 
     @cached_property
     def counted_sections(self) -> NDArray[np.bool_]:
-        """(m,): which sections have a row that counts."""
+        """(m,): which sections have a counted row."""
         found = np.zeros(len(self.segment.place_lengths), dtype=np.bool_)
         found[self.segment.sections[self.counted_rows]] = True
         return found
@@ -52,7 +53,7 @@ class TermPart:
 
 @dataclass(frozen=True)
 class TermCorpus:
-    """All words of a generation at one moment. The ids of a part are lower than those of the next."""
+    """All words of a generation at one moment. The parts are in order of their ids."""
 
     parts: Sequence[TermPart] = ()
     _counting: dict[int, TermCorpus] = field(default_factory=dict[int, "TermCorpus"], compare=False, repr=False)
@@ -82,7 +83,7 @@ class TermCorpus:
         return np.concatenate(starts)
 
     def counting(self, counts: Callable[[Ids], Mask], token: int) -> TermCorpus:
-        """The same words with the frequencies of these chunks alone; remembered for the index's latest token."""
+        """Return the same words with the frequencies of only these chunks; remembered for the index's latest token."""
         if (known := self._counting.get(token)) is None:
             parts = [replace(part, counted=part.alive & counts(part.segment.chunks)) for part in self.parts]
             known = TermCorpus(parts)
@@ -91,23 +92,23 @@ class TermCorpus:
         return known
 
     def score_chunks(self, keys: Iterable[int]) -> NDArray[np.float32]:
-        """(n,): the score of each row; 0 where no key occurs."""
+        """Return (n,): the score of each row; 0 where no key occurs."""
         scores = self._scores(keys, self._chunk_scale, lambda part, key: part.segment.around(key))
         return _joined(scores, np.float32)
 
     def score_sections(self, keys: Iterable[int]) -> NDArray[np.float32]:
-        """(m,): the score of each section; 0 where no key occurs."""
+        """Return (m,): the score of each section; 0 where no key occurs."""
         scores = self._scores(keys, self._section_scale, lambda part, key: (slice(None), part.segment.in_sections(key)))
         return _joined(scores, np.float32)
 
     def count_shared(self, keys: Sequence[int]) -> NDArray[np.float32]:
-        """(n,): how many of the keys each row has in itself."""
+        """Return (n,): how many of the keys each row has in itself."""
         wanted = np.array(keys, dtype=np.uint64)
         times = [np.bincount(part.segment.own.rows_of_any(wanted), minlength=part.segment.rows) for part in self.parts]
         return _joined([count.astype(np.float32) for count in times], np.float32)
 
     def sections(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(n,): a number for the section of each chunk; −1 for a chunk that is not here."""
+        """Return (n,): a number for the section of each chunk; −1 for a chunk that is not here."""
         found = np.full(len(chunk_ids), -1, dtype=np.int64)
         before = 0
         for part in self.parts:
@@ -120,24 +121,24 @@ class TermCorpus:
         return found
 
     def commonest(self, keys: NDArray[np.uint64]) -> int | None:
-        """The place of the key that is in the most chunks, the first of equals; None if none occurs."""
+        """Return the place of the key that is in the most chunks, the first of equals; None if no key occurs."""
         counts = {int(at): self.frequency([int(keys[at])]) for at in np.flatnonzero(self.contains(keys))}
         best = max(counts, key=lambda at: (counts[at], -at), default=None)
         return best if best is not None and counts[best] else None
 
     def contains(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """(n,): whether each of the keys is in any row, including dead ones."""
+        """Return (n,): whether each of the keys is in any row, including dead ones."""
         here = np.zeros(len(keys), dtype=np.bool_)
         for part in self.parts:
             here |= part.segment.own.contains(keys)
         return here
 
     def frequency(self, keys: Sequence[int], admitted: Callable[[Ids], Mask] | None = None) -> int:
-        """In how many chunks, of those `admitted`, all of the keys occur."""
+        """Count the chunks, of those `admitted`, in which all of the keys occur."""
         return sum(_holding(part, keys, admitted) for part in self.parts) if keys else 0
 
     def count(self, admitted: Callable[[Ids], Mask]) -> int:
-        """How many chunks are admitted."""
+        """Count the admitted chunks."""
         return sum(int(np.count_nonzero(part.alive & admitted(part.segment.chunks))) for part in self.parts)
 
     @cached_property
@@ -167,8 +168,9 @@ class TermCorpus:
 
 
 def ceiling(frequencies: Collection[int], chunks: int) -> float:
-    """The limit of the score of a chunk that repeats all words of a question; 0 for a long question, all of whose words
-    no chunk has. `frequencies`: in how many of all `chunks` each word occurs."""
+    """Return the limit of the score of a chunk that repeats all words of a question; 0 for a long question, all of
+    whose words no chunk has. `frequencies`: in how many of all `chunks` each word occurs.
+    """
     if len(frequencies) > _MOST_WORDS:
         return 0.0
     return sum((K1 + 1) * _idf(frequency, chunks) for frequency in frequencies)
@@ -193,7 +195,7 @@ def _scale(parts: Sequence[tuple[NDArray[np.float32], NDArray[np.bool_]]]) -> _S
 
 
 def _joined(arrays: list[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
-    """All as one; a single array is not copied."""
+    """Join all arrays; a single array is not copied."""
     if len(arrays) == 1:
         return arrays[0]
     return np.concatenate([np.empty(0, dtype=kind), *arrays])

@@ -30,12 +30,12 @@ from mcp_memory.index.sqlite.schema import ORDINAL_BITS, Tables
 from mcp_memory.models import Problem
 
 _MERGE_FACTOR = 8
-"""A segment is at least this many times as large as the next one."""
+"""The least size of a segment, as a multiple of the next segment's."""
 
 READ_NOTES = 2000
 
 SAVE_ROWS = 4096
-"""The file is rewritten when this many rows are missing from it, and a quarter of its own."""
+"""The rows missing from the file at which it is rewritten, if they are also a quarter of its own."""
 
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error)
 
@@ -54,8 +54,9 @@ class InvertedIndex(CacheSync["_Words"]):
         """Taken before `_lock`, so that no search waits for the disk."""
 
     def corpus(self, connection: sqlite3.Connection, generation: Generation, token: int) -> TermCorpus | None:
-        """The words at this token, in whose snapshot `connection` is. None if another reader has already seen a later
-        token: ask again in a newer snapshot."""
+        """Return the words at this token, in whose snapshot `connection` is. None if another reader has already seen a
+        later token: ask again in a newer snapshot.
+        """
         with self._lock:
             words = self._held_for(connection, generation)
             if token < words.token:
@@ -116,17 +117,17 @@ class _Words:
 
     @property
     def have_grown(self) -> bool:
-        """Whether so many rows are new that they should be saved."""
+        """Return whether enough rows are new to save them."""
         return self.corpus.rows - self._saved_rows > max(SAVE_ROWS, self._saved_rows // 4)
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
-        """Whether at most `FEW` passages are newer; of many notes only the first are counted."""
+        """Return whether at most `FEW` passages are newer; of many notes only the first are counted."""
         newer = f"SELECT size FROM {self._tables.notes} WHERE number > ? LIMIT {FEW}"
         (passages,) = connection.execute(f"SELECT coalesce(sum(size), 0) FROM ({newer})", [self._number]).fetchone()
         return passages <= FEW
 
     def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
-        """Raises what `tell` raises, after which nothing has changed."""
+        """Read the newer notes and removals. Raises the errors of `tell`, after which nothing has changed."""
         parts, number, gone = list(self.corpus.parts), self._number, self._gone
         (oldest,) = connection.execute(f"SELECT min(seq) FROM {self._tables.gone}").fetchone()
         if oldest is not None and oldest > gone + 1:
@@ -152,7 +153,9 @@ class _Words:
         self.corpus, self._number, self._gone = TermCorpus(parts), number, gone
 
     def save(self, lock: threading.Lock, *, always: bool) -> None:
-        """Called by one thread at a time; `lock` guards what searches see. After an OSError no call tries again."""
+        """Save the file. Called by one thread at a time; `lock` guards the data of searches. After an OSError no call
+        tries again.
+        """
         with lock:
             corpus, at, due = self.corpus, (self._number, self._gone), always or self.have_grown
         if not due or not corpus.rows or not self._writable or at == self._saved_at:
@@ -183,7 +186,7 @@ class _Words:
 
 
 def _mark(path: Path, uid: str, generation: int) -> tuple[int, int] | None:
-    """The last note and removal that the file covers; None if it is not ours. Nothing else is read."""
+    """Return the last note and removal that the file covers; None if it is not ours. Nothing else is read."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             number, note, gone = (int(value) for value in arrays["mark"])
@@ -213,20 +216,20 @@ def _whole(segment: PostingSegment) -> TermPart:
 
 
 def _without(part: TermPart, numbers: NDArray[np.int64]) -> TermPart:
-    """The part, with the chunks of these notes marked dead."""
+    """Return the part, with the chunks of these notes marked dead."""
     dead = np.isin(part.segment.chunks >> ORDINAL_BITS, numbers)
     return TermPart(part.segment, part.alive & ~dead) if dead.any() else part
 
 
 def _settled(parts: list[TermPart]) -> list[TermPart]:
-    """Merges parts until each is `_MERGE_FACTOR` times as large as the next, and drops dead rows."""
+    """Merge parts until each is `_MERGE_FACTOR` times as large as the next, and drop dead rows."""
     while len(parts) > 1 and parts[-2].segment.rows < _MERGE_FACTOR * parts[-1].segment.rows:
         parts = [*parts[:-2], _alive(parts[-2:])]
     return [part if 2 * int(part.alive.sum()) >= part.segment.rows else _alive([part]) for part in parts]
 
 
 def _alive(parts: Sequence[TermPart]) -> TermPart:
-    """All parts as one, without dead rows; a single part without any is not copied."""
+    """Join all parts, without dead rows; a single part without dead rows is not copied."""
     if len(parts) == 1 and parts[0].alive.all():
         return parts[0]
     return _whole(merged([(part.segment, part.alive) for part in parts]))

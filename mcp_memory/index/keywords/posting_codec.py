@@ -1,4 +1,4 @@
-"""Packs the words of a note into bytes for its row, and the bytes of many notes into a segment."""
+"""Pack the words of a note into bytes for its row, and the bytes of many notes into a segment."""
 
 import struct
 import sys
@@ -21,14 +21,18 @@ from mcp_memory.runtime.lru_cache import LruCache
 from mcp_memory.text.conversation.speaker_prefix import speaker_of
 
 _LONG = 64
-"""From this many chunks on, a note's words are cached."""
+"""The number of chunks from which a note's words are cached."""
 
 _HEAD = struct.Struct("<IIIII")
 _COLUMNS = ("<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u1", "<u8", "<u1")
-"""For chunks: words, section, postings; for sections: words above, postings; then keys and counts of both."""
+"""The types of the columns. For chunks: words, section, postings; for sections: words above, postings; then keys and
+counts of both.
+"""
 
 _SIZE_OF = np.array((0, 0, 0, 1, 1, 2, 2, 3, 3))
-"""Which number of the head gives each column's length: chunks, sections, postings of chunks, postings of sections."""
+"""The number of the head that gives each column's length: chunks, sections, postings of chunks, postings of
+sections.
+"""
 
 _WIDTHS = np.array([np.dtype(kind).itemsize for kind in _COLUMNS])
 _BYTES_EACH = np.bincount(_SIZE_OF, weights=_WIDTHS).astype(np.int64).tolist()
@@ -56,8 +60,9 @@ def count(text: str) -> WordCounts:
 def encode(
     chunks: Sequence[tuple[int, str]], places: Mapping[int, str], count: Callable[[str], WordCounts] = count
 ) -> bytes:
-    """Encodes a note's words. `chunks`: section number, ascending, and text of each; `places`: the text above each
-    section."""
+    """Encode a note's words. `chunks`: section number, ascending, and text of each; `places`: the text above each
+    section.
+    """
     numbers = {section: at for at, section in enumerate(dict.fromkeys(section for section, _ in chunks))}
     own = [count(text) for _, text in chunks]
     place = [count(places.get(section, "")) for section in numbers]
@@ -77,14 +82,15 @@ def encode(
 
 
 class CodecCache:
-    """Caches the counted texts of the `kept` latest long notes, since most of a log stays the same when an entry is
-    added. Thread-safe."""
+    """A cache of the counted texts of the `kept` latest long notes, since most of a log stays the same when an entry is
+    added. Thread-safe.
+    """
 
     def __init__(self, kept: int = 2) -> None:
         self._latest: LruCache[str, dict[str, WordCounts]] = LruCache(kept)
 
     def encode(self, path: str, chunks: Sequence[tuple[int, str]], places: Mapping[int, str]) -> bytes:
-        """As `encode`."""
+        """Encode a note's words as the function `encode` does, with the cache."""
         if len(chunks) < _LONG:
             return encode(chunks, places)
         before = self._latest.get(path) or {}
@@ -100,7 +106,7 @@ class CodecCache:
 
 
 def segment(notes: Sequence[tuple[int, bytes]]) -> PostingSegment:
-    """The words of notes, in ascending order of their numbers. Raises DamagedRow."""
+    """Make a segment of the words of notes, in ascending order of their numbers. Raises DamagedRow."""
     sizes = np.array([_sizes(data) for _, data in notes], dtype=np.int64).reshape(-1, 4)
     chunks, sections = sizes[:, 0], sizes[:, 1]
     columns = _columns([data for _, data in notes], sizes)
@@ -117,7 +123,7 @@ def segment(notes: Sequence[tuple[int, bytes]]) -> PostingSegment:
 
 
 def _sizes(data: bytes) -> tuple[int, ...]:
-    """The numbers of chunks, sections, and the postings of each."""
+    """Return the numbers of chunks and sections, and of the postings of each."""
     try:
         *sizes, checksum = _HEAD.unpack_from(data)
         body = memoryview(data)[_HEAD.size :]
@@ -129,8 +135,9 @@ def _sizes(data: bytes) -> tuple[int, ...]:
 
 
 def _columns(notes: Sequence[bytes], sizes: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
-    """Each column of all notes, concatenated. It is cut out as bytes, because making an array for each column of each
-    note takes longer than all else together. `sizes` (n, 4), as `_sizes`."""
+    """Return each column of all notes, concatenated. Each is cut out as bytes, because making an array for each column
+    of each note takes longer than all else together. `sizes` (n, 4), as `_sizes`.
+    """
     widths = sizes[:, _SIZE_OF] * _WIDTHS
     ends = _HEAD.size + np.cumsum(widths, axis=1)
     for first, last, kind in zip((ends - widths).T.tolist(), ends.T.tolist(), _COLUMNS, strict=True):

@@ -1,4 +1,4 @@
-"""Stores which rows contain a key, and how often, in immutable arrays sorted by key and then by row."""
+"""Store which rows contain a key, and how often, in immutable arrays sorted by key and then by row."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,15 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST = 255
-"""A word counts at most this often in one row; beyond that BM25 shows no difference."""
+"""The most often that a word counts in one row; beyond that BM25 shows no difference."""
 
 _AT_ONCE = 1 << 18
-"""Postings that are copied in one call, during which no other thread can run: about 2 ms."""
+"""The postings copied in one call, during which no other thread can run: about 2 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """`rows[starts[t]:starts[t + 1]]` are the rows of `keys[t]`, ascending; `counts` beside them."""
+    """Postings sorted by key: `rows[starts[t]:starts[t + 1]]` are the rows of `keys[t]`, ascending, with their
+    `counts`.
+    """
 
     keys: NDArray[np.uint64]
     starts: NDArray[np.int64]
@@ -24,7 +26,7 @@ class Postings:
     counts: NDArray[np.uint8]
 
     def rows_and_counts(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-        """Rows and counts of one key; empty if it does not occur."""
+        """Return rows and counts of one key; empty if it does not occur."""
         at = int(np.searchsorted(self.keys, np.uint64(key)))
         if at == len(self.keys) or self.keys[at] != key:
             return self.rows[:0], self.counts[:0]
@@ -32,12 +34,12 @@ class Postings:
         return self.rows[span], self.counts[span]
 
     def contains(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """(n,): whether each of the keys occurs at all."""
+        """Return (n,): whether each of the keys occurs at all."""
         at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         return self.keys[at] == keys if len(self.keys) else np.zeros(len(keys), dtype=np.bool_)
 
     def rows_of_any(self, keys: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """The rows of all these keys, concatenated: a row comes once for each key that it has."""
+        """Return the rows of all these keys, concatenated: a row comes once for each key that it has."""
         at = np.searchsorted(self.keys, keys)
         known = at < len(self.keys)
         known[known] = self.keys[at[known]] == keys[known]
@@ -47,19 +49,19 @@ class Postings:
 
 
 def stretches(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The ranges from each start, of the given sizes, concatenated."""
+    """Return the ranges from each start, of the given sizes, concatenated."""
     before = np.cumsum(sizes) - sizes
     return np.repeat(starts - before, sizes) + np.arange(int(sizes.sum()))
 
 
 def collect(keys: NDArray[np.uint64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]) -> Postings:
-    """One posting for each element; the rows of one key must be ascending."""
+    """Collect one posting for each element; the rows of one key must be ascending."""
     order = _stable_order(keys)
     return Postings(*_spans(keys[order], np.arange(len(keys)), len(keys)), rows[order], counts[order])
 
 
 def join(parts: Sequence[tuple[Postings, NDArray[np.int64]]]) -> Postings:
-    """All parts as one. With each part comes the new number of each of its rows, −1 for a row that is left out."""
+    """Join all parts. With each part comes the new number of each of its rows, −1 for a dropped row."""
     keys: list[NDArray[np.uint64]] = []
     sizes: list[NDArray[np.int64]] = []
     most = sum(len(part.rows) for part, _ in parts)
@@ -80,8 +82,9 @@ def join(parts: Sequence[tuple[Postings, NDArray[np.int64]]]) -> Postings:
 def _merged(
     keys: NDArray[np.uint64], sizes: NDArray[np.int64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]
 ) -> Postings:
-    """Merges stretches of `sizes` postings, each of one key; those of the same key come in the order of their rows.
-    Sorting and copying whole stretches takes a fifth of the time that it takes for every single posting."""
+    """Merge stretches of `sizes` postings, each of one key; stretches of the same key come in the order of their rows.
+    Sorting and copying whole stretches takes a fifth of the time of single postings.
+    """
     order = np.argsort(keys, kind="stable")
     starts = (np.cumsum(sizes) - sizes)[order]
     keys, sizes = keys[order], sizes[order]
@@ -98,7 +101,9 @@ def _merged(
 def _spans(
     ordered: NDArray[np.uint64], starts: NDArray[np.int64], end: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Each key once, and where its postings start; then where all end. `starts`: of each of `ordered`."""
+    """Return each key once, and where its postings start, then where all end. `starts`: the start of each of
+    `ordered`.
+    """
     if not len(ordered):
         return ordered, np.zeros(1, dtype=np.int64)
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -106,8 +111,9 @@ def _spans(
 
 
 def _stable_order(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """A stable argsort. Sorting numbers is several times as fast as sorting their places, so each place is put into the
-    lower bits of its key. If two keys differ only in those bits, it falls back to `argsort`."""
+    """Return a stable argsort. Sorting numbers is several times as fast as sorting their places, so each place is put
+    into the lower bits of its key. If two keys differ only in those bits, this falls back to `argsort`.
+    """
     places = np.uint64((1 << len(keys).bit_length()) - 1)
     packed = (keys & ~places) | np.arange(len(keys), dtype=np.uint64)
     packed.sort()

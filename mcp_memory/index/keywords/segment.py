@@ -1,7 +1,7 @@
-"""Lays out the words of some notes for ranking. Immutable; a generation has a few segments.
+"""Lay out the words of some notes for ranking. Immutable; a generation has a few segments.
 
-Terms. ROW: a chunk, in order of its id, so that a note's chunks stand together. PLACE: the words that stand above a
-section (title, tags, headings); each chunk of the section is searched as if they stood in it too.
+Terms. ROW: a chunk, in order of its id, so that a note's chunks are adjacent. PLACE: the words above a section (title,
+tags, headings); each chunk of the section is searched as if it contained them.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,25 +15,27 @@ from numpy.typing import NDArray
 from mcp_memory.index.keywords.postings import Postings, join, stretches
 
 Some = slice | NDArray[np.intp]
-"""All rows, or those with these numbers."""
+"""All rows, or the rows with these numbers."""
 
 _Counted = tuple[NDArray[np.intp], NDArray[Any]]
 """Numbers of rows or sections, each once, and a count for each."""
 
 OWN_WEIGHT = 2
-"""A chunk's own words count twice, those of its neighbors and its place once."""
+"""The weight of a chunk's own words; the words of its neighbors and its place count once."""
 
 REACH = (1, 2)
 """The distances on each side at which a neighbor's words still count."""
 
 _DENSE_SHARE = 50
-"""A word in more than one of this many rows is summed over all rows; single rows cost that much more each."""
+"""The rows per occurrence: a more frequent word is summed over all rows, since single rows cost that much more each."""
 
 
 @dataclass(frozen=True)
 class PostingSegment:
-    """`chunks` (n,): ids, ascending. `lengths` (n,): words of each. `sections` (n,): which of the m sections each
-    stands in, ascending. `place_lengths` (m,): words above each. `own`, `place`: postings of rows and of sections."""
+    """The words of notes. `chunks` (n,): ids, ascending. `lengths` (n,): words of each. `sections` (n,): which of the m
+    sections each is in, ascending. `place_lengths` (m,): words above each. `own`, `place`: postings of rows and of
+    sections.
+    """
 
     chunks: NDArray[np.int64]
     lengths: NDArray[np.uint32]
@@ -64,7 +66,7 @@ class PostingSegment:
         return (own + self.place_lengths).astype(np.float32)
 
     def around(self, key: int) -> tuple[Some, NDArray[np.float32]]:
-        """How often the key occurs in, beside and above a chunk: for all rows, or for those where it does."""
+        """Count how often the key occurs in, beside and above a chunk: for all rows, or for the rows where it does."""
         rows, counts = self.own.rows_and_counts(key)
         places, above = self.place.rows_and_counts(key)
         sizes = self.section_starts[places + 1] - self.section_starts[places]
@@ -80,7 +82,7 @@ class PostingSegment:
         return _summed(self.rows, [*self._beside(rows.astype(np.intp), counts), self._below(places, sizes, above)])
 
     def in_sections(self, key: int) -> NDArray[np.float32]:
-        """(m,): how often each section has the key in its chunks and above them."""
+        """Return (m,): how often each section has the key in its chunks and above them."""
         rows, counts = self.own.rows_and_counts(key)
         places, above = self.place.rows_and_counts(key)
         found = np.bincount(self.sections[rows], weights=counts, minlength=len(self.place_lengths)).astype(np.float32)
@@ -94,7 +96,7 @@ class PostingSegment:
         return [(self.chunks[far:] - self.chunks[:-far] == far).astype(np.uint16) for far in REACH]
 
     def _spread(self, own: NDArray[Any]) -> NDArray[Any]:
-        """(n,): for each row the weighted sum of its own number and its neighbors', in the same type."""
+        """Return (n,): for each row the weighted sum of its own number and its neighbors', in the same type."""
         total = own * own.dtype.type(OWN_WEIGHT)
         near = np.empty_like(own)
         for far, together in zip(REACH, self._together, strict=True):
@@ -104,7 +106,7 @@ class PostingSegment:
         return total
 
     def _beside(self, rows: NDArray[np.intp], counts: NDArray[np.uint8]) -> Iterator[_Counted]:
-        """As `_spread`, for some rows: each of the results has a row once."""
+        """Yield the counts that `_spread` would add up, for some rows: each of the results has a row once."""
         yield rows, OWN_WEIGHT * counts.astype(np.float32)
         for far, together in zip(REACH, self._together, strict=True):
             before = rows >= far
@@ -115,12 +117,12 @@ class PostingSegment:
             yield rows[behind] + far, counts[behind]
 
     def _below(self, places: NDArray[np.uint32], sizes: NDArray[np.int64], above: NDArray[np.uint8]) -> _Counted:
-        """All rows of these sections, of which each has as many rows as `sizes` says."""
+        """Return all rows of these sections; `sizes` are the rows of each."""
         return stretches(self.section_starts[places], sizes), np.repeat(above, sizes)
 
 
 def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
-    """Each number below `size` that occurs, once, with the sum of its counts."""
+    """Return each number below `size` that occurs, once, with the sum of its counts."""
     parts = list(counted)
     total = np.zeros(size, dtype=np.float32)
     for numbers, counts in parts:
@@ -136,7 +138,7 @@ def _summed(size: int, counted: Iterable[_Counted]) -> _Counted:
 
 
 def merged(parts: Sequence[tuple[PostingSegment, NDArray[np.bool_]]]) -> PostingSegment:
-    """The living rows of all parts, as one segment; the parts in order of their ids."""
+    """Merge the living rows of all parts into one segment; the parts are in order of their ids."""
     chunks: list[NDArray[np.int64]] = []
     lengths: list[NDArray[np.uint32]] = []
     sections: list[NDArray[np.uint32]] = []
@@ -168,5 +170,5 @@ def merged(parts: Sequence[tuple[PostingSegment, NDArray[np.bool_]]]) -> Posting
 
 
 def _renumbered(kept: NDArray[np.bool_], first: int) -> NDArray[np.int64]:
-    """For each row its number among those that are kept, starting at `first`; −1 for one that is not."""
+    """Return for each row its number among the kept rows, starting at `first`; −1 for a dropped row."""
     return np.where(kept, np.cumsum(kept) - 1 + first, -1)

@@ -1,12 +1,14 @@
-"""Turns the words of notes and questions into the keys that the keyword searches count and look up.
+"""Turn the words of notes and questions into the keys that the keyword searches count and look up.
 
-A key is a 64-bit hash of a word's stem, so that postings need no dictionary; among a million words two share a key
-with a probability of 3e-8. Besides its words, a text has a key for each pair of words joined without white space, which
-finds `read_file`, `v1.2` and `a-b` as a whole; for each hump of `retryBookingSync`; for the abbreviations of a long
-hash. It also has keys for emoji, names with signs (`C++`, `.NET`), and the name that it begins with (`- Ada: …`).
+A key is a 64-bit hash of a word's stem, so that postings need no dictionary. Among a million words two share a key with
+a probability of 3e-8.
 
-A run of Chinese, Japanese, Korean, Thai, Lao, Khmer or Burmese characters has no white space between words, so it
-becomes its overlapping pairs, and each single character for questions of one character.
+Besides its words, a text has further keys. Each pair of words joined without white space has one, which finds
+`read_file`, `v1.2` and `a-b` as a whole. So has each hump of `retryBookingSync`, each abbreviation of a long hash, each
+emoji, each name with signs (`C++`, `.NET`), and the name that the text begins with (`- Ada: …`).
+
+Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese have no white space between words. A run of their characters
+becomes its overlapping pairs, and single characters for questions of one character.
 """
 
 import re
@@ -41,7 +43,7 @@ _stemmer = cast("_Stemmer", Stemmer("porter", 0))
 
 
 def count(text: str) -> tuple[Counter[int], int]:
-    """How often each key occurs, and the text's length in words (of unspaced scripts: characters)."""
+    """Count how often each key occurs, and the text's length in words (of unspaced scripts: characters)."""
     keys: Counter[int] = Counter()
     length = 0
     for together in plain(text).split():
@@ -63,26 +65,27 @@ def count(text: str) -> tuple[Counter[int], int]:
 
 
 def any_of(term: str) -> list[int]:
-    """The keys of `term`: a chunk that matches has one of them, one that has the whole term has all. Empty for a term
-    without letters and digits."""
+    """Return the keys of `term`. A matching chunk has at least one key; a chunk with the whole term has all keys. Empty
+    for a term without letters and digits.
+    """
     return list(dict.fromkeys(_wanted(term)))
 
 
 def lead_key(name: str) -> int:
-    """The key of texts that begin with this name and a colon."""
+    """Return the key of texts that begin with this name and a colon."""
     return _hashed(f"{plain(name)}:")
 
 
 @lru_cache(maxsize=256)
 def keys_nearby(word: str) -> tuple[tuple[str, ...], NDArray[np.uint64]]:
-    """The spellings one letter away from a word, and the key (n,) of each."""
+    """Return the spellings one letter away from a word, and the key (n,) of each."""
     spellings = one_letter_away(word)
     keys = [_hashed(_stem(spelling)) for spelling in spellings]  # not by `_key`, whose cache they would flood
     return tuple(spellings), np.array(keys, dtype=np.uint64)
 
 
 def bindable(text: str) -> str:
-    """`text` as SQLite can store and compare it: lone surrogates become escapes."""
+    """Return `text` as SQLite can store and compare it: lone surrogates become escapes."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
@@ -101,7 +104,7 @@ def _wanted(term: str) -> Iterator[int]:
 
 
 def _compounds(pieces: list[str]) -> Iterator[int]:
-    """A key for each two adjacent words."""
+    """Yield a key for each two adjacent words."""
     for before, after in pairwise(pieces):
         if not _is_run(before) and not _is_run(after):
             yield _key(f"{_stem(before)}_{_stem(after)}")
@@ -117,7 +120,7 @@ def _hashed(stem: str) -> int:
 
 
 def _stem(word: str) -> str:
-    """The stem of an English word, by Porter's algorithm (1980); other words stay."""
+    """Return the stem of an English word, by Porter's algorithm (1980); other words stay."""
     return _stemmer.stemWord(word) if word.isascii() and word.isalpha() else word
 
 

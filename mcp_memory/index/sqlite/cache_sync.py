@@ -1,7 +1,7 @@
-"""Keeps a cache in memory of each generation in step with the database, and in a file for a faster next start.
+"""Keep a cache in memory of each generation in step with the database, and in a file for a faster next start.
 
-The database is authoritative. A file that another database wrote, or that is ahead of ours, is deleted at the start:
-a power cut can lose the database's latest commits but not the file's, and their numbers will be used again.
+The database is authoritative. A file that another database wrote, or that is ahead of ours, is deleted at the start. A
+power cut can lose the database's latest commits but not the file's, and then their numbers are used again.
 """
 
 import sqlite3
@@ -16,12 +16,12 @@ from mcp_memory.index.base import Generation
 from mcp_memory.models import Problem
 
 FEW = 5000
-"""So many passages are read during a search; that takes about 20 ms."""
+"""The passages that a search reads itself; that takes about 20 ms."""
 
 
 class _Cache(Protocol):
     def is_near(self, connection: sqlite3.Connection) -> bool:
-        """Whether at most about `FEW` passages are newer."""
+        """Return whether at most about `FEW` passages are newer."""
         ...
 
 
@@ -29,11 +29,12 @@ Held = TypeVar("Held", bound=_Cache)
 
 
 class CacheSync(ABC, Generic[Held]):
-    """Thread-safe: `_lock` guards changes of `_held`, by the generation's number. `unread` looks without it, since a
-    long reading holds it."""
+    """A cache for each generation. Thread-safe: `_lock` guards changes of `_held`, by the generation's number. `unread`
+    looks without it, since a long reading keeps the lock.
+    """
 
     _file_name: ClassVar[str]
-    """With `{}` for the generation's number."""
+    """The file's name, with `{}` for the generation's number."""
 
     def __init__(self, folder: Path, report: Callable[[Problem], None]) -> None:
         self._folder = folder
@@ -44,8 +45,9 @@ class CacheSync(ABC, Generic[Held]):
         self._closed = False
 
     def unread(self, connection: sqlite3.Connection, generation: Generation) -> float | None:
-        """The share of a long reading that is done, 0 to 1; None if the next search need not wait for one. Never waits.
-        `connection` is in the snapshot that would be read."""
+        """Return the share of a long reading that is done, 0 to 1; None if the next search need not wait for one. Never
+        waits. `connection` is in the snapshot that would be read.
+        """
         held = self._held.get(generation.number)
         if held is not None and held.is_near(connection):
             return None
@@ -60,7 +62,7 @@ class CacheSync(ABC, Generic[Held]):
             self._write(held)
 
     def forget(self, generation: int | None = None) -> None:
-        """Drop what is cached of the generation, or of all."""
+        """Drop the cache of the generation, or of all."""
         with self._lock:
             for number in [*self._held] if generation is None else [generation]:
                 self._held.pop(number, None)
@@ -77,13 +79,13 @@ class CacheSync(ABC, Generic[Held]):
                 file.unlink(missing_ok=True)
 
     def _tell(self, generation: int, done: float) -> None:
-        """Records how much of a reading is done. Raises IndexUnavailable if the index has been closed."""
+        """Record how much of a reading is done. Raises IndexUnavailable if the index has been closed."""
         if self._closed:
             raise IndexUnavailable("the index is closed")
         self._done[generation] = done
 
     def _held_for(self, connection: sqlite3.Connection, generation: Generation) -> Held:
-        """What is cached of the generation, at first from its file; called with `_lock`."""
+        """Return the cache of the generation, at first from its file; called with `_lock`."""
         held = self._held.get(generation.number)
         if held is None:
             (uid,) = connection.execute("SELECT uid FROM state").fetchone()
@@ -94,23 +96,23 @@ class CacheSync(ABC, Generic[Held]):
         return self._folder / self._file_name.format(generation)
 
     def _files(self) -> Iterable[Path]:
-        """The files of all generations, including those left by an interrupted write."""
+        """Return the files of all generations, including those left by an interrupted write."""
         return self._folder.glob(f"{self._file_name.format('*')}*")
 
     @abstractmethod
     def _load(self, uid: str, generation: Generation) -> Held:
-        """What the generation's file has, if the database with this uid wrote it."""
+        """Load the generation's file, if the database with this uid wrote it."""
 
     @abstractmethod
     def _is_behind(self, connection: sqlite3.Connection, uid: str, generation: int) -> bool:
-        """Whether the file belongs to the database with this uid and is not ahead of it."""
+        """Return whether the file belongs to the database with this uid and is not ahead of it."""
 
     @abstractmethod
     def _write(self, held: Held) -> None:
-        """Writes the file; called without `_lock`."""
+        """Write the file; called without `_lock`."""
 
 
 def last_number(connection: sqlite3.Connection, table: str) -> int:
-    """The highest number that the table has ever assigned."""
+    """Return the highest number that the table has ever assigned."""
     row = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = ?", [table]).fetchone()
     return row[0] if row else 0

@@ -1,7 +1,8 @@
-"""Opens the database file with one writing and a few reading connections, and replaces it where it is damaged.
+"""Open the database file with one writing and a few reading connections, and replace it where it is damaged.
 
 All content is derived, so a damaged file is moved aside and a new one takes its place. The move waits until no
-connection is open: SQLite removes a write-ahead log by name when the last one closes, and would remove the new log.
+connection is open: SQLite removes a write-ahead log by name when the last connection closes, and would remove the new
+log.
 """
 
 import sqlite3
@@ -28,9 +29,10 @@ _JOURNAL_BYTES = 16 << 20
 
 
 class Database:
-    """`read` and `write` yield a connection inside a transaction. All methods raise IndexUnavailable.
+    """The database. `read` and `write` yield a connection inside a transaction.
 
-    `on_reset` is called, under the writer's lock, whenever a new file has replaced another.
+    All methods raise IndexUnavailable. `on_reset` is called, under the writer's lock, whenever a new file has replaced
+    another.
     """
 
     def __init__(self, path: Path, on_reset: Callable[[], None]) -> None:
@@ -56,7 +58,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[sqlite3.Connection]:
-        """A snapshot of the last committed state; never waits for a writer."""
+        """Open a snapshot of the last committed state; never waits for a writer."""
         epoch, connection = self._take()
         healthy = False
         try:
@@ -72,7 +74,7 @@ class Database:
 
     @contextmanager
     def write(self) -> Generator[sqlite3.Connection]:
-        """Commits all changes together, or none."""
+        """Commit all changes together, or none."""
         with self._exclusive() as connection:
             connection.execute("BEGIN IMMEDIATE")
             yield connection
@@ -84,14 +86,15 @@ class Database:
             require_sound_throughout(connection, lambda: self._closed)
 
     def vacuum(self) -> None:
-        """Rewrites the file without its free pages; call `cut_log` afterwards."""
+        """Rewrite the file without its free pages; call `cut_log` afterwards."""
         with self._exclusive() as connection:
             self._is_cut = False
             connection.execute("VACUUM")
 
     def cut_log(self, *, busy_s: float = 0.0) -> bool:
-        """Truncates the log, so that neither it nor the file holds what a `vacuum` dropped, or what was there at the
-        start. False if someone is still reading the old state after `busy_s`."""
+        """Truncate the log, so that neither it nor the file has the pages that a `vacuum` dropped, or that were there
+        at the start. False if someone is still reading the old state after `busy_s`.
+        """
         with self._writing:
             if self._is_cut and not self._closed:
                 return True
@@ -106,7 +109,7 @@ class Database:
 
     @contextmanager
     def _exclusive(self) -> Generator[sqlite3.Connection]:
-        """The writing connection, outside a transaction; an error rolls back."""
+        """Open the writing connection, outside a transaction; an error rolls back."""
         with self._writing:
             self._require_open()
             self._replace_if_vanished()
@@ -122,7 +125,7 @@ class Database:
                 raise
 
     def next_token(self, connection: sqlite3.Connection) -> int:
-        """Increments the token; call it inside `write`. A new file continues the damaged one's count."""
+        """Increment the token; call it inside `write`. A new file continues the damaged one's count."""
         (self._token,) = connection.execute("UPDATE state SET token = token + 1 RETURNING token").fetchone()
         return self._token
 
@@ -158,7 +161,9 @@ class Database:
             self._gate.notify_all()
 
     def _connect(self, *, create: bool = False, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
-        """Without `create` a missing file is an error: SQLite would silently make an empty one."""
+        """Open a connection. Without `create` a missing file is an error, since SQLite would silently make an empty
+        one.
+        """
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:
@@ -210,7 +215,7 @@ class Database:
             self._replace("its file vanished or was exchanged while in use", epoch)
 
     def _replace(self, reason: str, epoch: int) -> None:
-        """Makes a new file unless another thread did so since `epoch`."""
+        """Make a new file unless another thread did so since `epoch`."""
         with self._writing:
             with self._gate:
                 if self._closed or self._epoch != epoch:
@@ -257,7 +262,7 @@ class Database:
         return self._create()
 
     def _create(self) -> sqlite3.Connection:
-        """Makes an empty file. An old log must not be replayed into it."""
+        """Make an empty file. An old log must not be replayed into it."""
         _remove(self.path)
         connection = self._connect(create=True)
         self.path.chmod(0o600)
@@ -283,7 +288,7 @@ class Database:
 
 
 def _files(path: Path) -> list[Path]:
-    """The database file, its log and the log's index."""
+    """Return the database file, its log and the log's index."""
     return [path.with_name(f"{path.name}{suffix}") for suffix in ("", "-wal", "-shm")]
 
 

@@ -1,4 +1,4 @@
-"""Reads rows of a generation as records and passages. Every function runs inside the caller's snapshot."""
+"""Read rows of a generation as records and passages. Every function runs inside the caller's snapshot."""
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
 
@@ -22,7 +22,7 @@ _IDS_OF_NOTE = f"BETWEEN number << {ORDINAL_BITS} AND ((number + 1) << {ORDINAL_
 
 
 def records(connection: sqlite3.Connection, tables: Tables, clause: str, values: Sequence[Any]) -> list[NoteRecord]:
-    """Notes by an SQL condition, with its order and limit."""
+    """Return notes by an SQL condition, with its order and limit."""
     found: list[NoteRecord] = []
     for row in connection.execute(f"SELECT record FROM {tables.notes} WHERE {clause}", values):
         give_way()
@@ -31,13 +31,13 @@ def records(connection: sqlite3.Connection, tables: Tables, clause: str, values:
 
 
 def records_admitted(connection: sqlite3.Connection, tables: Tables, filters: Filters, limit: int) -> list[NoteRecord]:
-    """As `Index.notes`."""
+    """Return the notes that match, as `Index.notes` does."""
     clause, values = condition(tables, filters)
     return records(connection, tables, f"{clause} ORDER BY {ORDER} LIMIT ?", [*values, max(limit, 0)])
 
 
 def ids_ending(connection: sqlite3.Connection, tables: Tables, ending: str) -> list[NoteId]:
-    """As `Index.find_ids`. Reads every row: for ids that a person or agent passes."""
+    """Return ids with this ending, as `Index.find_ids` does. Reads every row: for ids that a person or agent passes."""
     notes = connection.execute(f"SELECT id FROM {tables.notes} WHERE id LIKE ?", [f"%{ending}"])
     entries = connection.execute(
         f"SELECT path || '#' || json_extract(rest, '$[6]') FROM {tables.chunks} chunk"
@@ -57,13 +57,13 @@ def projects(connection: sqlite3.Connection, tables: Tables) -> list[str]:
 
 
 def passages_by_id(connection: sqlite3.Connection, tables: Tables, chunk_ids: Iterable[int]) -> Iterator[Passage]:
-    """In no particular order; unknown ids are absent."""
+    """Return passages in no particular order; unknown ids are absent."""
     rows = _chosen(connection, f"SELECT id, text, rest FROM {tables.chunks} WHERE id", chunk_ids)
     return _with_notes(connection, tables, rows)
 
 
 def passages_of_note(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Iterator[Passage]:
-    """In order; none if there is no such note."""
+    """Return the passages of a note in order; none for an unknown note."""
     give_way()
     rows = connection.execute(
         f"SELECT chunk.id, text, rest FROM {tables.notes} JOIN {tables.chunks} chunk ON chunk.id {_IDS_OF_NOTE}"
@@ -76,7 +76,7 @@ def passages_of_note(connection: sqlite3.Connection, tables: Tables, path: NoteP
 def mean_vectors(
     connection: sqlite3.Connection, tables: Tables, paths: Sequence[NotePath], dimension: int
 ) -> NDArray[np.float32]:
-    """As `Index.mean_vectors`."""
+    """Return mean vectors, as `Index.mean_vectors` does."""
     named = [bindable(path) for path in paths]
     wanted = list(dict.fromkeys(named))
     places = {path: at for at, path in enumerate(wanted)}
@@ -109,7 +109,7 @@ def _with_notes(
 
 
 def _chosen(connection: sqlite3.Connection, select: str, ids: Iterable[int]) -> Iterator[Any]:
-    """The rows with these ids, of which each fits into SQLite's integers."""
+    """Return the rows with these ids, each of which fits into SQLite's integers."""
     wanted = [number for number in dict.fromkeys(ids) if 0 <= number < 1 << 63]
     for start in range(0, len(wanted), _IN_BATCH):
         part = wanted[start : start + _IN_BATCH]

@@ -1,7 +1,7 @@
-"""Writes a note's rows to all tables of a generation, and the vectors that arrive for them.
+"""Write a note's rows to all tables of a generation, and the vectors that arrive for them.
 
-Every function runs inside the caller's transaction. Replacing a note takes time in proportion to that note, not to
-the index.
+Every function runs inside the caller's transaction. Replacing a note takes time in proportion to that note, not to the
+index.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """What a change adds to the counts of its generation."""
+    """The rows that a change adds to the counts of its generation."""
 
     notes: int = 0
     chunks: int = 0
@@ -41,7 +41,7 @@ class RowCounts:
 
 
 def count(connection: sqlite3.Connection, generation: int, tally: RowCounts) -> None:
-    """Adds the tally to the generation's counts."""
+    """Add the tally to the generation's counts."""
     connection.execute(
         "UPDATE generations SET notes = notes + ?, chunks = chunks + ?, pending = pending + ? WHERE number = ?",
         [tally.notes, tally.chunks, tally.pending, generation],
@@ -49,7 +49,7 @@ def count(connection: sqlite3.Connection, generation: int, tally: RowCounts) -> 
 
 
 def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> RowCounts:
-    """Removes all rows of a note, if there are any."""
+    """Remove all rows of a note, if there are any."""
     row = connection.execute(f"SELECT number, size FROM {tables.notes} WHERE path = ?", [bindable(path)]).fetchone()
     if row is None:
         return RowCounts()
@@ -69,7 +69,7 @@ def remove(connection: sqlite3.Connection, tables: Tables, path: NotePath) -> Ro
 
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
-    """A note as its rows will hold it. A forgotten one has no chunks."""
+    """A note as its rows will have it. A forgotten note has no chunks."""
 
     note: NoteRecord
     chunks: Sequence[IndexedChunk]
@@ -78,7 +78,7 @@ class WrittenRows:
 
     @classmethod
     def from_upsert(cls, upsert: Upsert, remembered: posting_codec.CodecCache) -> WrittenRows:
-        """Does the slow part, before the transaction begins."""
+        """Do the slow part, before the transaction begins."""
         chunks = () if upsert.note.state is NoteState.DELETED else upsert.chunks
         texts = [(indexed.chunk.section, indexed.chunk.text) for indexed in chunks]
         words = remembered.encode(upsert.note.path, texts, upsert.places) if texts else b""
@@ -86,7 +86,7 @@ class WrittenRows:
 
 
 def insert(connection: sqlite3.Connection, generation: Generation, model: int, written: WrittenRows) -> RowCounts:
-    """Inserts all rows of a note whose path is free."""
+    """Insert all rows of a note whose path is free."""
     tables, chunks = Tables(generation.number), written.chunks
     if len(chunks) > MAX_CHUNKS:
         raise InvalidInput(f"a note of more than {MAX_CHUNKS:,} chunks", hint="split the file")
@@ -103,7 +103,7 @@ def insert(connection: sqlite3.Connection, generation: Generation, model: int, w
 
 
 def missing(connection: sqlite3.Connection, tables: Tables, limit: int) -> list[tuple[TextHash, str]]:
-    """Distinct texts without a vector, those of the oldest chunks first."""
+    """Return distinct texts without a vector, the texts of the oldest chunks first."""
     rows = connection.execute(
         f"SELECT hash, text FROM {tables.pending} WHERE chunk IN"
         f" (SELECT min(chunk) FROM {tables.pending} GROUP BY hash ORDER BY min(chunk) LIMIT ?) ORDER BY chunk",
@@ -115,7 +115,7 @@ def missing(connection: sqlite3.Connection, tables: Tables, limit: int) -> list[
 def store(
     connection: sqlite3.Connection, model: int, hashes: Sequence[TextHash], vectors: NDArray[np.int8]
 ) -> dict[int, RowCounts]:
-    """Caches the vectors and assigns them to the waiting chunks, in every generation of this model."""
+    """Cache the vectors and assign them to the waiting chunks, in every generation of this model."""
     connection.executemany(
         "INSERT INTO embeddings (model, hash, vector) VALUES (?, ?, ?) ON CONFLICT (model, hash) DO NOTHING",
         [(model, bindable(text_hash), row.tobytes()) for text_hash, row in zip(hashes, vectors, strict=True)],
@@ -149,7 +149,7 @@ def _insert_note(connection: sqlite3.Connection, tables: Tables, note: NoteRecor
 def _insert_vectors(
     connection: sqlite3.Connection, tables: Tables, model: int, number: int, chunks: Sequence[IndexedChunk]
 ) -> int:
-    """Assigns cached vectors and queues the other chunks; returns how many were queued."""
+    """Assign cached vectors and queue the other chunks; return how many were queued."""
     ready: list[tuple[int, int]] = []
     waiting: list[tuple[int, str, bytes]] = []
     for at, indexed in enumerate(chunks):

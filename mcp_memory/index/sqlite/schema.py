@@ -1,4 +1,4 @@
-"""Defines the SQLite tables.
+"""Define the SQLite tables.
 
 Terms. NUMBER: a note's row, new with each upsert and never used twice. CHUNK ID: the note's number and the chunk's
 ordinal in one integer, so that a chunk's note, its neighbors and its order in the note need no look-up. SLOT: counts
@@ -8,10 +8,10 @@ A generation is a set of tables; the embedding cache is shared by all.
 """
 
 VERSION = 5
-"""A file with another number has another schema, so the index is rebuilt."""
+"""The number of the schema. A file with another number has another schema, so the index is rebuilt."""
 
 APPLICATION_ID = 0x6D6D656D
-"""`mmem`: tells our file from another program's."""
+"""`mmem`: distinguishes our file from another program's."""
 
 ORDINAL_BITS = 20
 """Up to 1,048,576 chunks a note; the note's number has the upper bits."""
@@ -45,7 +45,7 @@ CREATE TABLE generations (
 """
 
 ORDER = "date IS NULL, date DESC, id DESC, path"
-"""Of notes: the newest first."""
+"""The order of notes: the newest first."""
 
 MARKS = {"always_load": "instr(record, '\"always_load\":true') > 0", "due": "instr(record, '\"due\":') > 0"}
 """Conditions on records that few notes meet; SQLite uses their indexes only where a query has the same words."""
@@ -59,7 +59,7 @@ def chunk_id(number: int, ordinal: int) -> int:
 
 
 def id_range(number: int) -> tuple[int, int]:
-    """The first and last possible id of a note's chunks."""
+    """Return the first and last possible id of a note's chunks."""
     return number << ORDINAL_BITS, ((number + 1) << ORDINAL_BITS) - 1
 
 
@@ -78,7 +78,7 @@ class Tables:
         self.names = f"names_{generation}"
 
     def create(self) -> list[str]:
-        """The statements that make the generation's tables."""
+        """Return the statements that make the generation's tables."""
         return [
             f"""CREATE TABLE {self.notes} (
                 number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -124,7 +124,7 @@ class Tables:
         ]
 
     def drop(self) -> list[str]:
-        """The statements that remove them."""
+        """Return the statements that remove the tables."""
         names = [self.notes, self.words, self.gone, self.tags, self.chunks, self.vectors, self.pending]
         names += [self.links, self.names]
         return [f"DROP TABLE {name}" for name in names]

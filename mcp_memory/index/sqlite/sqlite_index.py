@@ -59,7 +59,7 @@ class _Snapshot:
 
 
 class SqliteIndex(LinkTable):
-    """Keeps everything in `folder`, which may be deleted at any time and is then rebuilt."""
+    """The index in `folder`, which may be deleted at any time and is then rebuilt."""
 
     def __init__(self, folder: Path) -> None:
         self._admission = AdmissionCache()
@@ -162,7 +162,7 @@ class SqliteIndex(LinkTable):
             if by != "section":
                 scores = corpus.score_chunks(keys) if by == "chunk" else corpus.count_shared(keys)
                 return best(k, corpus.chunks, scores, admitted, above=0)
-            # All chunks of a section are of one note, so the first tells whether it is admitted.
+            # All chunks of a section are of one note, so the first chunk decides whether the section is admitted.
             starts, scores = corpus.section_starts, corpus.score_sections(keys)
             few = among_best(k, corpus.section_chunks, scores, admitted, above=0)
             sizes = starts[few + 1] - starts[few]
@@ -255,7 +255,8 @@ class SqliteIndex(LinkTable):
 
     def read(self, part: Part) -> None:
         if part == "words":
-            self.lexical(["any"], 1, Filters())  # so that what a search derives from the words is computed, too
+            # so that the data that a search derives from the words is computed, too
+            self.lexical(["any"], 1, Filters())
             self.lexical(["any"], 1, Filters(), by="section")
         elif active := next((generation for generation in self.generations() if generation.active), None):
             self.dense(np.zeros(active.dimension, dtype=np.float32), 1, Filters())
@@ -268,7 +269,7 @@ class SqliteIndex(LinkTable):
     # -- inside ------------------------------------------------------------------------------------------------
     @contextmanager
     def _snapshot(self) -> Generator[_Snapshot | None]:
-        """The active generation, or None."""
+        """Open the active generation, or None."""
         with self.database.read() as connection:
             row = connection.execute(
                 "SELECT number, fingerprint, embedding, dimension, chunks, token FROM generations, state WHERE active"
@@ -281,7 +282,7 @@ class SqliteIndex(LinkTable):
 
     @contextmanager
     def _corpus(self) -> Generator[tuple[_Snapshot | None, TermCorpus]]:
-        """A snapshot and the words in it; without an active generation, None and no words."""
+        """Open a snapshot and the words in it; without an active generation, None and no words."""
         while True:
             with self._snapshot() as now:
                 if now is None:

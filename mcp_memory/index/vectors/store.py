@@ -1,6 +1,6 @@
-"""Scans int8 vectors, mapped from the sidecar or, for the newest ones, held in memory.
+"""Scan int8 vectors, mapped from the sidecar or, for the newest ones, kept in memory.
 
-Up to 250,000 vectors are all compared; of more, only those whose signs say that they may be near.
+Up to 250,000 vectors are all compared; of more, only those that may be near by their signs.
 
 Before each scan the store reads the slots that are newer than its own from the database, so a vector counts as soon as
 its transaction is committed. Vectors of replaced notes stay where they are and are masked, because no filter admits
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 FLUSH_ROWS = 4096
-"""Vectors held in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""
+"""The vectors kept in memory before they go to the sidecar (1.6 MB with 384 dimensions)."""
 
 _READ_ROWS = 10_000
 
@@ -45,15 +45,16 @@ _FEW = 0.25
 """If a smaller share of a block is admitted, only those vectors are copied and compared."""
 
 _MANY = 250_000
-"""From this many vectors on, the signs of their components are compared first …"""
+"""The number of vectors from which the signs of their components are compared first …"""
 
 _NEAR = 40
-"""… and then the vectors of this many times the wanted rows. Among 300,000 made of pairs of real passages' vectors this
-finds all of the 10 nearest, .9996 of 50 and .997 of 400; half as many find .9988 of 50 and .987 of 400."""
+"""… and then the vectors of this many times the wanted rows. Measured among 300,000 made of pairs of real passages'
+vectors: this finds all of the 10 nearest, .9996 of 50 and .997 of 400. Half as many find .9988 of 50 and .987 of 400.
+"""
 
 
 def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
-    """Each row scaled so that its largest component is ±127; the cosine changes only by rounding.
+    """Scale each row so that its largest component is ±127; the cosine changes only by rounding.
 
     Raises InvalidInput for another shape than (n, dimension) and for components that are not finite.
     """
@@ -74,10 +75,12 @@ class VectorStore(CacheSync["_Slots"]):
     def search(
         self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: AdmittedNotes
     ) -> ScoredRows:
-        """The k best by cosine, ties by chunk id. `connection` is in the snapshot in which `admitted` was made."""
+        """Return the k best by cosine, ties by chunk id. `connection` is in the snapshot in which `admitted` was
+        made.
+        """
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
         blocks = self.refresh(connection, generation)
-        if admitted.share < _FEW:  # or most numbers are of removed notes, of which the blocks hold few
+        if admitted.share < _FEW:  # or most numbers are of removed notes, of which the blocks have few
             blocks = [worth_scanning(block, admitted) for block in blocks]
         if sum(len(block.ids) for block in blocks) >= _MANY:
             blocks = nearest(blocks, wanted, _NEAR * k, admitted)
@@ -85,7 +88,7 @@ class VectorStore(CacheSync["_Slots"]):
         return best(k, ids, chained([block.cosines(wanted) for block in blocks]), admitted)
 
     def refresh(self, connection: sqlite3.Connection, generation: Generation) -> list[VectorBlock]:
-        """Catches up with the database; returns at least one block."""
+        """Catch up with the database; return at least one block."""
         with self._lock:
             slots = self._held_for(connection, generation)
             slots.catch_up(connection, lambda done: self._tell(generation.number, done))
@@ -104,7 +107,7 @@ class VectorStore(CacheSync["_Slots"]):
 
 
 def worth_scanning(block: VectorBlock, admitted: AdmittedNotes) -> VectorBlock:
-    """The block, or a copy of its admitted rows if these are few."""
+    """Return the block, or a copy of its admitted rows if these are few."""
     keep = admitted.mask(block.ids)
     return block.chosen(keep) if np.count_nonzero(keep) < _FEW * len(keep) else block
 
@@ -112,8 +115,9 @@ def worth_scanning(block: VectorBlock, admitted: AdmittedNotes) -> VectorBlock:
 def nearest(
     blocks: Sequence[VectorBlock], query: NDArray[np.int8], most: int, admitted: AdmittedNotes
 ) -> list[VectorBlock]:
-    """The `most` admitted vectors that share the most signs with the query, and those that tie with the last of them.
-    The result does not depend on how the vectors are divided among blocks."""
+    """Return the `most` admitted vectors that share the most signs with the query, and those that tie with the last of
+    them. The result does not depend on how the vectors are divided among blocks.
+    """
     ids = chained([block.ids for block in blocks])
     rows = among_best(most, ids, chained([block.agreement(query) for block in blocks]), admitted)
     ends = np.cumsum([len(block.ids) for block in blocks])
@@ -122,7 +126,7 @@ def nearest(
 
 
 class _Slots:
-    """One generation's vectors: those in the sidecar, and in memory the newer ones."""
+    """One generation's vectors: in the sidecar and, for the newer ones, in memory."""
 
     def __init__(self, path: Path, uid: str, generation: Generation, report: Callable[[Problem], None]) -> None:
         self._path = path
@@ -141,13 +145,15 @@ class _Slots:
         return [*([self._mapped] if self._mapped else []), *self._fresh] or [empty]
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
-        """Whether at most `FEW` vectors are newer, and what each scan needs of the others has been computed."""
+        """Return whether at most `FEW` vectors are newer, and whether the data that each scan needs of the others has
+        been computed.
+        """
         newer = f"SELECT 1 FROM {self._tables.vectors} WHERE slot > ? LIMIT {FEW + 1}"
         (count,) = connection.execute(f"SELECT count(*) FROM ({newer})", [self._slot]).fetchone()
         return count <= FEW and (self._mapped is None or self._mapped.is_known)
 
     def catch_up(self, connection: sqlite3.Connection, tell: Callable[[float], None]) -> None:
-        """Raises what `tell` raises, after which fewer vectors have been read."""
+        """Read the newer vectors. Raises the errors of `tell`, after which fewer vectors have been read."""
         last = max(1, last_number(connection, self._tables.vectors))
         rows = connection.execute(
             f"SELECT slot, chunk, vector FROM {self._tables.vectors} JOIN embeddings ON embeddings.id = embedding"
@@ -162,7 +168,7 @@ class _Slots:
                 self._drop_dead(connection)
 
     def flush(self) -> None:
-        """Writes to the sidecar. If that fails, only the next start takes longer."""
+        """Write to the sidecar. If that fails, only the next start takes longer."""
         if not self._fresh_rows or not self._writable:
             return
         header = self._mapped.header if self._mapped else self._begin
@@ -197,7 +203,7 @@ class _Slots:
             self._fresh[-2:] = [joined(self._fresh[-2:])]
 
     def _drop_dead(self, connection: sqlite3.Connection) -> None:
-        """Rewrites the sidecar when more than half of its records belong to replaced notes."""
+        """Rewrite the sidecar when more than half of its records belong to replaced notes."""
         if self._mapped is None:
             return
         held = self._mapped.header.count

@@ -1,4 +1,4 @@
-"""Holds some chunks and their vectors side by side and compares them with a question's vector."""
+"""Keep some chunks and their vectors side by side and compare them with a question's vector."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import simsimd
 from numpy.typing import NDArray
 
 _ROWS_AT_ONCE = 1 << 16
-"""Vectors per call of the SIMD kernel, which may hold the interpreter's lock: about 1 ms with 384 dimensions."""
+"""The vectors per call of the SIMD kernel, which may keep the interpreter's lock: about 1 ms with 384 dimensions."""
 
 _COUNTED_AT_ONCE = 3
-"""Words of 64 signs, so that a byte can count how many differ: four times as fast as wider numbers."""
+"""The words of 64 signs, so that a byte can count how many differ: four times as fast as wider numbers."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class VectorBlock:
 
     @cached_property
     def lengths(self) -> NDArray[np.float32]:
-        """(n,): of each vector. Computed once, they halve the work of a comparison."""
+        """(n,): the length of each vector. Computed once, the lengths halve the work of a comparison."""
         squares = _flat(simsimd.dot(part, part) for part in self._parts())
         return np.sqrt(squares, dtype=np.float32)
 
     def cosines(self, query: NDArray[np.int8]) -> NDArray[np.float32]:
-        """(n,): with `query` (1, dimension); 0 if one of the two has no length."""
+        """Return (n,): the cosine of each vector with `query` (1, dimension); 0 if one of the two has no length."""
         products = _flat(simsimd.cdist(query, part, "dot", out_dtype="float32") for part in self._parts())
         whole = self.lengths * np.linalg.norm(query.astype(np.float32))
         return np.divide(products, whole, out=np.zeros_like(products), where=whole > 0)
@@ -48,8 +48,9 @@ class VectorBlock:
         return np.concatenate([_signs(part) for part in self._parts()] or [_signs(self.vectors)], axis=1)
 
     def agreement(self, query: NDArray[np.int8]) -> NDArray[np.int16]:
-        """(n,): minus the number of signs that differ from those of `query` (1, dimension). Approximates the cosine
-        from an eighth of the bytes."""
+        """Return (n,): minus the number of signs that differ from those of `query` (1, dimension). Approximates the
+        cosine from an eighth of the bytes.
+        """
         wanted = _signs(query)[:, 0]
         found = np.zeros(len(self.ids), dtype=np.int16)
         for at in range(0, len(found), _ROWS_AT_ONCE):
@@ -64,7 +65,7 @@ class VectorBlock:
         return found
 
     def knowing(self, parts: Sequence[VectorBlock]) -> Self:
-        """Takes over the lengths and signs of these parts, of which the block is the concatenation."""
+        """Take over the lengths and signs of these parts; the block is their concatenation."""
         if any("lengths" in vars(part) for part in parts):
             vars(self)["lengths"] = np.concatenate([part.lengths for part in parts])
         if any("signs" in vars(part) for part in parts):
@@ -72,7 +73,7 @@ class VectorBlock:
         return self
 
     def chosen(self, keep: NDArray[np.bool_] | NDArray[np.intp]) -> VectorBlock:
-        """A copy of those rows, with their lengths."""
+        """Return a copy of those rows, with their lengths."""
         chosen = VectorBlock(self.ids[keep], np.ascontiguousarray(self.vectors[keep]))
         vars(chosen)["lengths"] = self.lengths[keep]
         return chosen
@@ -83,7 +84,7 @@ class VectorBlock:
 
 
 def joined(blocks: list[VectorBlock]) -> VectorBlock:
-    """At least one block, concatenated; a single one is not copied."""
+    """Join at least one block; a single block is not copied."""
     if len(blocks) == 1:
         return blocks[0]
     return VectorBlock(
@@ -92,7 +93,7 @@ def joined(blocks: list[VectorBlock]) -> VectorBlock:
 
 
 def chained(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """At least one array, concatenated; a single one is not copied."""
+    """Join at least one array; a single array is not copied."""
     return np.concatenate(arrays) if len(arrays) > 1 else arrays[0]
 
 
@@ -102,6 +103,6 @@ def _flat(parts: Iterable[object]) -> NDArray[np.float32]:
 
 
 def _signs(vectors: NDArray[np.int8]) -> NDArray[np.uint64]:
-    """As `VectorBlock.signs`."""
+    """Return (dimension / 64 rounded up, n): a bit for each component, whether it is above zero."""
     bits = np.packbits(vectors > 0, axis=1)
     return np.ascontiguousarray(np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8))).view(np.uint64).T)
