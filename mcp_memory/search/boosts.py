@@ -1,4 +1,4 @@
-"""Scores how the wording of a question fits a passage: dates, speakers, questions. Pure functions on values.
+"""Score how the wording of a question fits a passage: dates, speakers, questions. Pure functions on values.
 
 The patterns for times are English; questions in other languages get no such boost.
 """
@@ -33,24 +33,32 @@ _NAMES_TIME = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class BoostWeights:
-    """Added to a fused score, whose best is about 2. Measured on the development sets, within 500 tokens."""
+    """The boosts, which are added to a fused score, whose best is about 2. Measured on the development sets, within 500
+    tokens.
+    """
 
     lead: float = 0.7
-    """The entry begins with a name (`Name: …`) that is in the question. .35 costs 2 points on questions that need
-    several entries; .5 to 1.0 differ by less than 1 point."""
+    """For an entry that begins with a name (`Name: …`) of the question. .35 costs 2 points on questions that need
+    several entries; .5 to 1.0 differ by less than 1 point.
+    """
     date: float = 0.6
-    """The day of the log, or of the heading above the entry, fits a date in the question. .4 is .3 points worse, which
-    is noise."""
+    """For an entry whose log, or the heading above it, has a day that fits a date in the question. .4 is .3 points
+    worse, which is noise.
+    """
     time: float = 0.1
-    """The question asks when, and the entry names a time: +1 point of reciprocal rank on logs."""
+    """For an entry that names a time, if the question asks when: +1 point of reciprocal rank on logs."""
     question: float = -0.15
-    """The entry is itself a question, so it hardly answers one. From 0 to -.25 each step gains tenths of a point."""
+    """For an entry that is itself a question, so that it hardly answers one. From 0 to -.25 each step gains tenths of a
+    point.
+    """
     ticket: float = 1.5
-    """It has a numbered name of the question as a whole: `XRAY-78`, not `xray` and `78` apart."""
+    """For an entry with a numbered name of the question as a whole: `XRAY-78`, not `xray` and `78` apart."""
     foreign: float = -0.3
-    """It was imported or is in a read-only source: own words come first where both fit. Of the evidence within 500
-    tokens on the developer's notes, .941, 200 imported documents leave .903 without it, .933 with it. Of 18 questions
-    about such documents 13 find theirs first, with -.1 15, with -.5 10; all among the first five."""
+    """For an imported note or a read-only source: the person's own words come first where both fit. Measured on the
+    developer's notes: of .941 of the evidence within 500 tokens, 200 imported documents leave .903 without this boost
+    and .933 with it. Of 18 questions about such documents 13 find theirs first, with -.1 15, with -.5 10; all among the
+    first five.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +68,30 @@ class ParsedQuestion:
     names: frozenset[str]
     """Names that some entry begins with, in lower case."""
     days: Sequence[DateRange]
-    """When a log may have mentioned the dates in the question."""
+    """The days on which a log may have mentioned the dates in the question."""
     asks_when: bool
     tickets: frozenset[str] = frozenset()
     """Numbered names, in lower case."""
 
 
 def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> ParsedQuestion:
-    """`names`: those in the question that some entry begins with."""
+    """Read a question. `names`: the names in the question that some entry begins with."""
     days = [telling_days(date_range) for date_range in dates_in_question(text, now)]
     asks_when = _ASKS_WHEN.search(text) is not None
     return ParsedQuestion(frozenset(name.lower() for name in names), days, asks_when, tickets(text))
 
 
 def telling_days(named: DateRange) -> DateRange:
-    """The days on which people write about `named`: for single days from 3 before to 14 after, for longer periods until
-    10 days after their end. They write about yesterday, last week, and what they are about to do."""
+    """Return the days on which people write about `named`: for single days from 3 before to 14 after, for longer
+    periods until 10 days after their end. They write about yesterday, last week, and what they are about to do.
+    """
     if named.end - named.start <= timedelta(days=3):
         return DateRange(_shifted(named.start, -3), _shifted(named.end, 14))
     return DateRange(named.start, _shifted(named.end, 10))
 
 
 def most_boost(question: ParsedQuestion, weights: BoostWeights) -> float:
-    """The highest possible sum of all boosts of a passage."""
+    """Return the highest possible sum of all boosts of a passage."""
     named = weights.lead if question.names else 0.0
     dated = weights.date if question.days else 0.0
     timed = weights.time if question.asks_when else 0.0
@@ -91,7 +100,7 @@ def most_boost(question: ParsedQuestion, weights: BoostWeights) -> float:
 
 
 def boosts(question: ParsedQuestion, passage: Passage, weights: BoostWeights) -> dict[str, float]:
-    """The boosts of a passage that apply, by name."""
+    """Return the boosts of a passage that apply, by name."""
     chunk, note = passage.chunk, passage.note
     found: dict[str, float] = {}
     if lead := named_lead(question, chunk.text):
@@ -110,7 +119,7 @@ def boosts(question: ParsedQuestion, passage: Passage, weights: BoostWeights) ->
 
 
 def named_lead(question: ParsedQuestion, text: str) -> str | None:
-    """The name that the text begins with (`Name: …`), if it is in the question."""
+    """Return the name that the text begins with (`Name: …`), if it is in the question."""
     if not question.names:
         return None
     lead = speaker_of(text)
@@ -118,7 +127,7 @@ def named_lead(question: ParsedQuestion, text: str) -> str | None:
 
 
 def is_question(text: str) -> bool:
-    """Whether the text ends with a question, ignoring a remark in brackets after it."""
+    """Return whether the text ends with a question, ignoring a remark in brackets after it."""
     end = text[-1000:].rstrip()
     if end.endswith((")", "]")):
         end = _REMARK_AT_END.sub("", end)
@@ -126,7 +135,7 @@ def is_question(text: str) -> bool:
 
 
 def _headed(headings: Sequence[str]) -> date | None:
-    """The day in the heading directly above an entry, `## 2026-11-21`."""
+    """Return the day in the heading directly above an entry, `## 2026-11-21`."""
     try:
         return date.fromisoformat(headings[-1]) if headings and _ISO_DAY.fullmatch(headings[-1]) else None
     except ValueError:
@@ -134,5 +143,5 @@ def _headed(headings: Sequence[str]) -> date | None:
 
 
 def _shifted(day: date, days: int) -> date:
-    """The day moved by so many days, clipped to the calendar."""
+    """Move the day by this number of days, clipped to the calendar."""
     return date.fromordinal(min(max(day.toordinal() + days, 1), date.max.toordinal()))

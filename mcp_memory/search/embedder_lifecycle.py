@@ -1,4 +1,4 @@
-"""Loads the embedding model in the background, embeds what lacks a vector, and unloads the model while idle."""
+"""Load the embedding model in the background, embed texts without a vector, and unload the model while idle."""
 
 import logging
 from pathlib import Path
@@ -19,10 +19,10 @@ from mcp_memory.search.classifier_training import ClassifierTraining, TrainedCla
 from mcp_memory.search.confidence_config import ConfidenceConfig
 
 LOAD_MARGIN_S = 120.0
-"""The time for loading besides compiling and network requests."""
+"""The seconds for loading besides compiling and network requests."""
 
 RETRY_S = 30.0
-"""The delay after a failure of endpoint or disk; doubled up to `LATEST_RETRY_S`."""
+"""The seconds until a retry after a failure of endpoint or disk; doubled up to `LATEST_RETRY_S`."""
 
 LATEST_RETRY_S = 1800.0
 
@@ -30,11 +30,12 @@ LEAST_LOOK_S = 0.05
 """The shortest interval between checks whether the model is idle."""
 
 RETURN_WAIT_S = 0.12
-"""How long a question waits for an unloaded model before words alone answer it. The bundled one is back after 0.07 to
-0.1 s on two idle cores, and a complete answer is then better than a quick half."""
+"""The seconds that a question waits for an unloaded model before it is answered by keywords only. The bundled model is
+back after 0.07 to 0.1 s on two idle cores, and a complete answer is then better than a quick half.
+"""
 
 LEARN_S = 600.0
-"""For embedding 3,200 short texts; a slow endpoint needs minutes."""
+"""The seconds for embedding 3,200 short texts; a slow endpoint needs minutes."""
 
 _FAILING = "failing"
 _SAID = {"loading": "still loading", "resting": "being loaded again"}
@@ -43,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 class EmbedderLifecycle:
-    """`embedder` is None until it is in use; `state` says why."""
+    """The life of the embedding model. `embedder` is None until it is in use; `state` says why."""
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class EmbedderLifecycle:
 
     @property
     def state(self) -> str:
-        """`ready`, `loading`, `resting`, or what is wrong, for `status`."""
+        """`ready`, `loading`, `resting`, or a fault, for `status`."""
         if self._resting:
             return self._absence or "resting"
         if self._is_answering or self._state.startswith(_FAILING):
@@ -84,13 +85,13 @@ class EmbedderLifecycle:
 
     @property
     def reason(self) -> str:
-        """Why a search has no vectors, in a few words, since answers have a budget."""
+        """Return why a search has no vectors, in a few words, since answers have a budget."""
         short, _, _ = self.state.partition(":")
         return f"the embedding model is {_SAID.get(short, short)}"
 
     @property
     def at_hand(self) -> Embedder | None:
-        """The embedder, if a question can use it without waiting."""
+        """Return the embedder, if a question can use it without waiting."""
         return None if self._resting or not self._is_answering else self._guarded
 
     @property
@@ -102,7 +103,7 @@ class EmbedderLifecycle:
         return isinstance(self.embedder, IdleUnloadEmbedder) and not self.embedder.loaded
 
     def trained_classifier(self) -> TrainedClassifier | None:
-        """The classifier of the model at hand; None until it is trained, which this call requests."""
+        """Return the classifier of the model at hand; None until it is trained, which this call requests."""
         embedder = self.at_hand
         found = self._training.trained_for(embedder) if embedder else None
         if embedder and found is None and not self._is_training_due and monotonic() >= self._trains_from:
@@ -111,16 +112,16 @@ class EmbedderLifecycle:
         return found
 
     def wake(self) -> None:
-        """Call it when there may be texts without a vector."""
+        """Start the work; call it when there may be texts without a vector."""
         self._wanted.set()
 
     def preload(self) -> None:
-        """Loads an unloaded model in the background, for the next question."""
+        """Load an unloaded model in the background, for the next question."""
         if self._resting:
             self._called.set()
 
     async def wait_loaded(self, within_s: float = RETURN_WAIT_S) -> None:
-        """Waits for an unloaded model, at most so long, and not if it cannot be loaded now."""
+        """Wait for an unloaded model, at most `within_s`, and not if it cannot be loaded now."""
         if self._resting:
             self._called.set()
             with anyio.move_on_after(within_s):
@@ -143,7 +144,9 @@ class EmbedderLifecycle:
                 embedder = await self._load(progress)
 
     async def unload_when_idle(self) -> None:
-        """Unload the model when it has been idle for long, and load it again when it is called; forever."""
+        """Unload the model when it has been idle for its configured time, and load it again when it is called;
+        forever.
+        """
         after_s = self._config.unload_after_s
         retry_s = RETRY_S
         while after_s:
@@ -164,7 +167,7 @@ class EmbedderLifecycle:
             self._called = anyio.Event()
 
     async def embed(self) -> int:
-        """Embed all that lacks a vector; returns the number of texts. Raises as `GenerationBuilder.use`."""
+        """Embed all texts without a vector; return their number. Raises as `GenerationBuilder.use`."""
         if self.embedder is None:
             return 0
         await self._builder.use(self.embedder)
@@ -214,7 +217,7 @@ class EmbedderLifecycle:
             log.warning("%s", error.message)
 
     async def _reload(self, embedder: IdleUnloadEmbedder) -> None:
-        """Also ends the waiting of questions if it fails."""
+        """Load the model again; a failure also ends the waiting of questions."""
         self._absence = ""
         try:
             await in_thread(embedder.load, deadline_s=self._load_s, what="loading the model")
@@ -226,7 +229,7 @@ class EmbedderLifecycle:
         self._returned.set()
 
     async def _work(self, embedder: Embedder | None) -> bool:
-        """Does all that is due; False if it must be tried again later."""
+        """Do all due work; False if it must be tried again later."""
         try:
             await self._builder.use(embedder)
             self._faults.pop("index", None)

@@ -1,4 +1,4 @@
-"""Checks a caller's filters, turns them into those of the index, and says which of them excluded something."""
+"""Check a caller's filters, turn them into the index's filters, and explain which of them excluded something."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ _PROMISED = re.compile(
     r"|schuld|rappel|échéance|prometí|promesa|recuérda|recordatorio|pendiente|vence)",
     re.IGNORECASE,
 )
-"""In a question: it is about what was promised. Beginnings of words."""
+"""Beginnings of words that make a question one about promises."""
 
 _TO_DO = re.compile(
     r"\b(?:ha(?:ve|s)|need|want|got) to (?:do|get done)\b|\b(?:must|should) (?:i|we) (?:still )?do\b|\bto.?dos?\b"
@@ -39,15 +39,15 @@ meine unsere muss müssen zu tun machen erledigen offen offene offenen bis am im
 freitag dos qu est ce que ai je j dois faire cette semaine mes qué he tengo hacer esta semana mis tareas
 """
 _ASIDE = frozenset(_ASIDE_WORDS.split())
-"""Words of a question for all that is promised or due, besides those of `_PROMISED` and `_TO_DO`."""
+"""The words of a question for all promises and due notes, besides `_PROMISED` and `_TO_DO`."""
 
 MAX_QUESTION_CHARS = 300
-"""A longer text is no question for commitments alone."""
+"""The most characters of a question for commitments only."""
 
 ANY_PROJECT = "*"
 MAX_LIMIT = 1000
 EARLIEST = datetime(1, 1, 3, tzinfo=UTC)
-"""Of moments with one before them, in any time zone."""
+"""The earliest moment, which still has moments before it in any time zone."""
 
 
 def filters_from(
@@ -62,7 +62,7 @@ def filters_from(
     now: datetime,
     tz: tzinfo,
 ) -> Filters:
-    """Raises InvalidInput that says what to pass instead."""
+    """Make filters from a caller's arguments. Raises InvalidInput with a hint on what to pass instead."""
     for name, values in (("kinds", kinds), ("tags", tags)):
         if values and len(values) > MAX_TAGS:
             raise InvalidInput(f"{len(values)} {name}", hint=f"at most {MAX_TAGS}")
@@ -71,7 +71,7 @@ def filters_from(
         prefix = one_line("path", path, 1000).removeprefix("./")
         if prefix.startswith("/") or ".." in prefix.split("/"):
             raise InvalidInput(f"path {path!r} is not inside the vault", hint="pass a folder such as notes/fix/")
-    # As of a date: also what was superseded or expired since, which `counts_until` tells.
+    # A search with `until` also finds notes that were superseded or expired since then; `counts_until` selects them.
     states = [NoteState.ACTIVE, NoteState.ARCHIVED] if include_archived or until else [NoteState.ACTIVE]
     if include_archived or (prefix and (is_note(prefix) or is_template_folder(prefix))):
         states.append(NoteState.ASIDE)
@@ -95,15 +95,18 @@ def filters_from(
 
 
 def without_commitments(filters: Filters, query: str) -> Filters:
-    """Leaves commitments out, unless the query asks for what is due, or the filters for kinds, a folder or archived
-    notes."""
+    """Exclude commitments, unless the query asks for due notes, or the filters for kinds, a folder or archived
+    notes.
+    """
     is_unlimited = filters.kinds or filters.path_prefix or filters.now is None
     is_wanted = is_unlimited or _PROMISED.search(query) or asks_for_commitments(query)
     return filters if is_wanted else replace(filters, kinds_out=frozenset({COMMITMENT}))
 
 
 def asks_for_commitments(query: str) -> bool:
-    """Whether a question is for whatever is promised or due: "what have I promised?", "what must I do by Tuesday?"."""
+    """Return whether a question is for whatever is promised or due: "what have I promised?", "what must I do by
+    Tuesday?".
+    """
     if len(query) > MAX_QUESTION_CHARS or not (_PROMISED.search(query) or _TO_DO.search(query)):
         return False
     rest = [word for word in words(query) if word not in _ASIDE and not _PROMISED.search(word)]
@@ -111,7 +114,7 @@ def asks_for_commitments(query: str) -> bool:
 
 
 def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
-    """Raises InvalidInput, naming the argument."""
+    """Parse a moment. Raises InvalidInput, naming the argument."""
     if not text:
         return None
     try:
@@ -121,14 +124,14 @@ def moment_of(argument: str, text: str | None, tz: tzinfo) -> datetime | None:
 
 
 def checked_limit(limit: int) -> int:
-    """Raises InvalidInput outside 1 to 1000."""
+    """Return the limit. Raises InvalidInput outside 1 to 1000."""
     if not 1 <= limit <= MAX_LIMIT:
         raise InvalidInput(f"limit is {limit}", hint=f"pass 1 to {MAX_LIMIT}; 6 is a good start")
     return limit
 
 
 def checked_query(query: str) -> str:
-    """Raises InvalidInput for an empty or far too long query."""
+    """Return the query. Raises InvalidInput for an empty or far too long query."""
     if not query.strip():
         raise InvalidInput("query is empty", hint="ask in plain words what you want to know")
     if len(query) > 2_000_000:
@@ -152,13 +155,13 @@ _UNSEEN = frozenset({NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT})
 
 
 def is_empty(index: Index) -> bool:
-    """Whether nothing is stored but the README of a new vault, and what no search includes."""
+    """Return whether nothing is stored except the README of a new vault, and notes that no search includes."""
     found = index.notes(Filters(states=frozenset(NoteState) - _UNSEEN), limit=2)
     return all(note.etag == etag_of(WELCOME.encode()) for note in found)
 
 
 def explain_no_hits(index: Index, filters: Filters) -> str:
-    """Which filters exclude all notes, in one line. Queries the index once for each filter."""
+    """Explain in one line which filters exclude all notes. Queries the index once for each filter."""
     if is_empty(index):
         return "nothing is stored yet"
     if index.notes(filters, limit=1):
@@ -174,12 +177,12 @@ def explain_no_hits(index: Index, filters: Filters) -> str:
 
 
 def without_filters(filters: Filters) -> Filters:
-    """Drop every filter that a caller can set. Hidden notes stay out."""
+    """Drop every filter that a caller can set. Hidden notes stay hidden."""
     return Filters(states=filters.states | RETIRED | {NoteState.ACTIVE})
 
 
 def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[FilteredOut, ...]:
-    """The passages whose notes the filters exclude, and which filters do."""
+    """Return the passages whose notes the filters exclude, and which filters do."""
     left_out: list[FilteredOut] = []
     for passage in passages:
         if failed := failed_filters(note_of(passage), filters):
@@ -190,7 +193,7 @@ def passages_left_out(passages: Iterable[Passage], filters: Filters) -> tuple[Fi
 
 
 def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
-    """The filters that exclude this note."""
+    """Return the filters that exclude this note."""
     every = Filters(states=frozenset(NoteState), aliases=filters.aliases)
     one_each = ((name, replace(every, **{field: getattr(filters, field)})) for name, field in FIELDS.items())
     failed = [name for name, alone in one_each if not alone.admits(note)]
@@ -201,7 +204,7 @@ def failed_filters(note: NoteRecord, filters: Filters) -> tuple[str, ...]:
 
 
 def _relaxed(filters: Filters) -> Iterator[tuple[str, Filters]]:
-    """Each filter that is set, with the others."""
+    """Yield each filter that is set, with the others."""
     for name, field in FIELDS.items():
         if getattr(filters, field) is not None:
             yield name, replace(filters, **{field: None})

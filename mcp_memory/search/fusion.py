@@ -1,4 +1,4 @@
-"""Fuses the rows of several retrievers into one score for each chunk. Pure functions on values.
+"""Fuse the rows of several retrievers into one score for each chunk. Pure functions on values.
 
 Each retriever's scores are scaled by its best row, weighted and summed; then the neighbors of a good chunk in its
 section gain a little. On the evaluation sets this beats rank fusion (RRF, k = 60) by at least 5 points of evidence.
@@ -18,29 +18,34 @@ Ids = NDArray[np.int64]
 LEXICAL, SECTION, DENSE = "lexical", "section", "dense"
 
 _MOST_CEILING = 10.0
-"""The ceiling is at most this many times the best row's score, which is tiny in a vault of a few similar notes."""
+"""The highest ceiling, as a multiple of the best row's score, which is tiny in a vault of a few similar notes."""
 
 
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
-    """Points are of evidence within 500 tokens on the development sets; less than 1 point is noise."""
+    """The weights of the fusion. Points are of evidence within 500 tokens on the development sets; less than 1 point is
+    noise.
+    """
 
     lexical: float = 1.0
-    """BM25 of the chunk and its surroundings; the other weights are relative to it."""
+    """For BM25 of the chunk and its surroundings; the other weights are relative to it."""
     ceiling: float = 0.3
-    """How far keyword scores are scaled by the score of a chunk with all words, not by the best row's, so that a best
-    row with few of the words doesn't outweigh the vectors. .1 to .4 differ by less than 1 point; 0 costs 1 point on
-    questions that need several entries, and 15 on paraphrases."""
+    """The degree to which keyword scores are scaled by the score of a chunk with all words, instead of the best row's.
+    A best row with few of the words then doesn't outweigh the vectors. .1 to .4 differ by less than 1 point; 0 costs 1
+    point on questions that need several entries, and 15 on paraphrases.
+    """
     dense: float = 0.9
-    """Cosine. .8 to 1.1 differ by less than 1 point."""
+    """For the cosine. .8 to 1.1 differ by less than 1 point."""
     section: float = 0.2
-    """BM25 of the whole section: +1 to 2 points on documentation, nothing on logs."""
+    """For BM25 of the whole section: +1 to 2 points on documentation, nothing on logs."""
     neighbour: float = 0.15
-    """Share of the score of each neighbor in the same section: +3 points on documentation compared with a third of it;
-    across sections it costs 1 to 4 there."""
+    """The share of the score of each neighbor in the same section: +3 points on documentation compared with a third of
+    it. Across sections it costs 1 to 4 points there.
+    """
     unlisted: float = 0.5
-    """If there are more vectors than the dense rows list, an unlisted chunk is credited with this share of the last
-    row's score, since 0 would treat the 401st like an unrelated one. .3 to .9 make no difference."""
+    """The share of the last dense row's score for a chunk that the dense rows don't list although there are more
+    vectors. With 0, the 401st chunk would count like an unrelated one. .3 to .9 make no difference.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +61,13 @@ class RetrieverRows:
     """The keyword score that a chunk with all words would have."""
 
     def weighed(self, weights: FusionWeights) -> Iterator[tuple[str, ScoredRows, NDArray[np.float64]]]:
-        """Each retriever's name and rows, and what it adds to the score of each row."""
+        """Yield each retriever's name and rows, and what it adds to the score of each row."""
         yield LEXICAL, self.lexical, _shares(self.lexical.scores, weights.lexical, self._measure(weights.ceiling))
         yield SECTION, self.section, _shares(self.section.scores, weights.section)
         yield DENSE, self.dense, _shares(self.dense.scores, weights.dense)
 
     def _measure(self, ceiling: float) -> float:
-        """The score by which keyword rows are scaled."""
+        """Return the score by which keyword rows are scaled."""
         best = float(self.lexical.scores.max(initial=0.0))
         if not len(self.dense):
             return best
@@ -70,9 +75,9 @@ class RetrieverRows:
 
 
 def candidates(retrieved: RetrieverRows) -> NDArray[np.int64]:
-    """Every chunk in the lexical or dense rows, ascending, without repeats.
+    """Return every chunk in the lexical or dense rows, ascending, without repeats.
 
-    Section rows only add to their scores, because they list a chunk for what surrounds it. They are used alone if both
+    Section rows only add to their scores, because they list a chunk for its surroundings. They are used only if both
     others are empty.
     """
     lexical, dense = retrieved.lexical, retrieved.dense
@@ -81,7 +86,7 @@ def candidates(retrieved: RetrieverRows) -> NDArray[np.int64]:
 
 
 def fuse(retrieved: RetrieverRows, weights: FusionWeights, sections: Callable[[Ids], Ids]) -> ScoredRows:
-    """The fused score of every candidate, by id; the best is about 2. `sections` is `Index.section_numbers`."""
+    """Return the fused score of every candidate, by id; the best is about 2. `sections` is `Index.section_numbers`."""
     ids = candidates(retrieved)
     scores = np.zeros(len(ids))
     for name, rows, shares in retrieved.weighed(weights):
@@ -94,7 +99,7 @@ def fuse(retrieved: RetrieverRows, weights: FusionWeights, sections: Callable[[I
             scores += floor
         scores[at[listed]] += shares[listed]
     section = sections(ids)
-    # The chunks of one note have consecutive ids, those of two notes don't.
+    # The chunks of one note have consecutive ids; chunks of two notes don't.
     together = (np.diff(ids) == 1) & (section[1:] == section[:-1])
     fused = scores.copy()
     fused[1:] += weights.neighbour * scores[:-1] * together
@@ -103,7 +108,7 @@ def fuse(retrieved: RetrieverRows, weights: FusionWeights, sections: Callable[[I
 
 
 def _shares(scores: NDArray[np.float32], weight: float, most: float | None = None) -> NDArray[np.float64]:
-    """Each row's score divided by `most`, or else by the best one's, times the weight; below 0 counts as 0."""
+    """Return each row's score divided by `most`, or else by the best one's, times the weight; below 0 counts as 0."""
     above = np.maximum(scores, 0.0).astype(np.float64)
     measure = above.max(initial=0.0) if most is None else most
     return weight * above / measure if measure > 0 else above

@@ -1,4 +1,4 @@
-"""Finds notes that say nearly the same as one that is being written, or the contrary; never makes the append fail."""
+"""Find notes that nearly repeat or contradict a note that is being written; never makes the append fail."""
 
 import logging
 from collections.abc import Callable
@@ -15,17 +15,18 @@ from mcp_memory.text.language.terms import content_words, overlap, terms
 from mcp_memory.vault.succession.entry_marks import admits
 
 OVERLAP = 0.5
-"""Two texts with at least this share of common words (Jaccard) say nearly the same. Nearly all notes with a MiniLM
-cosine of .9 or more have it."""
+"""The least share of common words (Jaccard) of two texts that say nearly the same. Nearly all notes with a MiniLM
+cosine of .9 or more have it.
+"""
 
 COMPARED_CHARS = 1600
 """The length of the longest passage; of a longer text only the beginning is compared."""
 
 COMPARED = 8
-"""The number of passages, those that share the most words, that are compared."""
+"""The most passages that are compared, chosen by shared words."""
 
 SHOWN_CHARS = 300
-"""Of a note that is contradicted."""
+"""The most characters shown of a note that is contradicted."""
 
 DEADLINE_S = 0.25
 
@@ -35,7 +36,7 @@ log = logging.getLogger(__name__)
 
 
 class NearDuplicates:
-    """Compares words, which works while the model is busy; a vector would cost ten times as much."""
+    """The comparison by words, which works while the model is busy; a vector would cost ten times as much."""
 
     def __init__(self, index: Index, conflicts: ConflictScan) -> None:
         self._index = index
@@ -43,14 +44,15 @@ class NearDuplicates:
         self._pool = ThreadPool()
 
     async def find(self, text: str, filters: Filters) -> list[Passage]:
-        """Passages that say nearly the same, nearest first; none if the look-up fails or is late."""
+        """Return passages that say nearly the same, nearest first; none if the look-up fails or is late."""
         return await self._run(lambda: self._look(text[:COMPARED_CHARS], filters))
 
     async def contradicted_by(
         self, note: NoteText, when: datetime | None, private: PrivateMarks | None = None
     ) -> list[Contradicted]:
-        """What a text contradicts, the latest first, without private and muted notes; `when` it was made, if not
-        now. Empty on failure."""
+        """Return the notes that a text contradicts, the latest first, without private and muted notes. `when`: when the
+        text was made, if not now. Empty on failure.
+        """
         return await self._run(
             lambda: [
                 Contradicted(old.id, " ".join(old.note.text.split())[:SHOWN_CHARS], contradiction.why)

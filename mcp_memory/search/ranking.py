@@ -1,4 +1,4 @@
-"""Turns retrieved rows and their passages into an ordered list without repeats. Pure functions on values."""
+"""Turn retrieved rows and their passages into an ordered list without repeats. Pure functions on values."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ from mcp_memory.vault.odd_files.set_aside import original_of
 from mcp_memory.vault.succession.entry_marks import note_of
 
 FIRST_READ = 2
-"""How many times the wanted passages are read at first."""
+"""The multiple of the wanted passages that is read at first."""
 
 
 ORDERS = frozenset({"decision", "preference", "commitment"})
 
 
 class SourceRank(IntEnum):
-    """Whose words a note has, the weightiest first."""
+    """The sources of a note's words, the weightiest first."""
 
     STANDING = 0
     """Standing orders, decisions, preferences and promises of the person."""
@@ -34,11 +34,11 @@ class SourceRank(IntEnum):
     CAPTURED = 3
     IMPORTED = 4
     SOURCE = 5
-    """Of a read-only source."""
+    """Notes of a read-only source."""
 
 
 def rank_of(note: NoteRecord) -> SourceRank:
-    """By state, path, id and kind."""
+    """Return the rank of a note by state, path, id and kind."""
     if note.state is NoteState.TRANSCRIPT:
         return SourceRank.CAPTURED
     if note.is_foreign:
@@ -51,7 +51,7 @@ def rank_of(note: NoteRecord) -> SourceRank:
 
 @dataclass(frozen=True, slots=True)
 class WeightedRow:
-    """A passage with its score: that of the retrievers (`fused`) plus the boosts."""
+    """A passage with its score: the retrievers' score (`fused`) plus the boosts."""
 
     passage: Passage
     score: float
@@ -87,8 +87,9 @@ class RankedList:
 def weigh(
     fused: Mapping[int, float], passages: Mapping[int, Passage], question: ParsedQuestion, weights: BoostWeights
 ) -> list[WeightedRow]:
-    """The passages, best first; of equals the one of the weightier source first, then the newer one, then by path, so
-    that the order never depends on when something was indexed."""
+    """Return the passages, best first. Equals are ordered by source, the weightier first, then by age, the newer first,
+    then by path, so that the order never depends on when something was indexed.
+    """
     weighed: list[WeightedRow] = []
     for chunk, passage in passages.items():
         added = boosts(question, passage, weights)
@@ -104,7 +105,8 @@ def best_of(
     weighed: Callable[[Mapping[int, Passage]], Iterable[WeightedRow]],
     most: float,
 ) -> tuple[list[WeightedRow], bool]:
-    """The `limit` best of the chunks with these fused scores, and whether all chunks that were read still existed.
+    """Return the `limit` best of the chunks with these fused scores, and whether all chunks that were read still
+    existed.
 
     To save reading, first the best few are read, then only those that a boost of `most` could still bring among the
     best; all of them only if repeats took places.
@@ -123,7 +125,7 @@ def best_of(
 
 
 def without_repeats(weighed: Iterable[WeightedRow], limit: int) -> list[WeightedRow]:
-    """The first `limit` passages, of those with the same words only the best."""
+    """Return the first `limit` passages, of those with the same words only the best."""
     best: dict[str, WeightedRow] = {}
     for row in weighed:
         words = " ".join(row.passage.chunk.text.split())
@@ -134,7 +136,7 @@ def without_repeats(weighed: Iterable[WeightedRow], limit: int) -> list[Weighted
 
 
 def _kept(first: WeightedRow, again: WeightedRow) -> WeightedRow:
-    """The first of two passages with the same words, but a file rather than its conflict copy."""
+    """Return the first of two passages with the same words, but a file rather than its conflict copy."""
     one, other = first.passage.note.path, again.passage.note.path
     if original_of(other) == one:
         return replace(first, copy=other)
@@ -144,8 +146,9 @@ def _kept(first: WeightedRow, again: WeightedRow) -> WeightedRow:
 
 
 def scored(best: Sequence[WeightedRow], confidence: float) -> list[float]:
-    """Each passage's score, 0 to 1: the confidence for the first one, and proportionally less for the others. So scores
-    are comparable between questions."""
+    """Return each passage's score, 0 to 1: the confidence for the first one, and proportionally less for the others. So
+    scores are comparable between questions.
+    """
     top = best[0].score if best else 0.0
     return [round(confidence * max(row.score, 0.0) / top, 4) if top > 0 else 0.0 for row in best]
 
@@ -157,8 +160,10 @@ def explained(
     words: Iterable[str],
     meant: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """For each passage, as JSON: its rank (from 1) and raw score in each retriever, what each added to its score, its
-    boosts, and which of the question's words it has or stands below, each with its corrected spelling of `meant`."""
+    """Return the reasons for each passage, as JSON. For each retriever: the rank (from 1), the raw score, and the share
+    of the final score. Also the boosts, and the question's words in the passage or in the headings above. Each word has
+    its corrected spelling from `meant`.
+    """
     rows = {
         name: {
             row.chunk_id: (rank, row.score, share)
@@ -187,7 +192,9 @@ def explained(
 
 
 def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
-    """What a caller sees of a passage; the snippet is the whole chunk unless that is longer than `snippet_chars`."""
+    """Return a passage as a caller sees it; the snippet is the whole chunk unless that is longer than
+    `snippet_chars`.
+    """
     chunk, note = ranked.passage.chunk, ranked.passage.note
     headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
     return Hit(
@@ -209,7 +216,7 @@ def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
 
 
 def _date(passage: Passage) -> str | None:
-    """The day and time of a log entry; the day of the last change of another note."""
+    """Return the day and time of a log entry; the day of the last change of another note."""
     if day := is_log_path(passage.note.path):
         return f"{day.isoformat()} {passage.chunk.time}" if passage.chunk.time else day.isoformat()
     when = passage.note.updated or passage.note.created

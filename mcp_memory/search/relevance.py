@@ -1,7 +1,7 @@
-"""Estimates for each ranked passage how likely it helps with a prompt. Pure functions on values.
+"""Estimate for each ranked passage how likely it helps with a prompt. Pure functions on values.
 
-Ranking only orders passages. If the budget alone decided how many are shown, a prompt that one note answers would be
-shown fourteen others, too.
+Ranking only orders passages. If only the budget limited them, a prompt that one note answers would get fourteen others,
+too.
 """
 
 from __future__ import annotations
@@ -24,33 +24,37 @@ if TYPE_CHECKING:
     from mcp_memory.search.retrievers import KeywordRows
 
 JUDGED = 20
-"""Passages below this rank count as irrelevant: of the notes that help with a prompt, 6 % are there."""
+"""The rank below which passages count as irrelevant: of the notes that help with a prompt, 6 % are there."""
 
 LAST_RANK = 60
-"""Ranks from here on, and passages that a retriever doesn't list, count alike."""
+"""The last rank that counts; later ranks, and passages that a retriever doesn't list, count alike."""
 
 UNLISTED = -0.5
 """The standing of a passage that has no vector, in standard deviations."""
 
 MOST_NAMED = 3
-"""If more passages than this have the identifiers of a prompt, these are not what it is about."""
+"""The most passages with the identifiers of a prompt; if more have them, the prompt isn't about these."""
 
 USUAL_MEAN, USUAL_DEVIATION, USUAL_ROWS = 0.1, 0.11, 20
-"""The cosines of the bundled model, counted as so many rows: in a vault of a few notes theirs say little."""
+"""The cosines of the bundled model, counted as this many rows: in a vault of a few notes the vault's own cosines show
+little.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RelevanceFeatures:
-    """What indicates that a passage helps with a prompt."""
+    """The features that indicate whether a passage helps with a prompt."""
 
     near: float
-    """How many standard deviations its cosine lies above the mean of all, times its score relative to the best."""
+    """The cosine's distance above the mean of all, in standard deviations, times the score relative to the best."""
     sure: float
     """The confidence of the whole, times that relative score."""
     words: float
-    """The sum of the inverse frequencies of the prompt's words that it has."""
+    """The sum of the inverse frequencies of the prompt's words that the passage has."""
     title: float
-    """The same of those in the title and headings; 0 for a log, whose headings are times."""
+    """The sum of the inverse frequencies of the prompt's words in the title and headings; 0 for a log, whose headings
+    are times.
+    """
     dense_rank: float
     """The logarithm of its rank by cosine."""
     keyword_rank: float
@@ -72,13 +76,16 @@ class RelevanceWeights:
 
 
 WITH_VECTORS = RelevanceWeights(3.19, RelevanceFeatures(0.06, 3.06, 0.097, 0.142, -0.58, -0.41, -1.07))
-"""For the bundled model. Fitted on the first 20 passages of the prompts above the bar of confidence of six people
-(`tests/eval/developer` and `strangers`), each person of equal weight; a log helps by its best passage. Trees (boosted,
-and random ones) and 40 further features, cosines of single sentences among them, are no better for a person left
-out."""
+"""The weights for the bundled model. Fitted on the first 20 passages of the prompts above the bar of confidence of six
+people (`tests/eval/developer` and `strangers`), each person of equal weight; a log helps by its best passage. Trees
+(boosted and random) and 40 further features, including cosines of single sentences, aren't better for an excluded
+person.
+"""
 
 WITH_WORDS = RelevanceWeights(3.59, RelevanceFeatures(0.0, 1.89, 0.155, 0.219, 0.0, -0.82, -1.22))
-"""Without vectors, and for models whose cosines are of another scale; fitted on the same prompts without vectors."""
+"""The weights without vectors, and for models whose cosines are of another scale; fitted on the same prompts without
+vectors.
+"""
 
 
 def relevances(
@@ -90,7 +97,7 @@ def relevances(
     confidence: float,
     knows_cosines: bool,
 ) -> list[float]:
-    """For each passage the probability that it helps, 1 for those that have the prompt's identifiers.
+    """Return for each passage the probability that it helps, 1 for those that have the prompt's identifiers.
 
     `knows_cosines`: the vectors are of the model that the weights were fitted to.
     """
@@ -109,7 +116,7 @@ def relevances(
 def passage_features(
     judged: Sequence[WeightedRow], rows: RetrieverRows, keywords: KeywordRows, confidence: float
 ) -> list[RelevanceFeatures]:
-    """The features of ranked passages, best first."""
+    """Return the features of ranked passages, best first."""
     weights = {word: inverse_frequency(count, keywords.chunks) for word, count in keywords.frequencies.items()}
     top = judged[0].score if judged else 0.0
     mean, deviation = _scale(rows.dense)
@@ -142,7 +149,7 @@ def passage_features(
 
 
 def _scale(dense: ScoredRows) -> tuple[float, float]:
-    """The mean and the standard deviation of the cosines."""
+    """Return the mean and the standard deviation of the cosines."""
     count = len(dense)
     if not count:
         return USUAL_MEAN, USUAL_DEVIATION
@@ -153,7 +160,7 @@ def _scale(dense: ScoredRows) -> tuple[float, float]:
 
 
 def _place_in(rows: ScoredRows, chunk_id: int) -> tuple[float, float | None]:
-    """The logarithm of the rank and the score of a chunk; None for a score that the retriever doesn't list."""
+    """Return the logarithm of the rank and the score of a chunk; None for a score that the retriever doesn't list."""
     at = np.flatnonzero(rows.ids == chunk_id)
     if not len(at):
         return math.log(LAST_RANK), None

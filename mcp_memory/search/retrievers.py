@@ -1,4 +1,4 @@
-"""Runs the keyword, section and vector searches side by side, each within its deadline."""
+"""Run the keyword, section and vector searches side by side, each within its deadline."""
 
 from __future__ import annotations
 
@@ -28,41 +28,43 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ROWS_KEPT = 128
-"""Two for each question, some 15 KB each."""
+"""The cached results: two for each question, some 15 KB each."""
 
 ENDPOINT_S = 1.0
-"""How long a search waits for an endpoint, which takes some 0.1 s: words answer without it."""
+"""The seconds that a search waits for an endpoint, which takes some 0.1 s: keywords answer without it."""
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
 
 @dataclass(frozen=True, slots=True)
 class RetrieverConfig:
-    """How many rows each retriever returns, and how long it may take."""
+    """The rows that each retriever returns, and the time that it may take."""
 
     candidates: int = 400
-    """Rows by chunk and by vector: 100 cost 1 point of evidence within 2,000 tokens, 1,000 gain nothing."""
+    """The most rows by chunk and by vector: 100 cost 1 point of evidence within 2,000 tokens, 1,000 gain nothing."""
     drop_names: bool = True
     """Whether the vector search also uses the question without the names that entries begin with."""
     section_candidates: int = 1000
-    """Rows by section; every chunk of a section is one."""
+    """The most rows by section; every chunk of a section is one."""
     deadline_s: float = 5.0
     rare_terms: int = 64
-    """Of a longer question only the rarest words are looked up."""
+    """The most words of a question that are looked up: the rarest."""
     counted_terms: int = 512
-    """Of an even longer one only the first words are counted."""
+    """The most words of a question whose frequencies are counted: the first."""
     respelled_terms: int = 3
-    """How many words that occur nowhere are also looked up with corrected spelling, identifiers by their parts. With a
-    typo in its rarest word a question regains 16 of the 22 points that it loses on documentation, and 8 of 11 on
-    logs; without typos nothing changes."""
+    """The most words that occur nowhere and are also looked up with corrected spelling, identifiers by their parts.
+    With a typo in its rarest word a question regains 16 of the 22 points that it loses on documentation, and 8 of 11 on
+    logs; without typos nothing changes.
+    """
     few_pending: int = 64
-    """Up to this many passages without a vector are not reported: they were just written and get one in a second."""
+    """The most passages without a vector that are not reported: they were just written and get one in a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeywordRows:
-    """The rows by chunk and by section, in how many of all `chunks` each word of the question occurs, and corrected
-    spellings (`meant`) of words that occur nowhere."""
+    """The rows by chunk and by section, the number of all `chunks` in which each word of the question occurs, and
+    corrected spellings (`meant`) of words that occur nowhere.
+    """
 
     lexical: ScoredRows = field(default_factory=ScoredRows)
     section: ScoredRows = field(default_factory=ScoredRows)
@@ -80,13 +82,13 @@ class RetrievedRows:
     names: list[str] = field(default_factory=list[str])
     """The names in the question that some chunk begins with."""
     faults: list[str] = field(default_factory=list[str])
-    """What the answer lacks and why, for the reader."""
+    """The parts that the answer lacks, with the reasons, for the reader."""
     without_words: StillReading | None = None
-    """Why sections and names are unknown, too."""
+    """The reason why sections and names are unknown, too."""
     errors: list[McpMemoryError] = field(default_factory=list[McpMemoryError])
     """Why retrievers failed."""
     is_repeat: bool = False
-    """Whether they were asked again, because rows had been replaced before they were read."""
+    """Whether the retrievers were asked again, because rows had been replaced before they were read."""
 
     @property
     def answered(self) -> bool:
@@ -94,12 +96,14 @@ class RetrievedRows:
 
     @property
     def is_unread(self) -> bool:
-        """Whether there is no answer because the index is still being read."""
+        """Whether the answer is missing because the index is still being read."""
         return bool(self.errors) and not self.answered and all(isinstance(error, StillReading) for error in self.errors)
 
 
 class Retrievers:
-    """Queries the index; caches the vectors of the latest questions, and their rows until the index changes."""
+    """The retrievers of an index, with a cache of the vectors of the latest questions, and of their rows until the
+    index changes.
+    """
 
     def __init__(self, index: Index, config: RetrieverConfig) -> None:
         self._index = index
@@ -123,8 +127,8 @@ class Retrievers:
         without_model: str,
         is_repeat: bool = False,
     ) -> RetrievedRows:
-        """Rows for a question from every retriever of `mode`; also keywords if vectors were wanted but failed. A repeat
-        needn't wait in line again.
+        """Return rows for a question from every retriever of `mode`; also keywords if vectors were wanted but failed. A
+        repeat needn't wait in line again.
 
         Raises the failure of a retriever if none answered.
         """
@@ -155,28 +159,30 @@ class Retrievers:
         return found
 
     def read(self, part: Part, within_s: float) -> None:
-        """Reads the part into memory, in a worker thread. Raises StillReading after that time."""
+        """Read the part into memory, in a worker thread. Raises StillReading after that time."""
         self._loader.read(part, within_s)
 
     def vector_of(self, embedder: Embedder, text: str) -> Vectors | None:
-        """The vector of a question that was just looked up; None if there is none."""
+        """Return the vector of a question that was just looked up, or None."""
         return self._vectors.cached(embedder, text)
 
     async def run(self, work: Callable[[], T], what: str, *, is_repeat: bool = False) -> T:
-        """`work()` in one of the threads that read the index. Raises DeadlineExceeded."""
+        """Run `work()` in one of the threads that read the index. Raises DeadlineExceeded."""
         return await self._words.run(work, deadline_s=self._config.deadline_s, what=what, is_repeat=is_repeat)
 
     def _respelled(self, frequencies: dict[str, int], parts: dict[str, list[str]]) -> tuple[dict[str, str], list[str]]:
-        """Corrected spellings of words that occur nowhere, and the words to look up instead: these, or the parts of an
-        identifier."""
+        """Return corrected spellings of words that occur nowhere, and the words to look up instead: these, or the parts
+        of an identifier.
+        """
         unknown = [word for word, count in frequencies.items() if not count][: self._config.respelled_terms]
         split = [part for word in unknown for part in parts.get(word, ())]
         meant = {word: best for word in unknown if word not in parts and (best := self._index.correct_spelling(word))}
         return meant, [word for word in dict.fromkeys([*split, *meant.values()]) if word not in frequencies]
 
     def _remembered(self, question: tuple[Hashable, ...], ask: Callable[[Watermark], T]) -> T:
-        """Caches what `ask` returns until the index changes. If it changes meanwhile, the result is newer than its key,
-        which is never looked up again. The caller drops notes that have expired since."""
+        """Cache the result of `ask` until the index changes. If it changes meanwhile, the result is newer than its key,
+        which is never looked up again. The caller drops notes that have expired since.
+        """
         mark = self._index.watermark()
         key = (mark.token, *question)
         known = self._latest.get(key)
@@ -234,7 +240,7 @@ class Retrievers:
             return self._remembered((*words, *parts, replace(filters, now=None)), partial(ask, parts))
 
         def ask(parts: dict[str, list[str]], _: Watermark) -> KeywordRows:
-            # How rare a word is among one's own notes has nothing to do with what was imported, nor with our pages.
+            # How rare a word is among the person's own notes depends neither on imported notes nor on our pages.
             pages = filters.states & {NoteState.SUMMARY}  # a search for them also knows the words that only they have
             of_class = Filters(WRITTEN | pages, foreign=filters.foreign)
             counted = self._index.frequencies(words[: self._config.counted_terms], of_class)
@@ -255,7 +261,7 @@ class Retrievers:
 
 
 def rarest(frequencies: dict[str, int], limit: int) -> dict[str, int]:
-    """The `limit` rarest words, in the question's order; words that occur nowhere count as rare."""
+    """Return the `limit` rarest words, in the question's order; words that occur nowhere count as rare."""
     if len(frequencies) <= limit:
         return frequencies
     kept = set(sorted(frequencies, key=lambda word: (frequencies[word] or 1, word))[:limit])
@@ -263,22 +269,23 @@ def rarest(frequencies: dict[str, int], limit: int) -> dict[str, int]:
 
 
 def require_vectors_of(index: Index, embedder: Embedder) -> None:
-    """Raises EmbedderUnavailable unless the active generation has this embedder's vectors."""
+    """Raise EmbedderUnavailable unless the active generation has this embedder's vectors."""
     active = next((generation for generation in index.generations() if generation.active), None)
     if active is None or active.embedding != embedder.fingerprint:
         raise EmbedderUnavailable("the vectors of this model are still being made")
 
 
 class QueryVectors:
-    """Caches the vectors of the latest questions, by model and text. Thread-safe."""
+    """A cache of the vectors of the latest questions, by model and text. Thread-safe."""
 
     def __init__(self, kept: int = 256) -> None:
         self._latest: LruCache[tuple[str, bytes], Vectors] = LruCache(kept)
 
     def embed(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
-        """The question's vector, shape (dimension,); if it has `names` of speakers, the mean of it and that of the
-        question without them, because a name draws the vector to all that mention it: +1 point on logs of dialogues,
-        +3 if several entries are needed. Raises EmbedderUnavailable."""
+        """Return the question's vector, shape (dimension,). With `names` of speakers, it is the mean of the vectors
+        with and without them, since a name draws the vector to all notes that mention it. That gains 1 point on logs of
+        dialogues, 3 if several entries are needed. Raises EmbedderUnavailable.
+        """
         whole = self.get(embedder, text)
         rest = without(text, names) if names else ""
         if not content_words(rest):
@@ -287,12 +294,12 @@ class QueryVectors:
         return mean / max(float(np.linalg.norm(mean)), 1e-9)
 
     def get(self, embedder: Embedder, text: str) -> Vectors:
-        """Shape (dimension,). Raises EmbedderUnavailable."""
+        """Return the vector, shape (dimension,). Raises EmbedderUnavailable."""
         known = self.cached(embedder, text)
         return self._latest.store(_key(embedder, text), embedder.embed_query(text)) if known is None else known
 
     def cached(self, embedder: Embedder, text: str) -> Vectors | None:
-        """The vector, if it is cached."""
+        """Return the vector, if it is cached."""
         return self._latest.get(_key(embedder, text))
 
 

@@ -1,8 +1,8 @@
-"""Answers a question with ranked passages and hits.
+"""Answer a question with ranked passages and hits.
 
 The retrievers run in parallel, each with its own deadline; their rows are fused, boosted and freed of repeats. If a
-retriever fails or is late, the answer is poorer and `degraded` says so; only if none answers is there an error. The
-passages to be shown are compared with their files.
+retriever fails or is late, the answer is poorer and `degraded` explains it; an error is raised only if no retriever
+answers. The passages to be shown are compared with their files.
 """
 
 from __future__ import annotations
@@ -43,40 +43,42 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TRIES = 20
-"""How often a search is repeated because a note was written meanwhile; eight sessions with one log need more than 5."""
+"""The most repeats of a search because a note was written meanwhile; eight sessions with one log need more than 5."""
 
 LOOK_S = 1.0
-"""For ranking and comparing the best passages with their files; if the disk is slower, answers go out uncompared."""
+"""The seconds for ranking and comparing the best passages with their files; if the disk is slower, answers go out
+uncompared.
+"""
 
 MOST_ROUNDS = 4
-"""How often passages whose files are gone are replaced by the next best."""
+"""The most rounds in which passages whose files are gone are replaced by the next best."""
 
 WARM_S = 120.0
-"""Reading the words of a million passages for the first time takes 4 s."""
+"""The seconds for reading all words and vectors; a million passages take 4 s the first time."""
 WEAK = "weak: probably nothing that is stored answers this"
 
 SHORT_CHARS = 1000
-"""A question up to this length is split into words faster than a worker thread starts."""
+"""The most characters of a question that is split into words faster than a worker thread starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """How questions are parsed, looked up and ranked, and how much a hit shows."""
+    """The limits for parsing, looking up and ranking questions, and the length of a hit."""
 
     retrievers: RetrieverConfig = field(default_factory=RetrieverConfig)
     fusion: FusionWeights = field(default_factory=FusionWeights)
     boosts: BoostWeights = field(default_factory=BoostWeights)
     question_chars: int = 10_000
-    """Words after this many are ignored."""
+    """The most characters of a question whose words are looked up."""
     embedded_chars: int = 32_000
-    """More than any current model reads at once."""
+    """The most characters that are embedded: more than any current model reads at once."""
     confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     snippet_chars: int = 1600
-    """The longest chunk by default, so that evidence is never clipped."""
+    """The most characters of a snippet: the longest chunk by default, so that evidence is never clipped."""
 
 
 class Searcher:
-    """Runs any number of searches at once."""
+    """The search; runs any number of searches at once."""
 
     def __init__(
         self,
@@ -86,7 +88,7 @@ class Searcher:
         clock: Callable[[], datetime],
         freshness: Freshness | None = None,
     ) -> None:
-        """Without `freshness`, passages are shown as they were indexed."""
+        """Open the search. If `freshness` is None, passages are shown as they were indexed."""
         self._index = index
         self._model = model
         self._config = config
@@ -105,7 +107,7 @@ class Searcher:
         explain: bool = False,
         is_prompt: bool = False,
     ) -> SearchResult:
-        """At most `limit` hits. Raises IndexUnavailable or DeadlineExceeded if no retriever answers."""
+        """Return at most `limit` hits. Raises IndexUnavailable or DeadlineExceeded if no retriever answers."""
         ranking = await self.rank(query, filters=filters, limit=limit, mode=mode, explain=explain, is_prompt=is_prompt)
         hits = tuple(hit_of(ranked, self._config.snippet_chars, self._clock()) for ranked in ranking.passages)
         note = await self.remark(ranking, filters)
@@ -124,8 +126,9 @@ class Searcher:
         explain: bool = False,
         is_prompt: bool = False,
     ) -> RankedList:
-        """The whole passages behind the hits, with their notes. `is_prompt`: the query is a prompt to an agent, which
-        may need nothing that is stored; each passage gets its relevance. Raises as `search`."""
+        """Return the whole passages behind the hits, with their notes. `is_prompt`: the query is a prompt to an agent,
+        which may need no memory; each passage gets its relevance. Raises as `search`.
+        """
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
         split = partial(terms, asked)
@@ -170,7 +173,7 @@ class Searcher:
         return RankedList(tuple(map(RankedChunk, *columns)), sure, signs, degraded, tuple(checked.remarks))
 
     async def remark(self, ranking: RankedList, filters: Filters) -> str | None:
-        """Says that an answer is weak, or which filter excluded everything."""
+        """Remark that an answer is weak, or which filter excluded everything."""
         if ranking.passages:
             return WEAK if self.is_weak(ranking) else None
         if ranking.stale:
@@ -178,7 +181,7 @@ class Searcher:
         return await self._retrievers.run(lambda: explain_no_hits(self._index, filters), "looking for the filter")
 
     def is_weak(self, ranking: RankedList) -> bool:
-        """Whether probably none of the passages answers."""
+        """Return whether probably none of the passages answers."""
         return ranking.confidence < self._config.confidence.weak_below
 
     async def warm(self, swept: anyio.Event) -> None:
@@ -197,14 +200,14 @@ class Searcher:
             log.warning("the index is not in memory yet: %s", error.code)
 
     def meaning(self, query: str) -> Vectors | None:
-        """The vector, shape (dimension,), of a question that was just ranked; None if there is none."""
+        """Return the vector, shape (dimension,), of a question that was just ranked, or None."""
         embedder = self._model.at_hand
         return self._retrievers.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
 
     def _with_intent(
         self, signs: ConfidenceFeatures, asked: str, *, is_prompt: bool
     ) -> tuple[ConfidenceFeatures, ConfidenceConfig]:
-        """The signs with that of the prompt itself, and their weights for the model in use."""
+        """Return the signs, with the prompt's own, and their weights for the model in use."""
         embedder, usual = self._model.at_hand, self._config.confidence
         if embedder is None or (not is_prompt and usual.fits(embedder.fingerprint)):
             return signs, usual
@@ -223,7 +226,9 @@ class Searcher:
         filters: Filters,
         found: RetrievedRows,
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
-        """The best passages as in their files, whether all rows still exist, and what to report of changed files."""
+        """Return the best passages as in their files, whether all rows still exist, and what to report of changed
+        files.
+        """
         try:
             return await self._rankers.run(
                 lambda: self._compared(fused, question, limit, filters),
@@ -241,7 +246,9 @@ class Searcher:
     def _compared(
         self, fused: Callable[[], ScoredRows], question: Callable[[], ParsedQuestion], limit: int, filters: Filters
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
-        """As `_best`. Parses, ranks and compares in one turn of a worker thread, which takes a third of a ms each."""
+        """Do the work of `_best`: parse, rank and compare in one turn of a worker thread, which takes a third of a ms
+        each.
+        """
         scores, parsed, report, most = _scores(fused()), question(), FreshPassages(), limit
         rounds_left = MOST_ROUNDS
         while True:
@@ -276,7 +283,7 @@ class Searcher:
         )
 
     async def _left_out(self, query: str, filters: Filters, limit: int, mode: Mode) -> tuple[FilteredOut, ...]:
-        """What the filters exclude from the first `limit` hits. Raises as `search`."""
+        """Return the passages that the filters exclude from the first `limit` hits. Raises as `search`."""
         wide = await self.rank(query, filters=without_filters(filters), limit=limit, mode=mode)
         return passages_left_out((ranked.passage for ranked in wide.passages), filters)
 
@@ -286,10 +293,10 @@ def _scores(fused: ScoredRows) -> dict[int, float]:
 
 
 def _apart(chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Replaces `Index.section_numbers` while sections are unknown: no two passages share one."""
+    """Number the sections while they are unknown, in place of `Index.section_numbers`: no two passages share one."""
     return np.arange(len(chunk_ids))
 
 
 def _plain(query: str) -> str:
-    """Without NUL and lone surrogates, which tokenizers and databases reject."""
+    """Return the query without NUL and lone surrogates, which tokenizers and databases reject."""
     return query.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
