@@ -1,6 +1,6 @@
 """The frozen values that rooms pass to one another. No I/O, no clock.
 
-It is over 300 lines because every room may need any of them.
+This module is over 300 lines because every room may need any of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class NoteState(StrEnum):
 
 
 WRITTEN = frozenset(NoteState) - {NoteState.SUMMARY}
-"""What people and agents wrote."""
+"""The states of notes that people and agents wrote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Problem:
 
     path: str
     reason: str
-    unread: bool = False  # its bytes couldn't be read: what the index has of it may be out of date
+    unread: bool = False  # its bytes couldn't be read, so its rows in the index may be out of date
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Chunk:
     end_line: int
     headings: tuple[str, ...] = ()  # the headings above the chunk, outermost first, without `#`
     section: int = 0  # number of the section (the stretch under one heading) inside the note
-    entry: str | None = None  # in a log: the hash of the `## HH:MM` entry that holds the chunk
+    entry: str | None = None  # in a log: the hash of the `## HH:MM` entry that the chunk is in
     time: str | None = None  # in a log: that entry's `HH:MM`
 
 
@@ -106,22 +106,22 @@ class NoteRecord:
     created: datetime | None = None
     updated: datetime | None = None  # aware; a daily log's day at midnight. `updated or created` is the note's date
     expires_at: datetime | None = None
-    always_load: bool = False  # its folder or its head says so; anyone may have written a head: ask the Provenance
+    always_load: bool = False  # its folder or its head asks for it; anyone may have written a head: ask the Provenance
     content_hash: str = ""  # sha256 of the body without outer white space; equal for equal content
     is_log: bool = False
     problem: str | None = None  # why part of the file was not used (broken YAML, invalid UTF-8 …)
     meta: Meta = field(default_factory=dict[str, Any])
-    supersedes: tuple[NoteId, ...] = ()  # what it says that it replaces
-    superseded_by: tuple[NoteId, ...] = ()  # what replaced it, the latest last; some may be forgotten
-    superseded_at: datetime | None = None  # since when it is superseded; None if it isn't, or counts again
+    supersedes: tuple[NoteId, ...] = ()  # the notes that it claims to replace
+    superseded_by: tuple[NoteId, ...] = ()  # the notes that replaced it, the latest last; some may be forgotten
+    superseded_at: datetime | None = None  # since when it is superseded; None if it isn't, or is active again
 
     @property
     def counts_until(self) -> datetime | None:
-        """When it expires or was superseded; None if it has no end that we know."""
+        """When it expires or was superseded; None if it has no known end."""
         return min(filter(None, (self.superseded_at, self.expires_at)), default=None)
 
     def status(self, now: datetime) -> str:
-        """Active, superseded, archived, expired, candidate, set aside or forgotten."""
+        """Return active, superseded, archived, expired, candidate, set aside or forgotten."""
         if self.superseded_at:
             return "superseded"
         if self.state is NoteState.ACTIVE and self.expires_at and self.expires_at <= now:
@@ -152,27 +152,30 @@ class NoteRecord:
         return "" if made else str(self.meta.get("properties", ""))
 
     def is_muted_in(self, project: str | None) -> bool:
-        """Whether a person keeps it from being given unasked, everywhere or in this project."""
+        """Return whether a person has muted it, everywhere or in this project, so that agents get it only if they
+        ask.
+        """
         muted = self.meta.get("muted", ())
         return EVERYWHERE in muted or project in muted
 
 
 def tag_name(tag: str) -> str:
-    """By which filters compare tags: in any case, with or without `#`."""
+    """Normalize a tag as filters compare it: in any case, with or without `#`."""
     return unicodedata.normalize("NFC", tag).casefold().strip().lstrip("#").strip("/")
 
 
 def tag_names(tags: Iterable[str]) -> frozenset[str]:
-    """The names that find these tags: `kiln` also finds the nested tag `kiln/hot`."""
+    """Return the names that find these tags: `kiln` also finds the nested tag `kiln/hot`."""
     parts = [tag_name(tag).split("/") for tag in tags]
     return frozenset("/".join(names[:length]) for names in parts for length in range(1, len(names) + 1))
 
 
 NO_PROJECT = ""
-"""In filters: only notes without a project."""
+"""The project in filters for only notes without a project."""
 CHANNEL = "channel:"
-"""Begins the project of a conversation with others, such as a group chat. It sees only its own notes, and no other
-session is told of them unasked."""
+"""The beginning of the project of a conversation with others, such as a group chat. It sees only its own notes, and
+other sessions get these only if they ask.
+"""
 
 
 def is_channel(project: str | None) -> bool:
@@ -188,7 +191,9 @@ class PrivateMarks:
     tags: frozenset[str] = frozenset()
 
     def cover(self, note: NoteRecord) -> bool:
-        """The tags of a log are those of its entries, so they say nothing about the whole."""
+        """Return whether the note is private. The tags of a log are collected from its entries, so they don't make the
+        whole log private.
+        """
         whole = f"/{note.path}"
         return (
             note.is_private
@@ -200,25 +205,25 @@ class PrivateMarks:
         )
 
     def name_any(self, tags: Iterable[str]) -> bool:
-        """Whether one of these tags is private."""
+        """Return whether one of these tags is private."""
         return bool(self.tags) and not frozenset(map(tag_name, self.tags)).isdisjoint(tag_names(tags))
 
 
 def unicode_forms(path: str) -> tuple[str, ...]:
-    """A path as it is, and as keyboards (NFC) and macOS (NFD) spell its accents."""
+    """Return a path as it is, and as keyboards (NFC) and macOS (NFD) spell its accents."""
     if path.isascii():
         return (path,)
     return tuple(dict.fromkeys([path, *(unicodedata.normalize(form, path) for form in ("NFC", "NFD"))]))
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Whether a path is this one, or in this folder."""
+    """Return whether a path is this one, or in this folder."""
     return path == folder or path.startswith(f"{folder.removesuffix('/')}/")
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Applied inside each retriever, so that k rows come back whenever k match."""
+    """The filters of a search, applied inside each retriever, so that k rows come back whenever k match."""
 
     states: frozenset[NoteState] = frozenset({NoteState.ACTIVE})
     path_prefix: str | None = None  # a folder (`notes/fix` or `notes/fix/`) or one file
@@ -229,15 +234,15 @@ class Filters:
     since: datetime | None = None  # by the note's date (for logs, the day); aware; included
     until: datetime | None = None  # excluded
     session: str | None = None
-    always_load: bool = False  # only those that ask to be in every session
+    always_load: bool = False  # only notes that ask to be in every session
     due: bool = False  # only those with a `due`
-    kinds_out: frozenset[str] = frozenset()  # notes of these kinds are left out
-    now: datetime | None = None  # notes whose `counts_until` is not after this are left out
-    foreign: bool | None = None  # True: only imported notes and those of read-only sources; False: only others
-    private: PrivateMarks | None = None  # notes that these cover are left out, and those that are muted
+    kinds_out: frozenset[str] = frozenset()  # notes of these kinds are excluded
+    now: datetime | None = None  # notes whose `counts_until` is not after this are excluded
+    foreign: bool | None = None  # True: only imported notes and notes of read-only sources; False: only others
+    private: PrivateMarks | None = None  # notes that these cover are excluded, and muted notes
 
     def admits(self, note: NoteRecord) -> bool:
-        """Whether a note passes; every index engine must decide the same."""
+        """Return whether a note passes; every index engine must decide the same."""
         date, prefix = note.updated or note.created, self.path_prefix
         return (
             note.state in self.states
@@ -257,14 +262,14 @@ class Filters:
         )
 
     def admits_project(self, project: str | None) -> bool:
-        """Whether notes of this project pass."""
+        """Return whether notes of this project pass."""
         if self.project is None:
             return self.private is None or not is_channel(project)
         return project in self.names or (project is None and not is_channel(self.project))
 
     @property
     def names(self) -> frozenset[str | None]:
-        """All that the project is called in notes."""
+        """All names of the project in notes."""
         return frozenset((self.project, *self.aliases))
 
 
@@ -284,7 +289,7 @@ class Passage:
     ordinal: int  # 0-based position of the chunk in its note; neighbours are ordinal ± 1
     chunk: Chunk
     note: NoteRecord
-    remark: str = ""  # what a reader must know of it, such as what held before
+    remark: str = ""  # a remark for the reader, such as the earlier value
 
     @property
     def shown_id(self) -> NoteId:
@@ -307,8 +312,8 @@ class Hit:
     score: float  # 0 to 1, comparable between queries
     snippet: str
     status: str = "active"  # or superseded, archived, expired, candidate
-    superseded_by: NoteId | None = None  # the note that holds now in its place
-    contradicted_by: NoteId | None = None  # a newer note or log entry that says otherwise; nobody has decided
+    superseded_by: NoteId | None = None  # the active note in its place
+    contradicted_by: NoteId | None = None  # a newer note or log entry that contradicts it; nobody has decided
     explain: Mapping[str, Any] | None = None
 
 
@@ -321,7 +326,7 @@ class FilteredOut:
     start_line: int
     end_line: int
     title: str
-    filters: tuple[str, ...]  # those that its note doesn't pass, by their argument names
+    filters: tuple[str, ...]  # the filters that its note doesn't pass, by their argument names
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,20 +338,22 @@ class SearchResult:
     as_of: datetime
     degraded: str | None = None  # what the answer lacks
     note: str | None = None  # one line for the reader, such as which filter left nothing
-    signs: Mapping[str, float] = field(default_factory=dict[str, float])  # what the confidence was computed from
+    # the features from which the confidence was computed
+    signs: Mapping[str, float] = field(default_factory=dict[str, float])
     left_out: tuple[FilteredOut, ...] = ()  # best first; only where the ranking is explained
 
 
 LIKELY = "probably replaces"
-"""Begins why one note contradicts another if it only tells of a change in other words."""
+"""The beginning of the reason for a conflict if the newer note only describes a change in other words."""
 FORK = "both replace"
-"""Begins why two notes conflict that replaced the same one, on two machines."""
+"""The beginning of the reason for a conflict between two notes that replaced the same one, on two machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """Two notes or log entries of which the newer one contradicts the older one; nobody has decided yet. `before` is
-    what the older one says, `after` what the newer one says instead, if that is one value."""
+    the older value, `after` the newer one, if it is a single value.
+    """
 
     older: NoteId
     newer: NoteId
@@ -363,14 +370,14 @@ class Conflict:
         return not self.why.startswith((LIKELY, FORK))
 
     def partner_of(self, path: NotePath) -> NotePath | None:
-        """The file of the other one, if one of them is in this file."""
+        """Return the file of the other note, if either note is in this file."""
         others = {self.older_path: self.newer_path, self.newer_path: self.older_path}
         return others.get(path)
 
 
 @dataclass(frozen=True, slots=True)
 class SimilarNote:
-    """A note or log entry that says nearly the same as a new one, and the beginning of what it says."""
+    """A note or log entry that says nearly the same as a new one, and the beginning of its text."""
 
     id: NoteId
     text: str
@@ -378,7 +385,7 @@ class SimilarNote:
 
 @dataclass(frozen=True, slots=True)
 class Contradicted:
-    """A note or log entry that a new statement contradicts: what it says, and why that is a contradiction."""
+    """A note or log entry that a new statement contradicts: its text, and the reason."""
 
     id: NoteId
     text: str
@@ -405,7 +412,7 @@ class Receipt:
     etag: Etag
     outcome: Outcome
     indexed: str  # "full" (keywords and vectors), "keywords" (vectors follow at once) or "pending" (the next sweep)
-    similar: tuple[SimilarNote, ...] = ()  # the nearest first; without what it contradicts
+    similar: tuple[SimilarNote, ...] = ()  # the nearest first, without contradicted notes
     contradicts: tuple[Contradicted, ...] = ()  # the latest first
     superseded: Mapping[str, str] | None = None  # what this note replaced: id, path and the beginning of its text
-    superseded_by: Mapping[str, str] | None = None  # of a duplicate: the note that holds now in its place
+    superseded_by: Mapping[str, str] | None = None  # of a duplicate: the active note in its place

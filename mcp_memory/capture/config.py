@@ -9,7 +9,7 @@ SHIPPED_FOLDERS: Mapping[str, str] = {
     "openclaw": "~/.openclaw/agents",
     "gemini": "~/.gemini/tmp",
 }
-"""Where each client keeps its transcripts; nothing else is read."""
+"""The folders of each client's transcripts; nothing else is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +20,15 @@ class CaptureConfig:
     tool_output: bool = False
     """Whether captured pages include tool output."""
     min_bytes: int = 100_000
-    """A transcript is captured during a turn once it has grown by this much …"""
+    """The growth of a transcript at which it is captured during a turn …"""
     min_messages: int = 50
-    """… or by this many messages."""
+    """… or this many new messages."""
     idle_minutes: int = 30
-    """A session that doesn't end is summarized once nothing was said for so long."""
+    """The silence after which a session that doesn't end is summarized."""
     keep_days: int = 90
     keep_bytes: int = 200_000_000
     folders: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Overrides the shipped ones."""
+    """Folders by client, which override the shipped ones."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folders", {**SHIPPED_FOLDERS, **self.folders})

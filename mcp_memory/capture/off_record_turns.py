@@ -1,5 +1,6 @@
-"""Leaves out of a session the turns that its person wants nobody to keep. A turn is a message of the person's and what
-follows until the next one."""
+"""Drop the turns of a session that its person wants nobody to keep. A turn is a message of the person's and the
+messages until the next one.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,8 +16,9 @@ START = "0001-01-01T00:00:00+00:00"
 def on_record(
     messages: Sequence[TranscriptMessage], context: ReaderContext
 ) -> tuple[list[TranscriptMessage], int | None]:
-    """Returns the messages that may be kept; and, if the person takes back what was said, the offset from which on no
-    earlier message may be. `context` remembers what the next messages need."""
+    """Return the messages that may be kept; and, if the person takes something back, the offset from which on no
+    earlier message may be kept. `context` remembers what the next messages need.
+    """
     kept: list[TranscriptMessage] = []
     taken_back: int | None = None
     for message in messages:
@@ -42,8 +44,9 @@ def on_record(
 
 
 def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequence[str]]) -> int:
-    """Counts the messages of a sub-agent before the first that falls into a silence of its session: from there on it
-    may repeat what it was told."""
+    """Count the messages of a sub-agent before the first that falls into a silence of its session: from there on it may
+    repeat words of the silence.
+    """
     spans = [(datetime.fromisoformat(begin), datetime.fromisoformat(end) if end else None) for begin, end in silences]
     for number, message in enumerate(messages):
         at = message.turn.at
@@ -53,7 +56,7 @@ def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequen
 
 
 def _note_time(message: TranscriptMessage, context: ReaderContext) -> None:
-    """Ends the silence before this message of the person's, and begins another if it asks for one."""
+    """End the silence before this message of the person's, and begin another if it asks for one."""
     at = message.turn.at.isoformat() if message.turn.at else ""
     for silence in context.silences:
         silence[1] = silence[1] or at

@@ -1,4 +1,4 @@
-"""Captures transcripts step by step, one step at a time."""
+"""Capture transcripts step by step, one step at a time."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from mcp_memory.runtime.threads import in_thread, place_of
 from mcp_memory.vault.config import CHATS, TRANSCRIPTS
 
 Hear = Callable[[CapturedMessages], Awaitable[object]]
-"""Receives new messages. After a crash, or if it raises, it gets the same messages again."""
+"""A receiver of new messages. After a crash, or if it raises, it gets the same messages again."""
 
 MAX_TRIES = 3
-"""Attempts for the same messages; then they are skipped."""
+"""The most attempts for the same messages; then they are skipped."""
 
 STEP_S = 60.0
 
 MOST_THREADS = 4
-"""Worker threads for capture steps, including those past their deadline, so that other work keeps its threads."""
+"""The worker threads for capture steps, including those past their deadline, so that other work keeps its threads."""
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class CaptureResult:
     at_end: bool
 
     def add(self, more: CaptureResult) -> CaptureResult:
-        """Adds the counts of the next step."""
+        """Add the counts of the next step."""
         sums = {name: getattr(self, name) + getattr(more, name) for name in _COUNTED}
         return replace(more, **sums)
 
@@ -78,8 +78,9 @@ class CaptureService:
         hear: Hear | None,
         project_of: Callable[[str], str | None],
     ) -> None:
-        """Stores everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages.
-        `project_of`: the project of a folder."""
+        """Store everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages.
+        `project_of`: the project of a folder.
+        """
         self.paths = TranscriptPaths({**config.folders, CHAT: str(state / CHATS)})
         self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
         self.checkpoints = Checkpoints(state / "checkpoints")
@@ -96,9 +97,10 @@ class CaptureService:
         """ISO 8601."""
 
     async def capture_next(self, path: TranscriptPath, *, delegated: bool = False) -> CaptureResult:
-        """Captures the next batch of a transcript: writes its pages, passes on its messages, moves the checkpoint.
-        `delegated`: another agent runs the session, which is remembered from then on.
-        Raises NotFound, Refused, StorageFailed, and what `hear` raises."""
+        """Capture the next batch of a transcript: write its pages, pass on its messages, move the checkpoint.
+        `delegated`: another agent runs the session, which is remembered from then on. Raises NotFound, Refused,
+        StorageFailed, and the errors of `hear`.
+        """
 
         def read() -> tuple[CaptureStep, CaptureResult]:
             before = drop_removed_segments(path, self.checkpoints.read(path.client, path.name), self.store.contains)
@@ -120,7 +122,7 @@ class CaptureService:
         return result
 
     async def preview(self, path: TranscriptPath) -> CaptureResult:
-        """Reports what `capture_next` would capture, and writes nothing. Raises NotFound, Refused, StorageFailed."""
+        """Report what `capture_next` would capture, and write nothing. Raises NotFound, Refused, StorageFailed."""
         checkpoint = await in_thread(lambda: self.checkpoints.read(path.client, path.name), what="reading a checkpoint")
         total: CaptureResult | None = None
         while total is None or not total.at_end:
@@ -132,8 +134,9 @@ class CaptureService:
         return total
 
     def find_unread(self, path: TranscriptPath, least_messages: int, size: int = -1) -> tuple[Unread, bool]:
-        """Returns what is new, and whether it has at least `least_messages`, which are only counted if the size isn't
-        `size`. For a worker thread. Raises NotFound, Refused, StorageFailed."""
+        """Return the new lines, and whether they have at least `least_messages`, which are only counted if the size
+        isn't `size`. For a worker thread. Raises NotFound, Refused, StorageFailed.
+        """
         checkpoint = self.checkpoints.read(path.client, path.name)
         found = measure_unread(self.paths, path, checkpoint)
         if not found.new_bytes or found.size == size:
@@ -141,11 +144,11 @@ class CaptureService:
         return found, len(self._step(path, checkpoint).messages) >= least_messages
 
     def remember_transcript(self, path: TranscriptPath, *, delegated: bool = False) -> None:
-        """Records durably that a transcript exists. For a worker thread. Raises StorageFailed."""
+        """Record durably that a transcript exists. For a worker thread. Raises StorageFailed."""
         self.checkpoints.save_if_new(Checkpoint(path.client, path.name, context=ReaderContext(delegated=delegated)))
 
     def list_grown(self) -> list[TranscriptPath]:
-        """Lists the transcripts that have grown since they were captured. For a worker thread."""
+        """List the transcripts that have grown since they were captured. For a worker thread."""
         checkpoints = self.checkpoints.read_all()
         self.last_captured_at = max(filter(None, (known.captured_at for known in checkpoints)), default=None)
         found: list[TranscriptPath] = []
@@ -156,14 +159,14 @@ class CaptureService:
         return found
 
     async def prune(self) -> None:
-        """Removes pages that are too old or too many. Raises StorageFailed."""
+        """Remove pages that are too old or too many. Raises StorageFailed."""
         async with self._one_at_a_time:
             gone = await in_thread(self._prune, what="pruning transcripts")
         if gone:
             self._written()
 
     async def list_transcripts(self, client: str | None = None) -> list[TranscriptPath]:
-        """Lists every transcript of all clients, or of one, newest last. Raises InvalidInput."""
+        """List every transcript of all clients, or of one, newest last. Raises InvalidInput."""
 
         def find() -> list[TranscriptPath]:
             clients = [client] if client else list(self.paths.clients)
@@ -173,7 +176,9 @@ class CaptureService:
         return await in_thread(find, deadline_s=STEP_S, what="looking for transcripts")
 
     async def list_in_file(self, file: str, client: str | None = None) -> list[TranscriptPath]:
-        """Lists the transcripts in a file, and those of its sub-agents. Raises InvalidInput, NotFound, Refused."""
+        """List the transcripts in a file, and the transcripts of its sub-agents. Raises InvalidInput, NotFound,
+        Refused.
+        """
 
         def find() -> list[TranscriptPath]:
             path = self.paths.locate(client, file) if client else self.paths.locate_any(file)
@@ -186,7 +191,9 @@ class CaptureService:
     # -- below -------------------------------------------------------------------------------------------------
 
     def _step(self, path: TranscriptPath, checkpoint: Checkpoint) -> CaptureStep:
-        """A sub-agent's transcript is read from its beginning again when more of its session is off the record."""
+        """Read and build a step. A sub-agent's transcript is read from its beginning again when more of its session is
+        off the record.
+        """
         session = path.parent and self.checkpoints.read(path.client, path.parent.name)
         silences = session.context.silences if session else []
         removed: tuple[str, ...] = ()
@@ -219,7 +226,7 @@ class CaptureService:
         return CaptureResult(path, step.session, offset, size, *counts, at_end=step.at_end)
 
     def _prune(self) -> int:
-        """Removes old pages, and their words from the checkpoints."""
+        """Remove old pages, and their words from the checkpoints."""
         gone = self.store.prune()
         for checkpoint in self.checkpoints.read_all():
             try:

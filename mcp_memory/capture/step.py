@@ -1,4 +1,4 @@
-"""Builds a capture step: redacts the next lines of a transcript and splits them into pages. Writes nothing."""
+"""Build a capture step: redact the next lines of a transcript and split them into pages. Writes nothing."""
 
 import hashlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,22 +27,25 @@ from mcp_memory.capture.transcript_store import (
 from mcp_memory.text.secrets.finder import redact
 
 MOST_TEXT_CHARS = 100_000
-"""Per message; anything longer is a pasted document."""
+"""The most characters of a message; anything longer is a pasted document."""
 
 MOST_TOOL_CHARS = 4000
 """Per tool result."""
 
 MOST_ARGUMENT_CHARS = 1500
-"""Of each argument of a tool call, of which readers keep 500 more, again so that no half of a secret is left."""
+"""The most characters of each argument of a tool call. Readers keep 500 more, so that the cut leaves no half of a
+secret.
+"""
 
 _SEAM_CHARS = 20_000
-"""Redacted beyond the cut, so that the cut never leaves half a secret; longer than any secret."""
+"""The characters redacted beyond the cut, so that the cut never leaves half a secret; longer than any secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureStep:
-    """`checkpoint` is the position after it, `digests` those of its messages, `secret_count` the secrets redacted.
-    `at_end`: there is nothing more to read now."""
+    """A step, not yet written. `checkpoint` is the position after it, `digests` its messages' digests, `secret_count`
+    the redacted secrets. `at_end`: there is nothing more to read now.
+    """
 
     checkpoint: Checkpoint
     messages: tuple[TranscriptMessage, ...]
@@ -51,9 +54,9 @@ class CaptureStep:
     secret_count: int
     at_end: bool
     removed: tuple[str, ...] = ()
-    """Pages, without `.md`, that hold what the person took back."""
+    """Pages, without `.md`, with words that the person took back."""
     taken_back: int | None = None
-    """The offset from which on nothing that was said before this step may be kept."""
+    """The offset from which on no earlier message may be kept."""
 
     @property
     def session(self) -> str:
@@ -72,8 +75,9 @@ def build_step(
     project_of: Callable[[str], str | None],
     silences: Sequence[Sequence[str]] = (),
 ) -> CaptureStep:
-    """`seen` holds the digests of earlier messages, if the file has ever been replaced. `project_of`: the project of a
-    folder. `silences`: those of a sub-agent's session."""
+    """Build a step. `seen`: the digests of earlier messages, if the file has ever been replaced. `project_of`: the
+    project of a folder. `silences`: the silences of a sub-agent's session.
+    """
     batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)
@@ -139,7 +143,7 @@ def build_step(
 
 
 def pages_of(path: TranscriptPath, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """All pages that a transcript has, as `CaptureStep.removed`."""
+    """Return all pages that a transcript has, in the form of `CaptureStep.removed`."""
     return tuple(
         page_of(number, SegmentOrigin(path.client, path.name, thread or path.inner.stem, None))
         for thread, last in checkpoint.threads.items()
@@ -148,8 +152,9 @@ def pages_of(path: TranscriptPath, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 
 def drop_removed_segments(path: TranscriptPath, checkpoint: Checkpoint, has: Callable[[str], bool]) -> Checkpoint:
-    """Drops the turns of pages that were deleted since, so that they aren't written again. `has`: whether a page
-    exists."""
+    """Drop the turns of pages that were deleted since, so that they aren't written again. `has`: whether a page
+    exists.
+    """
 
     def kept(thread: str, segment: SessionSegment) -> SessionSegment:
         origin = SegmentOrigin(path.client, path.name, thread or path.inner.stem, None)
@@ -171,7 +176,7 @@ class _Reading:
     unreadable: int = 0
 
     def messages(self, line: TranscriptLine) -> Sequence[TranscriptMessage]:
-        """Returns the line's messages without secrets."""
+        """Return the line's messages without secrets."""
         messages = parse_line(self.client, line.data, line.offset, self.context)
         if messages is None:
             self.unreadable += 1
@@ -195,7 +200,7 @@ class _Reading:
         return replace(message, turn=replace(turn, text=text, at=at))
 
     def is_new(self, message: TranscriptMessage) -> bool:
-        """Whether it wasn't captured before. Remembers a digest that identifies it wherever it is in the file."""
+        """Return whether the message is new. Remembers a digest that identifies it wherever it is in the file."""
         turn = message.turn
         at = turn.at.timestamp() if turn.at else ""
         parts = "\0".join([message.role, turn.session or "", turn.speaker, str(at), turn.text])

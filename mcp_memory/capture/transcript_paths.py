@@ -1,4 +1,4 @@
-"""Locates transcripts in the clients' folders. Nothing outside them is opened, nor anything through a symbolic link.
+"""Locate transcripts in the clients' folders. Nothing outside them is opened, nor anything through a symbolic link.
 
 The path of a transcript comes from whoever calls a hook's endpoint, so it only selects one of the files in there.
 """
@@ -35,7 +35,7 @@ class TranscriptPath:
 
     @property
     def parent(self) -> "TranscriptPath | None":
-        """The session's transcript, of a sub-agent's in a file of its own."""
+        """The session's transcript, if a sub-agent's is in a file of its own."""
         folder = self.inner.parent
         if folder.name != SUB_AGENTS:
             return None
@@ -47,18 +47,19 @@ class TranscriptPath:
 
     @property
     def name(self) -> str:
-        """Its name in checkpoints and captured pages."""
+        """The transcript's name in checkpoints and captured pages."""
         return f"{self.file}#{self.session}" if self.session else str(self.file)
 
 
 class TranscriptPaths:
     def __init__(self, folders: Mapping[str, str]) -> None:
-        """`folders` by client; a missing folder counts as empty."""
+        """Set the `folders` by client; a missing folder counts as empty."""
         self._roots = {client: Path(os.path.expanduser(folder)) for client, folder in folders.items()}  # noqa: PTH111 -- raises nothing
 
     def locate(self, client: str, file: str) -> TranscriptPath:
-        """Checks the path without touching the disk: a further profile of the client is looked at when the file is
-        opened. Raises InvalidInput for an unknown client, Refused for a path outside its folders."""
+        """Check the path without touching the disk: a further profile of the client is checked when the file is opened.
+        Raises InvalidInput for an unknown client, Refused for a path outside its folders.
+        """
         root = self._root(client)
         name, _, session = file.partition("#")
         if len(file) > MOST_PATH_CHARS or "\0" in file or ".." in name.split("/"):
@@ -73,7 +74,7 @@ class TranscriptPaths:
         raise Refused(f"{name[:200]} is not a transcript of {client}", hint=hint)
 
     def locate_any(self, file: str) -> TranscriptPath:
-        """Locates a path in any client's folder, or in a profile of it. Raises Refused."""
+        """Locate a path in any client's folder, or in a profile of it. Raises Refused."""
         found: list[TranscriptPath] = []
         for client in self._roots:
             with suppress(Refused):
@@ -85,8 +86,9 @@ class TranscriptPaths:
 
     @contextmanager
     def open_transcript(self, path: TranscriptPath) -> Generator[int]:
-        """Yields a descriptor for reading. Raises NotFound, StorageFailed, and Refused for a link, another user's file,
-        or anything but a regular file."""
+        """Yield a descriptor for reading. Raises NotFound, StorageFailed, and Refused for a link, another user's file,
+        or anything but a regular file.
+        """
         folder, name = path.inner.parent, path.inner.name
         if self._is_profile(path) and (why_not := why_not_captured(path.client, path.root)):
             raise Refused(f"{path.file} is not captured: {why_not}", hint="or name its folder under [capture.folders]")
@@ -107,8 +109,9 @@ class TranscriptPaths:
             raise StorageFailed(f"{path.file} cannot be read: {error.strerror or error}") from error
 
     def list_transcripts(self, client: str) -> list[TranscriptPath]:
-        """Lists all files in a client's folder that may be transcripts, newest last. Follows no links. Raises
-        InvalidInput."""
+        """List all files in a client's folder that may be transcripts, newest last. Follows no links. Raises
+        InvalidInput.
+        """
         root = self._root(client)
         found: list[tuple[float, TranscriptPath]] = []
         for folder, _, names in os.walk(_resolved(root)):
@@ -135,7 +138,7 @@ class TranscriptPaths:
         return self._roots.keys()
 
     def list_sub_agents(self, path: TranscriptPath) -> list[TranscriptPath]:
-        """Lists the transcripts of a session's sub-agents, where the client writes them to separate files."""
+        """List the transcripts of a session's sub-agents, where the client writes them to separate files."""
         folder = path.file.with_suffix("") / SUB_AGENTS
         try:
             names = sorted(entry.name for entry in os.scandir(folder) if entry.is_file(follow_symlinks=False))
@@ -146,5 +149,5 @@ class TranscriptPaths:
 
 
 def _resolved(root: Path) -> Path:
-    """You may keep a client's folder elsewhere, behind a link of your own."""
+    """Resolve a client's folder, which you may keep elsewhere, behind a link of your own."""
     return Path(os.path.realpath(root))

@@ -1,4 +1,4 @@
-"""Captures in the background the transcripts that hooks report as grown."""
+"""Capture in the background the transcripts that hooks report as grown."""
 
 import logging
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ from mcp_memory.runtime.threads import in_thread, place_of
 from mcp_memory.text.pluralize import counted
 
 LOOK_S = 20.0
-"""How often growing transcripts are checked during a turn."""
+"""The seconds between checks of growing transcripts during a turn."""
 
 FOLLOWED_S = 86_400.0
-"""A transcript that no hook has reported for this long is no longer checked."""
+"""The seconds without a hook's report after which a transcript is no longer checked."""
 
 PRUNE_S = 3600.0
 MOST_FOLLOWED = 200
@@ -41,8 +41,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class FollowedTranscript:
-    """A transcript that a hook has reported. `due`: to be captured however little is new; `delegated`: another agent
-    runs the session. Times are monotonic."""
+    """A transcript that a hook has reported. `due`: capture it even if little is new; `delegated`: another agent runs
+    the session. Times are monotonic.
+    """
 
     due: bool
     heard_at: float
@@ -53,8 +54,9 @@ class FollowedTranscript:
 
 @dataclass
 class CaptureWorker:
-    """A background task of the engine. It is no job, because the next session wants what this one said within seconds:
-    it takes turns with the steps of jobs, and is in their journal."""
+    """A background task of the engine. It isn't a job, because the next session wants the words of this one within
+    seconds. It takes turns with the steps of jobs, and is in their journal.
+    """
 
     config: CaptureConfig
     service: CaptureService
@@ -72,8 +74,9 @@ class CaptureWorker:
     # -- for hooks ---------------------------------------------------------------------------------------------
 
     def follow(self, client: str, file: str, *, due: bool, delegated: bool = False) -> TranscriptPath | None:
-        """Follows a transcript that has grown, or will. Never touches the disk and never fails, because a hook waits.
-        Returns None if it isn't captured: capture is off, or the path is refused and listed in `problems`."""
+        """Follow a transcript that has grown, or will. Never touches the disk and never fails, because a hook waits.
+        Returns None if it isn't captured: capture is off, or the path is refused and listed in `problems`.
+        """
         if not self.config.enabled or client not in self.service.paths.clients:
             return None
         try:
@@ -85,7 +88,7 @@ class CaptureWorker:
         return path
 
     async def follow_durably(self, client: str, file: str, *, delegated: bool = False) -> None:
-        """Follows a transcript that is due, which is captured even if this process ends now. Raises StorageFailed."""
+        """Follow a transcript that is due, which is captured even if this process ends now. Raises StorageFailed."""
         path = self.follow(client, file, due=True, delegated=delegated)
         if path and (path.session or not path.is_database):
             keep = partial(self.service.remember_transcript, path, delegated=delegated)
@@ -94,7 +97,7 @@ class CaptureWorker:
     # -- for the command line ----------------------------------------------------------------------------------
 
     async def capture_files(self, names: Sequence[str], *, dry_run: bool) -> list[dict[str, Any]]:
-        """Reports on each transcript that there was time for: what was captured, or the error."""
+        """Report on each transcript that there was time for: the captured messages, or the error."""
         until, reports = monotonic() + BY_HAND_S, list[dict[str, Any]]()
         for name in names:
             if reports and monotonic() > until:
@@ -111,7 +114,7 @@ class CaptureWorker:
         return reports
 
     def status(self) -> dict[str, Any]:
-        """Returns facts for `status`. `last`: time of the last capture, ISO 8601."""
+        """Return facts for `status`. `last`: time of the last capture, ISO 8601."""
         return {
             "enabled": self.config.enabled,
             "last": self.service.last_captured_at,
@@ -122,13 +125,13 @@ class CaptureWorker:
 
     @property
     def problems(self) -> Sequence[Problem]:
-        """Transcripts that couldn't be read, and why."""
+        """Return the transcripts that couldn't be read, and why."""
         return list(self._problems.values())
 
     # -- the task ----------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Runs forever, starting with what grew while no process ran."""
+        """Run forever, starting with the transcripts that grew while no process ran."""
         if not self.config.enabled:
             return
         with self.health.watching("capture"):
@@ -162,7 +165,7 @@ class CaptureWorker:
                 continue
             due, followed.due = followed.due, False
             beside = await in_thread(partial(self.service.paths.list_sub_agents, path), what="looking for sub-agents")
-            await self._attempt(path, followed, due=due or bool(beside))  # first: it says what is off the record
+            await self._attempt(path, followed, due=due or bool(beside))  # first, since it has the silences
             for sub_agent in beside:
                 await self._attempt(sub_agent, FollowedTranscript(due, 0.0), due=due)
 
@@ -186,14 +189,14 @@ class CaptureWorker:
             self._problems.pop(path.name, None)
 
     async def _has_grown_enough(self, path: TranscriptPath, followed: FollowedTranscript) -> bool:
-        """Whether enough is new to capture it before the end of the turn."""
+        """Return whether enough is new to capture it before the end of the turn."""
         find = partial(self.service.find_unread, path, self.config.min_messages, followed.size)
         found, is_many = await in_thread(find, deadline_s=STEP_S, what="looking at a transcript")
         followed.size = found.size
         return is_many or found.new_bytes >= self.config.min_bytes
 
     async def _capture_to_end(self, path: TranscriptPath, *, delegated: bool) -> None:
-        """Captures to the end, yielding to requests being served."""
+        """Capture to the end, yielding to requests being served."""
         at_end = False
         while not at_end:
             await self.traffic.lull(quiet_s=LULL_S, at_most_s=MOST_LULL_S)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 Progress = Callable[[str], None]
-"""Called with one line of plain text per step."""
+"""A function that is called with one line of plain text per step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +21,25 @@ class EmbedderConfig:
     model: str = ""
     precision: str = "int8"
     batch_size: int = 8
-    """Texts in one run of the torch fallback; the compiled engine runs them one by one."""
+    """The texts in one run of the torch fallback; the compiled engine runs them one by one."""
     threads: int = 0
-    """Simultaneous runs of the compiled engine; 0 = one per core, at most 8."""
+    """The simultaneous runs of the compiled engine; 0 = one per core, at most 8."""
     hub_timeout_s: float = 10.0
     compile_timeout_s: float = 600.0
     endpoint: str = ""
     api_key_env: str = "OPENAI_API_KEY"
     timeout_s: float = 30.0
     unload_after_s: float = 900.0
-    """A model in this process is unloaded after so long without a text; 0 = never."""
+    """The seconds without a text after which a model in this process is unloaded; 0 = never."""
     query_prompt: str = ""
     document_prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SentenceInContext:
-    """A sentence that somebody says; any of the others may be empty. `answered`: what it answers; `before` and `after`:
-    what stands there in its message."""
+    """A sentence that somebody says; any of the other texts may be empty. `answered`: the text that it answers;
+    `before` and `after`: the text around it in its message.
+    """
 
     text: str
     answered: str
@@ -47,7 +48,7 @@ class SentenceInContext:
 
 
 class Embedder(Protocol):
-    """Thread-safe. All vectors are float32 with Euclidean length 1."""
+    """An embedder. All vectors are float32 with Euclidean length 1. Thread-safe."""
 
     @property
     def fingerprint(self) -> str:
@@ -63,23 +64,26 @@ class Embedder(Protocol):
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        """Shape (len(texts), dimension), in the order of the texts. Raises EmbedderUnavailable."""
+        """Embed texts: shape (len(texts), dimension), in their order. Raises EmbedderUnavailable."""
         ...
 
     def embed_query(self, text: str) -> Vectors:
-        """Shape (dimension,). Raises EmbedderUnavailable."""
+        """Embed a question: shape (dimension,). Raises EmbedderUnavailable."""
         ...
 
     def inner_states(self, texts: Sequence[str]) -> Vectors | None:
-        """Shape (len(texts), states), not unit vectors: what the model's middle layers make of the texts, which says
-        more of how something is put than its last one. None if it shows none. Raises EmbedderUnavailable."""
+        """Return the states of the model's middle layers, which reflect the wording of the texts better than its last
+        layer: shape (len(texts), states), not unit vectors. None if the model doesn't show them. Raises
+        EmbedderUnavailable.
+        """
         ...
 
     def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
-        """Shape (len(sentences), states): what a model that is adapted to it makes of sentences where they stand. None
-        if it isn't. Raises EmbedderUnavailable."""
+        """Return the states of sentences in their context, by a model that is adapted to it: shape (len(sentences),
+        states). None if it isn't adapted. Raises EmbedderUnavailable.
+        """
         ...
 
     def close(self) -> None:
-        """Frees the model; idempotent."""
+        """Free the model; idempotent."""
         ...

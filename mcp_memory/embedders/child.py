@@ -1,8 +1,8 @@
-"""Runs heavy or network-bound work in a child process with a deadline, so the daemon needn't import it.
+"""Run heavy or network-bound work in a child process with a deadline, so the daemon needn't import it.
 
-The child writes JSON lines on its standard output: `{"progress": text}` any number of times, then
-`{"result": {…}}` or `{"error": {"message": …, "hint": …}}`. Whatever libraries print goes to its standard error.
-It ends when its parent does, and inherits no descriptors but the standard three.
+The child writes JSON lines on its standard output: `{"progress": text}` any number of times, then `{"result": {…}}` or
+`{"error": {"message": …, "hint": …}}`. Output of libraries goes to its standard error. The child ends when its parent
+does, and inherits no descriptors but the standard three.
 """
 
 import json
@@ -21,7 +21,7 @@ from mcp_memory.errors import EmbedderUnavailable, McpMemoryError
 from mcp_memory.runtime.limited_child import start_module
 
 Tell = Callable[[Mapping[str, Any]], None]
-"""In the child: sends one message to the parent."""
+"""A function in the child that sends one message to the parent."""
 
 STDERR_TAIL_CHARS = 800
 
@@ -36,10 +36,10 @@ def run_child(
     first_message_s: float | None = None,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Runs `python -m module arguments…` and returns its result. `environ` is added to our environment.
+    """Run `python -m module arguments…` and return its result. `environ` is added to our environment.
 
-    `deadline_s` bounds the whole, `first_message_s` the time until the first message. Raises EmbedderUnavailable
-    with the child's own message, or with the tail of its standard error; `task` names the work there.
+    `deadline_s` bounds the whole, `first_message_s` the time until the first message. Raises EmbedderUnavailable with
+    the child's own message, or with the tail of its standard error; `task` names the work there.
     """
     started = time.monotonic()
     with tempfile.TemporaryFile() as stderr, _running(module, arguments, environ, stderr) as process:
@@ -68,7 +68,7 @@ def run_child(
 
 @contextmanager
 def answering() -> Generator[Tell]:
-    """In the child: reserves standard output for messages, sends our own errors as one, and exits with the parent."""
+    """Reserve, in the child, standard output for messages, send our own errors as one, and exit with the parent."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     threading.Thread(target=_die_with_parent, daemon=True).start()
@@ -86,7 +86,7 @@ def answering() -> Generator[Tell]:
 def _running(
     module: str, arguments: Sequence[str], environ: Mapping[str, str], stderr: IO[bytes]
 ) -> Generator[subprocess.Popen[bytes]]:
-    """The process, killed and reaped on exit."""
+    """Run the process, which is killed and reaped on exit."""
     with start_module(module, arguments, environ=environ, stderr=stderr) as process:
         try:
             yield process
@@ -95,7 +95,7 @@ def _running(
 
 
 def _lines(process: subprocess.Popen[bytes]) -> queue.SimpleQueue[bytes | None]:
-    """The child's output line by line, then None; unlike a pipe, a queue can be read with a deadline."""
+    """Queue the child's output line by line, then None; unlike a pipe, a queue can be read with a deadline."""
     lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
     # A duplicate, because closing the descriptor that a thread reads would wait for the thread.
     assert process.stdout is not None

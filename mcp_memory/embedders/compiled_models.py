@@ -1,10 +1,9 @@
-"""Reads and writes compiled models: a folder with a manifest, checked for damage.
+"""Read and write compiled models: each is a folder with a manifest, checked for damage.
 
-    <cache>/models/<name>-<key>/manifest.json  model.onnx  tokenizer.json
-    and for the bundled model             adapted.onnx  weights.bin
+<cache>/models/<name>-<key>/manifest.json model.onnx tokenizer.json and for the bundled model adapted.onnx weights.bin
 
-A folder gets its final name by one rename, and is valid only while each file has the size and sha256 in the manifest;
-so an interrupted compile or a damaged disk is never mistaken for a model.
+A folder gets its final name by one rename, and is valid only while each file has the size and sha256 in the manifest.
+So an interrupted compile or a damaged disk is never mistaken for a model.
 """
 
 import dataclasses
@@ -21,15 +20,15 @@ from mcp_memory.embedders.inputs import prompts_mark
 from mcp_memory.embedders.locate import ModelSource, sha256_of
 
 FORMAT = 3
-"""Increased when the recipe or the manifest changes: models of another format are left alone and compiled again."""
+"""The format of recipe and manifest. Models of another format are ignored and compiled again."""
 VECTORS = 1
-"""Increased when a recipe gives other vectors: then all notes are embedded again."""
+"""The version of the vectors. Increase it when a recipe gives other vectors: then all notes are embedded again."""
 MODEL_FILE = "model.onnx"
 TOKENIZER_FILE = "tokenizer.json"
 ADAPTED_FILE = "adapted.onnx"
 """The graph that reads sentences in their context, if there is one."""
 WEIGHTS_FILE = "weights.bin"
-"""What two graphs share."""
+"""The weights that two graphs share."""
 MANIFEST_FILE = "manifest.json"
 INNER_STATES = "inner_states"
 """The graph's output behind its vectors, if it has one."""
@@ -39,7 +38,7 @@ SETTLED_NS = 2 * 10**9
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a model is compiled, and how close to the original it must stay (cosine, on `compiler.SAMPLES`)."""
+    """The way a model is compiled, and how close to the original it must stay (cosine, on `compiler.SAMPLES`)."""
 
     precision: str = "int8"
     """`int8` (then `fp32` if int8 is not close enough) or `fp32`."""
@@ -47,7 +46,7 @@ class Recipe:
     int8_min_cosine: float = 0.95
     fp32_min_cosine: float = 0.9999
     max_tokens: int = 1024
-    """Longer inputs are cut: no chunk is longer, and attention grows with the square."""
+    """The most tokens of an input; longer inputs are cut: no chunk is longer, and attention grows with the square."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +79,14 @@ class CompiledModel:
 
 
 def folder_for(cache: Path, source: ModelSource, recipe: Recipe) -> Path:
-    """The folder for a source compiled by a recipe; differs with the revision and the recipe."""
+    """Return the folder for a source compiled by a recipe; differs with the revision and the recipe."""
     key = json.dumps([source.name, source.revision, dataclasses.asdict(recipe), FORMAT])
     slug = re.sub(r"[^A-Za-z0-9.]+", "-", source.name.rpartition("/")[2]).strip("-.")[:48] or "model"
     return cache / "models" / f"{slug}-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
 
 def read_compiled(folder: Path) -> CompiledModel | None:
-    """The model in `folder`; None if it is absent, damaged or of another format."""
+    """Read the model in `folder`; None if it is absent, damaged or of another format."""
     try:
         manifest = _parse((folder / MANIFEST_FILE).read_bytes())
         is_whole = all(_checksum(folder / name) == checksum for name, checksum in manifest.files.items())
@@ -97,7 +96,7 @@ def read_compiled(folder: Path) -> CompiledModel | None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> CompiledModel:
-    """Writes the manifest with the checksums of the files that are in `folder` now."""
+    """Write the manifest with the checksums of the files that are in `folder` now."""
     named = (MODEL_FILE, TOKENIZER_FILE, ADAPTED_FILE, WEIGHTS_FILE)
     names = [name for name in named if (folder / name).exists()]
     complete = dataclasses.replace(manifest, files={name: _checksum(folder / name) for name in names})
@@ -106,7 +105,9 @@ def write_manifest(folder: Path, manifest: Manifest) -> CompiledModel:
 
 
 def fingerprint(manifest: Manifest, query_prompt: str, document_prompt: str) -> str:
-    """One line: equal fingerprints, equal vectors (up to the last bits, which differ between processors)."""
+    """Return the fingerprint in one line: equal fingerprints, equal vectors (up to the last bits, which differ between
+    processors).
+    """
     return (
         f"{manifest.name}@{manifest.revision[:12]} pooling={manifest.pooling} normalised "
         f"max={manifest.max_seq_length} {manifest.precision}/{VECTORS} "
@@ -127,8 +128,9 @@ def _parse(data: bytes) -> Manifest:
 
 
 def _checksum(file: Path) -> tuple[int, str]:
-    """Size and sha256; remembered for an unchanged file, so that reloading a model is fast. Timestamps are too coarse
-    for a file that was just written."""
+    """Return size and sha256; remembered for an unchanged file, so that reloading a model is fast. Timestamps are too
+    coarse for a file that was just written.
+    """
     now = file.stat()
     known = now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
     settled = time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS

@@ -1,8 +1,9 @@
 """Child process that compiles a model: `python -m mcp_memory.embedders.compiler JOB`, JOB a JSON list.
 
-Loads the original with sentence-transformers, exports its pipeline as one ONNX file, quantizes it, compares it with the
-original on sample texts, and publishes the folder by one rename; of the bundled model, which is a graph already, only
-the arithmetic changes. Holds a lock meanwhile, so if two processes try, one compiles and the other finds the result.
+It loads the original with sentence-transformers, exports its pipeline as one ONNX file, quantizes it, compares it with
+the original on sample texts, and publishes the folder by one rename. The bundled model is a graph already, so only its
+arithmetic changes. The process keeps a lock meanwhile, so if two processes try, one compiles and the other finds the
+result.
 """
 
 import dataclasses
@@ -72,18 +73,18 @@ SAMPLES: tuple[str, ...] = (
     _PROSE,
     _PROSE * 12,
 )
-"""For the comparison with the original: short and long, prose and code, many scripts."""
+"""The texts for the comparison with the original: short and long, prose and code, many scripts."""
 
 
 def job_to_json(source: ModelSource, target: Path, recipe: Recipe) -> str:
-    """The argument of the child."""
+    """Return the argument of the child."""
     return json.dumps(
         [source.name, str(source.folder), source.revision, source.is_graph, str(target), dataclasses.asdict(recipe)]
     )
 
 
 def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: Progress) -> None:
-    """Makes `target` a complete compiled model, unless it is one already.
+    """Make `target` a complete compiled model, unless it is one already.
 
     Raises EmbedderUnavailable if the original can't be loaded. A model that loads but can't be compiled gets a manifest
     with `engine: torch` and the reason, so that it isn't tried again.
@@ -136,7 +137,9 @@ def _compile_into(work: Path, source: ModelSource, recipe: Recipe, progress: Pro
 
 
 def _prepare_bundled(work: Path, source: ModelSource, recipe: Recipe, progress: Progress) -> None:
-    """Compares with float arithmetic on the same weights: the original isn't on this machine."""
+    """Compile the bundled model, and compare it with float arithmetic on the same weights: the original isn't on this
+    machine.
+    """
     progress(f"preparing {source.name} (once)")
     draft = Manifest(
         name=source.name,
@@ -163,7 +166,7 @@ def _prepare_bundled(work: Path, source: ModelSource, recipe: Recipe, progress: 
 
 
 def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, progress: Progress) -> str | None:
-    """Returns None if a precision is close enough to the original, else the reason why none is."""
+    """Return None if a precision is close enough to the original, else the reason why none is."""
     progress("writing the ONNX graph")
     original = work / "original.onnx"
     try:
@@ -190,7 +193,7 @@ def _compile_to_onnx(work: Path, model: Any, draft: Manifest, recipe: Recipe, pr
 def _first_close_enough(
     graphs: Graphs, work: Path, draft: Manifest, recipe: Recipe, expected: Sequence[Any], progress: Progress
 ) -> str | None:
-    """Writes graphs until one gives nearly the `expected` vectors; returns None, else the reason why none does.
+    """Write graphs until one gives nearly the `expected` vectors; return None, else the reason why none does.
 
     Processors without VNNI saturate on full-range int8 products; seven bits do not.
     """
@@ -212,7 +215,7 @@ def _first_close_enough(
 
 
 def _quantize(original: Path, file: Path, *, reduce_range: bool) -> None:
-    """Dynamic int8: weights by channel, activations at run time.
+    """Quantize to dynamic int8: weights by channel, activations at run time.
 
     On all-MiniLM-L6-v2 and 240 chunks of documentation, mean and least cosine with fp32: by channel .9936 and .985
     (reduced range .992 and .984), by tensor .947 and .89.
@@ -230,7 +233,7 @@ def _versions(*libraries: str) -> dict[str, str]:
 
 
 def _vectors(compiled: CompiledModel) -> Sequence[Any]:
-    """Of the samples as documents, then as queries."""
+    """Return the vectors of the samples as documents, then as queries."""
     from mcp_memory.embedders.onnx import OnnxEmbedder
 
     engine = OnnxEmbedder(compiled)
@@ -241,7 +244,7 @@ def _vectors(compiled: CompiledModel) -> Sequence[Any]:
 
 
 def _cosines(compiled: CompiledModel, expected: Sequence[Any]) -> tuple[float, float]:
-    """Mean and least cosine between the compiled model's vectors and the expected ones."""
+    """Return mean and least cosine between the compiled model's vectors and the expected ones."""
     import numpy as np
 
     found = np.stack(_vectors(compiled))
@@ -254,7 +257,7 @@ def _cosines(compiled: CompiledModel, expected: Sequence[Any]) -> tuple[float, f
 
 @contextmanager
 def _lock(target: Path, progress: Progress) -> Generator[None]:
-    """A kernel lock on this target: released when the process ends, however it ends."""
+    """Lock this target in the kernel: released when the process ends, however it ends."""
     lock = os.open(target.parent / f".{target.name}.lock", os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     with os.fdopen(lock, "w") as file:
         try:

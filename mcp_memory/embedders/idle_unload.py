@@ -1,4 +1,4 @@
-"""Unloads a model while idle and loads it again for the next text.
+"""Unload a model while idle and load it again for the next text.
 
 Loading the bundled model on two cores takes 0.2 s the first time, then 0.07 to 0.1 s, and 45 to 55 MB.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class IdleUnloadEmbedder:
-    """Implements `Embedder` around one that `reopen` opens again; thread-safe. Callers wait while it loads."""
+    """An `Embedder` around one that `reopen` opens again; thread-safe. Callers wait while it loads."""
 
     resident = True
 
@@ -55,12 +55,12 @@ class IdleUnloadEmbedder:
             return embedder.states_in_context(sentences)
 
     def load(self) -> None:
-        """Loads the model if it is unloaded, and restarts the idle time. Raises what opening raises."""
+        """Load the model if it is unloaded, and restart the idle time. Raises the errors of opening."""
         with self._in_use():
             pass
 
     def rest(self, after_s: float) -> bool:
-        """Unloads the model if no text came for `after_s` and none is being embedded; returns whether it did."""
+        """Unload the model if no text came for `after_s` and none is being embedded; return whether it did."""
         with self._guard:
             if self._embedder is None or self._users or monotonic() - self._used_s < after_s:
                 return False
@@ -89,7 +89,9 @@ class IdleUnloadEmbedder:
                 self._used_s = monotonic()
 
     def _opened(self) -> Embedder:
-        """Raises EmbedderUnavailable for a different model: its vectors would not compare with those of the index."""
+        """Open the model. Raises EmbedderUnavailable for a different model, whose vectors could not be compared with
+        the index's vectors.
+        """
         if self._closed:
             raise EmbedderUnavailable("the embedding model is closed")
         embedder = self._reopen()

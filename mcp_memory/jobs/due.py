@@ -1,7 +1,7 @@
-"""Decides when a job is due: after quiet, at an interval, or at a time of day.
+"""Decide when a job is due: after quiet, at an interval, or at a time of day.
 
-Intervals and times of day are counted on the wall clock from the last run's begin, so that a machine that slept or was
-off over any number of them catches up once. A last run in the future by more than a period means that the clock was
+Intervals and times of day are counted on the wall clock from the beginning of the last run. So a machine that slept or
+was off over any number of them catches up once. A last run in the future by more than a period means that the clock was
 wrong then: the job is due now.
 """
 
@@ -21,12 +21,13 @@ class Timing:
 
     @property
     def about(self) -> str:
-        """In words, such as "daily at 03:30"."""
+        """Describe the timing in words, such as "daily at 03:30"."""
         raise NotImplementedError
 
     def wait_s(self, last: float, now: float) -> float | None:
-        """Seconds until the job is due: 0 for now, None for not before something changes. `last`, when it began last or
-        was first seen, and `now` are in Unix time."""
+        """Return the seconds until the job is due: 0 for now, None for not before something changes. `last`, when it
+        last began or was first seen, and `now` are in Unix time.
+        """
         raise NotImplementedError
 
     def note_changes(self, paths: Collection[NotePath]) -> None: ...
@@ -38,7 +39,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Every(Timing):
-    """Once in `interval_s` seconds."""
+    """A timing of once in `interval_s` seconds."""
 
     interval_s: float
 
@@ -53,8 +54,9 @@ class Every(Timing):
 
 @dataclass(frozen=True)
 class Daily(Timing):
-    """Once a day at the time `at` in `zone`. An hour that summer time leaves out is one later; of an hour that comes
-    twice it is the first."""
+    """A timing of once a day at the time `at` in `zone`. In an hour that summer time skips, it is an hour later; in an
+    hour that comes twice, it is the first.
+    """
 
     at: time
     zone: tzinfo
@@ -73,9 +75,10 @@ class Daily(Timing):
 
 
 class AfterQuiet(Timing):
-    """When nothing has changed for `quiet_s`, or `longest_wait_s` after the first change that no run has seen.
+    """A timing of `quiet_s` without changes, or `longest_wait_s` after the first change that no run has seen.
 
-    `concerns` tells which changes count; all do without it. `clock` is in monotonic seconds."""
+    `concerns` selects the changes that count; by default all do. `clock` is in monotonic seconds.
+    """
 
     def __init__(
         self,
@@ -105,19 +108,19 @@ class AfterQuiet(Timing):
             self.note_change()
 
     def note_change(self) -> None:
-        """Something changed that a run may have to deal with."""
+        """Note that something changed that a run may have to deal with."""
         self._last = self._clock()
         self._first = self._last if self._first is None else self._first
         self._can_wait = False
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there are changes that no run has seen."""
+        """Return whether there are changes that no run has seen."""
         return self._first is not None
 
     @property
     def due_in_s(self) -> float | None:
-        """0 for now; None if nothing has changed, or during a run."""
+        """Return the seconds until a run is due: 0 for now; None if nothing has changed, or during a run."""
         due: list[float] = [] if self._again_at is None else [self._again_at]
         if self._first is not None:
             latest = self._first + self._longest_wait_s
@@ -129,7 +132,9 @@ class AfterQuiet(Timing):
 
     @property
     def is_overdue(self) -> bool:
-        """Whether the longest wait is over, so that a single note is enough for a run, which may have begun."""
+        """Return whether the longest wait has passed, so that a single note is enough for a run, which may have
+        begun.
+        """
         first = self._began_with if self._is_running else self._first
         return first is not None and self._clock() >= first + self._longest_wait_s
 
@@ -140,10 +145,12 @@ class AfterQuiet(Timing):
         self._is_running = False
 
     def look_again(self, in_s: float | None) -> None:
-        """The job is due again `in_s` seconds, even without changes; for None only with one."""
+        """Make the job due again in `in_s` seconds, even without changes; for None only with a change."""
         self._again_at = None if in_s is None else self._clock() + in_s
 
     def put_off(self) -> None:
-        """The run found too little and did nothing; its changes wait as long as allowed, unless more come."""
+        """Put the run off: it found too little and did nothing. Its changes wait as long as allowed, unless more
+        come.
+        """
         self._can_wait = self._first is None
         self._first = self._clock() if self._began_with is None else self._began_with

@@ -1,4 +1,4 @@
-"""Defines what a background job is, and what a run of it reports."""
+"""Define a background job, and the report of its run."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,8 +8,9 @@ from mcp_memory.jobs.due import Timing
 
 @dataclass(frozen=True, slots=True)
 class JobReport:
-    """What a run did. `about`: one line for people; `changed`: the files. Never the text of a note: both are kept in
-    the journal of jobs."""
+    """The report of a run. `about`: one line for people; `changed`: the files. Never the text of a note: both are kept
+    in the journal of jobs.
+    """
 
     about: str
     changed: Sequence[str] = ()
@@ -19,8 +20,9 @@ class JobReport:
 @dataclass(frozen=True, slots=True)
 class JobTurn:
     """A run under way. `why` it was due; `asked`: you wait for it. `lull` returns when nobody is being served, or after
-    a few seconds, or once its argument is true: await it between steps, in the task that the job was called in, and
-    nothing half-done, because a captured session may come in between."""
+    a few seconds, or once its argument is true. Await it between steps, in the task that the job was called in. Leave
+    nothing half-done then, because a captured session may come in between.
+    """
 
     why: str
     asked: bool
@@ -30,9 +32,11 @@ class JobTurn:
 @dataclass(frozen=True, slots=True)
 class Job:
     """Work that nobody waits for. `run` returns None if there was nothing to do; it may be cancelled or killed at any
-    step, and then runs again. What it raises is a failure, but Refused: then it is asked again later.
+    step, and then runs again. An error that it raises is a failure, except Refused, after which it is tried again
+    later.
 
-    `needs_model`: it isn't run while the language model can't be asked. `off`: why it doesn't run by itself."""
+    `needs_model`: it isn't run while the language model can't be asked. `off`: why it doesn't run by itself.
+    """
 
     name: str
     about: str

@@ -1,4 +1,4 @@
-"""Records each run of a job in the state folder: why, when, which files, figures, error; never the text of a note."""
+"""Record each run of a job in the state folder: why, when, which files, figures, error; never the text of a note."""
 
 from collections.abc import Collection
 from dataclasses import asdict
@@ -8,18 +8,18 @@ from typing import Any
 from mcp_memory.jobs.job import JobReport
 from mcp_memory.runtime.rotated_lines import Facts, RotatedLines
 
-MOST_BYTES = 500_000  # of each of two files: some 3,000 runs
-MOST_NAMED = 50  # changed files that are named; of the others it keeps the count
+MOST_BYTES = 500_000  # the bytes of each of two files: some 3,000 runs
+MOST_NAMED = 50  # the most changed files that are named; the others are counted
 
 
 class JobJournal:
-    """Thread-safe. JSON lines, bounded: of the oldest runs nothing is known."""
+    """The journal of jobs. JSON lines, bounded: the oldest runs are dropped. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
         self._lines = RotatedLines(file, MOST_BYTES)
 
     def record(self, run: Facts, report: JobReport, *, is_kept: bool) -> Facts:
-        """Returns the line, kept or not. If the disk refuses, only the log says so."""
+        """Record a run and return the line, kept or not. If the disk refuses, only the log reports it."""
         named = {"changed": list(report.changed[:MOST_NAMED]), "files": len(report.changed)}
         line: dict[str, Any] = {**run, **asdict(report), **named}
         if is_kept:
@@ -27,16 +27,16 @@ class JobJournal:
         return line
 
     def read_runs(self, job: str | None = None, limit: int = 20) -> list[Facts]:
-        """The latest first. Raises StorageFailed."""
+        """Return the runs, the latest first. Raises StorageFailed."""
         runs = [{"error": None, **facts} for facts in self._lines.read() if job in {None, facts.get("job")}]
         return runs[: -limit - 1 : -1]
 
     def count_naming(self, paths: Collection[str]) -> int:
-        """How many runs name one of these files. Raises StorageFailed."""
+        """Count the runs that name one of these files. Raises StorageFailed."""
         return sum(_names(facts, paths) for facts in self._lines.read())
 
     def erase(self, paths: Collection[str]) -> None:
-        """Removes the runs that name one of these files. Raises StorageFailed."""
+        """Remove the runs that name one of these files. Raises StorageFailed."""
         self._lines.remove(lambda facts: _names(facts, paths))
 
 

@@ -1,4 +1,4 @@
-"""Runs jobs when they are due: one at a time, behind everybody's calls, again after a failure, once after a sleep."""
+"""Run jobs when they are due: one at a time, behind everybody's calls, again after a failure, once after a sleep."""
 
 import json
 import logging
@@ -24,13 +24,14 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread, place_of
 
-LULL_S = 0.3  # a step begins when the engine has been idle for so long …
-MOST_LULL_S = 5.0  # … or the step has waited so long: beside calls that never end, 100 steps take eight minutes longer
-RETRY_S = 60.0  # after a failed run; doubled with each further one, up to:
+LULL_S = 0.3  # a step begins when the engine has been idle for this time …
+# … or at the latest after this wait: beside calls that never end, 100 steps take eight minutes longer
+MOST_LULL_S = 5.0
+RETRY_S = 60.0  # after a failed run; doubled with each further failure, up to:
 LATEST_RETRY_S = 3600.0
-KEEPS_FAILING = 3  # so many failed runs in a row are reported by `doctor`
-LOOK_S = 60.0  # how soon a changed clock is noticed, and that the machine slept: the monotonic clock may stop then
-BUSY_S = 20.0  # how long a run that you ask for waits until the one under way is done
+KEEPS_FAILING = 3  # the failed runs in a row that `doctor` reports
+LOOK_S = 60.0  # the time to notice that a clock changed, or that the machine slept: the monotonic clock may stop then
+BUSY_S = 20.0  # how long a run that you ask for waits for the current run
 ASKED = "you asked for it"
 
 log = logging.getLogger(__name__)
@@ -38,8 +39,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class JobState:
-    """What is kept of a job. Times are Unix seconds; `since` is when it was first seen. `began` after `ended` in a
-    state that was just read: the process ended during the run."""
+    """The stored state of a job. Times are Unix seconds; `since` is when it was first seen. If `began` is after `ended`
+    in a state that was just read, the process ended during the run.
+    """
 
     since: float
     began: float = 0.0
@@ -50,8 +52,9 @@ class JobState:
 
 
 class Scheduler:
-    """One task of the engine. `clock` gives the time; `model_free_in_s` the seconds until the language model may be
-    asked, infinite where there is none."""
+    """The scheduler, one task of the engine. `clock` gives the time; `model_free_in_s` the seconds until the language
+    model may be asked, infinite without a model.
+    """
 
     def __init__(
         self,
@@ -78,7 +81,7 @@ class Scheduler:
         self.is_on = False  # whether jobs run by themselves
 
     def register(self, *jobs: Job) -> None:
-        """Before `run`. Of jobs that are due at once, the one registered first is run first."""
+        """Register jobs before `run`. Of jobs that are due at once, the one registered first is run first."""
         for job in jobs:
             self._jobs[job.name] = job
             state = self._states[job.name] = self._known.get(job.name) or JobState(self._now())
@@ -88,7 +91,7 @@ class Scheduler:
                 self._retry_at[job.name] = monotonic() + self._back_off_s(state.failures)
 
     def note_changes(self, paths: Collection[NotePath]) -> None:
-        """Files were indexed again. Call it in the event loop."""
+        """Note that files were indexed again. Call it in the event loop."""
         for job in self._jobs.values():
             job.due.note_changes(paths)
         self._woken.set()
@@ -108,7 +111,7 @@ class Scheduler:
                 await self._woken.wait()
 
     async def run_now(self, name: str) -> dict[str, Any]:
-        """Runs a job that you ask for, also one that is off or paused. Raises NotFound for an unknown one, Busy."""
+        """Run a job that you ask for, even if it is off or paused. Raises NotFound for an unknown job, Busy."""
         job = self._known_job(name)
         with anyio.move_on_after(BUSY_S):
             while self._one_job.locked():  # noqa: ASYNC110 -- another task's turn ends
@@ -118,14 +121,14 @@ class Scheduler:
         return await self._run(job, asked=True)
 
     async def set_paused(self, name: str, *, paused: bool) -> None:
-        """A run under way goes on. Raises NotFound, StorageFailed."""
+        """Pause or resume a job. A run under way goes on. Raises NotFound, StorageFailed."""
         self._known_job(name)
         self._states[name].paused = paused
         await self._save()
         self._woken.set()
 
     async def answer(self, action: str, name: str | None, limit: int) -> dict[str, Any]:
-        """What `mcp-memory jobs` asks for. Raises NotFound, Busy, StorageFailed, InvalidInput for an unknown action."""
+        """Answer `mcp-memory jobs`. Raises NotFound, Busy, StorageFailed, InvalidInput for an unknown action."""
         if action == "log":
             return {"runs": await in_thread(lambda: self.journal.read_runs(name, limit), what="reading the runs")}
         if action == "run":
@@ -138,16 +141,18 @@ class Scheduler:
 
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[float]:
-        """For work that can't wait for a job's end: within the block none is at work, but one may be between two
-        steps. Yields the Unix time."""
+        """Take a turn for work that can't wait for a job's end: within the block no job is at work, but one may be
+        between two steps. Yields the Unix time.
+        """
         async with self._turn:
             yield self._now()
 
     async def record(
         self, job: str, why: str, began: float, report: JobReport, error: str | None = None, *, is_kept: bool = True
     ) -> dict[str, Any]:
-        """Journals a run that began at this Unix time and ends now. Returns the line, kept or not; never raises for one
-        that can't be."""
+        """Journal a run that began at this Unix time and ends now. Returns the line, kept or not; never raises if it
+        can't be kept.
+        """
         facts = {"run": f"{job}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}", "job": job}
         facts |= {"why": why, "began": _iso(began), "ended": _iso(self._now()), "error": error}
         with suppress(McpMemoryError):
@@ -157,7 +162,7 @@ class Scheduler:
         return facts
 
     def wait_s(self, name: str) -> float | None:
-        """Seconds until the job runs by itself; None if it is off, paused or waits for a change."""
+        """Return the seconds until the job runs by itself; None if it is off, paused or waits for a change."""
         job, state = self._jobs[name], self._states[name]
         if self._why_off(job) or state.paused:
             return None
@@ -170,11 +175,11 @@ class Scheduler:
 
     @property
     def troubles(self) -> Mapping[str, str]:
-        """Why jobs keep failing, by job."""
+        """Return why jobs keep failing, by job."""
         return {name: state.result or "" for name, state in self._states.items() if state.failures >= KEEPS_FAILING}
 
     def facts(self, name: str) -> dict[str, Any]:
-        """Facts about a job, for people; times in ISO 8601 in UTC, `next_s` in seconds."""
+        """Return facts about a job, for people; times in ISO 8601 in UTC, `next_s` in seconds."""
         job, state, wait = self._jobs[name], self._states[name], self.wait_s(name) if self.is_on else None
         return {
             **{"name": name, "about": job.about, "when": job.due.about},
@@ -190,7 +195,7 @@ class Scheduler:
         return list(map(self.facts, self._jobs))
 
     def next_job(self) -> dict[str, Any] | None:
-        """The one that comes next by itself; the one that runs, if one does."""
+        """Return the job that runs now, or else the next one to run by itself."""
         jobs = self.overview() if self.is_on else []
         coming = [facts for facts in jobs if facts["next_s"] is not None or facts["running"]]
         return min(coming, key=lambda facts: (not facts["running"], facts["next_s"] or 0), default=None)
@@ -206,7 +211,7 @@ class Scheduler:
         return self._jobs[name]
 
     async def _run(self, job: Job, *, asked: bool) -> dict[str, Any]:
-        """One run, whatever becomes of it: no error may end the daemon."""
+        """Run a job once, whatever becomes of it: no error may end the daemon."""
         async with self._one_job:
             state, began, self.running = self._states[job.name], self._now(), job.name
             why = ASKED if asked else "the last run failed" if job.name in self._retry_at else job.due.about
@@ -267,7 +272,7 @@ class Scheduler:
         return min(LATEST_RETRY_S, RETRY_S * 2.0 ** min(failures - 1, 20))
 
     async def _save(self) -> None:
-        """Keeps also the states of jobs that aren't registered now. Raises StorageFailed, DeadlineExceeded."""
+        """Save all states, also those of jobs that aren't registered now. Raises StorageFailed, DeadlineExceeded."""
         states = {name: asdict(state) for name, state in {**self._known, **self._states}.items()}
 
         def save() -> None:
@@ -282,7 +287,7 @@ def _iso(when: float) -> str:
 
 
 def _read_states(file: Path) -> dict[str, JobState]:
-    """Nothing if the file is missing or invalid: each job is as if seen for the first time."""
+    """Read the states; empty if the file is missing or invalid: each job is as if seen for the first time."""
     with suppress(OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {name: JobState(**facts) for name, facts in json.loads(file.read_bytes()).items()}
     return {}

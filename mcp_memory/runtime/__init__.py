@@ -1,1 +1,1 @@
-"""What every process needs: worker threads with deadlines, health, private files, paths, time zone, back ends."""
+"""The base of every process: worker threads with deadlines, health, private files, paths, time zone, back ends."""

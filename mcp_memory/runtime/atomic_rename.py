@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 REFUSALS = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM})
-"""What a file system answers to a call that it does not have. EPERM: hard links on FAT and exFAT."""
+"""The errors of a file system for a call that it lacks. EPERM: hard links on FAT and exFAT."""
 
 
 class KernelRenames:
@@ -25,19 +25,19 @@ class KernelRenames:
         self._call, self._exclusive, self._swap = _special_rename()
 
     def exchange(self, folder: int, a: str, b: str) -> None:
-        """Swaps two existing names in one step. Raises FileNotFoundError if either is missing."""
+        """Swap two existing names in one step. Raises FileNotFoundError if either is missing."""
         self._special(folder, a, folder, b, self._swap)
 
     def rename_free(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
-        """Renames onto a free name in one step. Raises FileExistsError."""
+        """Rename onto a free name in one step. Raises FileExistsError."""
         self._special(source_folder, source, target_folder, target, self._exclusive)
 
     def link(self, folder: int, source: str, target: str) -> None:
-        """Gives a file a second name. Raises FileExistsError."""
+        """Give a file a second name. Raises FileExistsError."""
         os.link(source, target, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
 
     def rename(self, source_folder: int, source: str, target_folder: int, target: str) -> None:
-        """Renames, over an existing file if there is one."""
+        """Rename, over an existing file if there is one."""
         os.rename(source, target, src_dir_fd=source_folder, dst_dir_fd=target_folder)
 
     def _special(self, source_folder: int, source: str, target_folder: int, target: str, flag: int) -> None:
@@ -49,10 +49,11 @@ class KernelRenames:
 
 
 def publish_free(renames: KernelRenames, folder: int, source: str, target: str) -> None:
-    """Gives a hidden `source` the free name `target`. Raises FileExistsError, and then both are as they were.
+    """Give a hidden `source` the free name `target`. Raises FileExistsError, and then both are as they were.
 
-    Strictest way first: rename without replacing; else a hard link, then remove the old name; else check and rename
-    (the only way with a gap in which another program's new file could be replaced).
+    The strictest way comes first: a rename without replacing. The second is a hard link, after which the old name is
+    removed. The last is to check and rename, the only way with a gap in which another program's new file could be
+    replaced.
     """
     if is_supported(lambda: renames.rename_free(folder, source, folder, target)):
         return
@@ -65,13 +66,15 @@ def publish_free(renames: KernelRenames, folder: int, source: str, target: str) 
 
 
 def move_free(renames: KernelRenames, source_folder: int, source: str, target_folder: int, target: str) -> None:
-    """As `publish_free`, between folders, but never by link and unlink: a crash would show the file twice."""
+    """Move a file between folders to a free name, as `publish_free` does, but never by link and unlink: a crash would
+    show the file twice.
+    """
     if not is_supported(lambda: renames.rename_free(source_folder, source, target_folder, target)):
         _rename_if_free(renames, source_folder, source, target_folder, target)
 
 
 def is_supported(call: Callable[[], None]) -> bool:
-    """Makes the call; False if the file system lacks it. Raises OSError for any other failure."""
+    """Make the call; False if the file system lacks it. Raises OSError for any other failure."""
     try:
         call()
     except OSError as error:
@@ -82,7 +85,7 @@ def is_supported(call: Callable[[], None]) -> bool:
 
 
 def exists(folder: int, name: str) -> bool:
-    """Whether the folder has an entry of that name, even a dangling link."""
+    """Return whether the folder has an entry of that name, even a dangling link."""
     try:
         os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -97,7 +100,7 @@ def _rename_if_free(renames: KernelRenames, source_folder: int, source: str, tar
 
 
 def _special_rename() -> tuple[Callable[[int, bytes, int, bytes, int], int] | None, int, int]:
-    """The C function with its flags for "do not replace" and "exchange" (linux/fs.h; macOS sys/stdio.h)."""
+    """Return the C function with its flags for "do not replace" and "exchange" (linux/fs.h; macOS sys/stdio.h)."""
     library = ctypes.CDLL(None, use_errno=True)
     name, exclusive, swap = ("renameatx_np", 4, 2) if sys.platform == "darwin" else ("renameat2", 1, 2)
     function = getattr(library, name, None)
@@ -108,7 +111,7 @@ def _special_rename() -> tuple[Callable[[int, bytes, int, bytes, int], int] | No
 
 
 def sync(descriptor: int) -> None:
-    """fsync, down to the platter: macOS needs its own call for that, which its network file systems lack."""
+    """Fsync, down to the platter: macOS needs its own call for that, which its network file systems lack."""
     if sys.platform == "darwin":
         try:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)

@@ -1,4 +1,4 @@
-"""Tells background work whether anyone is being served."""
+"""Let background work know whether anyone is being served."""
 
 import threading
 from asyncio import _get_running_loop  # pyright: ignore[reportPrivateUsage] -- the public one raises, and that is slow
@@ -13,16 +13,17 @@ import anyio
 POLL_S = 0.05
 
 GIVE_WAY_S, LULL_S, WORK_S = 0.04, 0.01, 0.005
-"""The longest wait of `give_way`, a few times what a search takes; how long nobody may have been served for it to end
-sooner, because who calls again and again would meet the job each time; and the least work between two. Under a load
-that never ends a job takes some nine times as long, whatever its loops."""
+"""The times of `give_way`: its longest wait, a few times the time of a search; the time without calls that ends it
+sooner, so that someone who calls again and again doesn't meet the job each time; and the least work between two waits.
+Under a load that never ends a job takes some nine times as long, whatever its loops.
+"""
 
 _BEHIND: ContextVar["IdleDetector | None"] = ContextVar("_BEHIND", default=None)
 _gave_way = threading.local()
 
 
 class IdleDetector:
-    """Counts the calls of one engine that someone waits for. `clock` is in monotonic seconds."""
+    """A counter of the calls of one engine that someone waits for. `clock` is in monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -47,7 +48,7 @@ class IdleDetector:
 
     @contextmanager
     def behind(self) -> Generator[None]:
-        """What runs within the block, its threads included, gives way to those who are served."""
+        """Make the block, its threads included, give way to calls that are served."""
         token = _BEHIND.set(self)
         try:
             yield
@@ -64,19 +65,20 @@ class IdleDetector:
                 self._pause.wait(min(left, LULL_S))
 
     def is_quiet(self, for_s: float) -> bool:
-        """Whether no call is running, and none has ended within the last `for_s`."""
+        """Return whether no call is running, and none has ended within the last `for_s`."""
         return not self._under_way and self._clock() - self._last >= for_s
 
     async def lull(self, *, quiet_s: float, at_most_s: float, unless: Callable[[], bool] = lambda: False) -> None:
-        """Returns when it has been quiet for `quiet_s`, at the latest after `at_most_s` or once `unless` is true."""
+        """Wait until it has been quiet for `quiet_s`, at the latest until `at_most_s` or until `unless` is true."""
         until = self._clock() + at_most_s
         while not self.is_quiet(quiet_s) and self._clock() < until and not unless():  # noqa: ASYNC110 -- time passes
             await anyio.sleep(POLL_S)
 
 
 def give_way() -> None:
-    """In the loops of a job: lets those be served first who wait. A thread that works on holds Python's lock, for which
-    a search waits some thirty times."""
+    """Let waiting calls be served first, in the loops of a job. A thread that works on keeps Python's lock, for which a
+    search waits some thirty times.
+    """
     detector = _BEHIND.get()
     # The event loop's own thread must not wait for itself.
     if detector and _get_running_loop() is None and monotonic() - getattr(_gave_way, "at", -inf) >= WORK_S:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 
 class LocalTimezone(tzinfo):
-    """Local time with each moment's own offset, so that a process may live through a change of the clocks.
+    """The local time with each moment's own offset, so that a process may live through a change of the clocks.
 
     For years that the system doesn't know it uses standard time, and raises nothing.
     """
@@ -20,7 +20,9 @@ class LocalTimezone(tzinfo):
         return time.tzname[bool(dt and self.dst(dt))]
 
     def fromutc(self, dt: datetime) -> datetime:
-        """`dt` is in UTC, though it bears this zone. In the hour that comes twice, the second time has `fold=1`."""
+        """Convert `dt`, which is in UTC though it has this zone. In the hour that comes twice, the second time has
+        `fold=1`.
+        """
         offset = _offset(dt, UTC)
         local = (dt + offset).replace(fold=0)
         return local if self.utcoffset(local) == offset else local.replace(fold=1)
@@ -31,7 +33,7 @@ def _standard() -> timedelta:
 
 
 def _offset(moment: datetime, zone: tzinfo | None) -> timedelta:
-    """Of a time on the clock in `zone`; None for local time."""
+    """Return the offset of a clock time in `zone`; None for local time."""
     try:
         return moment.replace(tzinfo=zone).astimezone().utcoffset() or timedelta()
     except (OverflowError, ValueError, OSError):

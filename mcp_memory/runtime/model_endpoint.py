@@ -1,4 +1,4 @@
-"""Checks an OpenAI-compatible endpoint's address and words its refusals, without quoting a key or a text."""
+"""Check an OpenAI-compatible endpoint's address and word its refusals, without quoting a key or a text."""
 
 import json
 import re
@@ -10,7 +10,9 @@ from mcp_memory.errors import ConfigInvalid
 
 
 def check(section: str, endpoint: str, model: str) -> None:
-    """`section` is where in the configuration both come from. Raises ConfigInvalid."""
+    """Check an address and a model's name; `section` is where in the configuration both come from. Raises
+    ConfigInvalid.
+    """
     if not _is_address(endpoint):
         raise ConfigInvalid(
             f"{section}.endpoint is no http(s) address", hint='say "https://api.openai.com/v1" or your own server\'s'
@@ -20,14 +22,14 @@ def check(section: str, endpoint: str, model: str) -> None:
 
 
 def public(endpoint: str) -> str:
-    """The address without user, password and query, for messages and fingerprints."""
+    """Return the address without user, password and query, for messages and fingerprints."""
     parts = urlsplit(endpoint)
     port = f":{parts.port}" if parts.port else ""
     return f"{parts.hostname or ''}{port}{parts.path.rstrip('/')}"
 
 
 def reason(body: bytes) -> str:
-    """The answer's machine-readable code in brackets; its message is left out, since it may quote texts."""
+    """Return the answer's machine-readable code in brackets; its message is dropped, since it may quote texts."""
     try:
         code: Any = json.loads(body)["error"]["code"]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -36,7 +38,7 @@ def reason(body: bytes) -> str:
 
 
 def hints(section: str, model: str, api_key_env: str) -> Mapping[int, str]:
-    """What to do about a refusal, by its HTTP status."""
+    """Return hints on a refusal, by its HTTP status."""
     return {
         401: f"is the key in the environment variable {api_key_env} right?",
         403: f"may the key in the environment variable {api_key_env} use this model?",

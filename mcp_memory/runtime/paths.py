@@ -1,4 +1,4 @@
-"""Locates the vault, its state folder and the configuration file.
+"""Locate the vault, its state folder and the configuration file.
 
 Paths are strings: `pathlib` takes longer to import than the daemon takes to answer, and a prompt waits for both.
 """
@@ -24,7 +24,7 @@ HOOKS_LOG = "log/hooks.jsonl"
 
 
 def vault_folder(path: str) -> str:
-    """The vault's folder with links resolved, so that one vault has one daemon however its path is spelled.
+    """Return the vault's folder with links resolved, so that one vault has one daemon however its path is spelled.
 
     Raises ConfigInvalid for an empty path and for one that leads nowhere.
     """
@@ -43,7 +43,7 @@ def vault_folder(path: str) -> str:
 
 
 def state_folder(vault: str, environ: Mapping[str, str]) -> str:
-    """The folder for everything about this vault that is not in it."""
+    """Return the folder for everything about this vault that is not in it."""
     digest = hashlib.sha256(os.fsencode(vault)).hexdigest()[:10]
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in os.path.basename(vault))
     slug = "-".join(plain.split()).lower() or "vault"
@@ -51,21 +51,23 @@ def state_folder(vault: str, environ: Mapping[str, str]) -> str:
 
 
 def state_home(environ: Mapping[str, str]) -> str:
-    """`$MCP_MEMORY_STATE`, else `$XDG_STATE_HOME/mcp-memory`, else `~/.local/state/mcp-memory`."""
+    """Return `$MCP_MEMORY_STATE`, else `$XDG_STATE_HOME/mcp-memory`, else `~/.local/state/mcp-memory`."""
     if chosen := environ.get(PREFIX + "STATE"):
         return absolute(chosen)
     return os.path.join(absolute(environ.get("XDG_STATE_HOME") or "~/.local/state"), "mcp-memory")
 
 
 def config_file(environ: Mapping[str, str]) -> str:
-    """`$MCP_MEMORY_CONFIG`, else `$XDG_CONFIG_HOME/mcp-memory/config.toml`, else the same under `~/.config`."""
+    """Return `$MCP_MEMORY_CONFIG`, else `$XDG_CONFIG_HOME/mcp-memory/config.toml`, else the same under `~/.config`."""
     if chosen := environ.get(PREFIX + "CONFIG"):
         return absolute(chosen)
     return os.path.join(absolute(environ.get("XDG_CONFIG_HOME") or "~/.config"), "mcp-memory", "config.toml")
 
 
 def absolute(path: str) -> str:
-    """Absolute, because a daemon works in another folder than the shell that started it. Raises ConfigInvalid."""
+    """Make a path absolute, because a daemon works in another folder than the shell that started it. Raises
+    ConfigInvalid.
+    """
     found = os.path.expanduser(_plain(path))
     if found.startswith("~"):
         raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out")
@@ -74,7 +76,9 @@ def absolute(path: str) -> str:
 
 
 def _plain(path: str) -> str:
-    """As `pathlib` reads it, without doubled slashes and dots: in a circle of links `realpath` makes `/` of `//`."""
+    """Normalize a path as `pathlib` does, without doubled slashes and dots: in a circle of links `realpath` makes `/`
+    of `//`.
+    """
     root = path[: len(path) - len(path.lstrip("/"))]
     parts = "/".join(part for part in path.split("/") if part not in {"", "."})
     return (root if root == "//" else root[:1]) + parts

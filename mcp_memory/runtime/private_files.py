@@ -1,4 +1,4 @@
-"""Writes durable files in the state folder, private from their creation."""
+"""Write durable files in the state folder, private from their creation."""
 
 import errno
 import json
@@ -15,7 +15,7 @@ _RENAMES = KernelRenames()
 
 
 def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
-    """Appends a line to a file, which is made if missing; on disk when this returns, if `synced`. Raises OSError.
+    """Append a line to a file, which is made if missing; on disk when this returns, if `synced`. Raises OSError.
 
     If a crash left half a line, a line break separates ours from it. A line that fails is taken back.
     """
@@ -41,8 +41,9 @@ def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
 
 
 def replace_file(file: Path, data: bytes, *, only_new: bool = False) -> None:
-    """Writes these bytes under the name, durably; with `only_new`, unless there is a file. Raises OSError
-    (FileExistsError for `only_new`), and then the old file is still there."""
+    """Write these bytes under the name, durably; with `only_new`, only if the file is missing. Raises OSError
+    (FileExistsError for `only_new`), and then the old file is still there.
+    """
     draft = file.with_suffix(f".{token_hex(8)}")  # unpredictable: others may be able to write in the folder
     make_private(file.parent)
     folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -63,8 +64,9 @@ def replace_file(file: Path, data: bytes, *, only_new: bool = False) -> None:
 
 
 def _put(folder: int, draft: str, name: str, *, only_new: bool) -> None:
-    """Renames the synced draft. If that fails or can't be made durable, undoes it and raises OSError, so that no caller
-    is told of a failure that took effect."""
+    """Rename the synced draft. If that fails or can't be made durable, undo it and raise OSError, so that no caller
+    gets an error for a change that took effect.
+    """
     undo = partial(_RENAMES.rename, folder, name, folder, draft)
     old: str | None = None
     try:
@@ -91,14 +93,15 @@ def _put(folder: int, draft: str, name: str, *, only_new: bool) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Makes the folder and its missing parents for the user alone; `mkdir(parents=True)` would open the parents to
-    others. Raises OSError."""
+    """Make the folder and its missing parents, for only the user; `mkdir(parents=True)` would open the parents to
+    others. Raises OSError.
+    """
     for missing in reversed([level for level in (folder, *folder.parents) if not level.exists()]):
         missing.mkdir(mode=0o700, exist_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder durable. Raises OSError."""
+    """Make the names in a folder durable. Raises OSError."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         sync(descriptor)
@@ -107,14 +110,14 @@ def sync_folder(folder: Path) -> None:
 
 
 class PlaceList:
-    """Remembers files or folders outside the vault that have copies of notes: one JSON object a line. Synchronous."""
+    """A list of files or folders outside the vault that have copies of notes: one JSON object a line. Synchronous."""
 
     def __init__(self, file: Path, what: str) -> None:
-        """`what` names the places in the lines."""
+        """Open the list; `what` names the places in the lines."""
         self._file, self._what = file, what
 
     def add(self, place: Path) -> None:
-        """Call it before the copy is made. Raises StorageFailed."""
+        """Add a place, before the copy is made. Raises StorageFailed."""
         with naming_the_cause(str(self._file)):
             if place not in self.read():
                 append_line(self._file, json.dumps({self._what: str(place)}).encode())

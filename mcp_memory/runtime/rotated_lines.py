@@ -1,4 +1,4 @@
-"""Keeps facts in a private file, one JSON object a line; a full file becomes the older one of two."""
+"""Keep facts in a private file, one JSON object a line; a full file becomes the older one of two."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 
 class RotatedLines:
-    """Thread-safe. Lines are not synced: after a power cut the latest may be missing."""
+    """A log in two files. Lines are not synced: after a power cut the latest may be missing. Thread-safe."""
 
     def __init__(self, file: Path, most_bytes: int) -> None:
         self._files = file.with_suffix(f".1{file.suffix}"), file
@@ -25,7 +25,7 @@ class RotatedLines:
         self._lock = threading.Lock()
 
     def append(self, facts: Facts) -> None:
-        """Without those that are None. If the disk refuses, only the log says so."""
+        """Append the facts that aren't None. If the disk refuses, only the log reports it."""
         known = {name: value for name, value in facts.items() if value is not None}
         line = json.dumps(known, separators=(",", ":"), default=str)
         older, file = self._files
@@ -38,12 +38,12 @@ class RotatedLines:
                 log.warning("a line is missing in %s: %s", file.name, error.strerror)
 
     def read(self) -> list[Facts]:
-        """The whole lines, oldest first. Raises StorageFailed."""
+        """Return the whole lines, oldest first. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self._files[1])):
             return [facts for file in self._files for _, facts in _lines_of(file)]
 
     def remove(self, unwanted: Callable[[Facts], bool]) -> None:
-        """Removes these lines for good. Raises StorageFailed."""
+        """Remove these lines for good. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self._files[1])):
             for file in self._files:
                 lines = list(_lines_of(file))

@@ -1,4 +1,5 @@
-"""Counts the questions and prompts that memory could not answer: those that mean the same, in one project, as one gap.
+"""Count the questions and prompts that memory could not answer; questions of one project with the same meaning are one
+gap.
 
 A question is kept as its vector, a byte for each dimension; its words only if `usage.keep_questions` allows it, and
 then without secrets.
@@ -23,15 +24,21 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 SAME_COSINE = 0.75
-"""What the share of equal signs by which `use_counter` knows one question again (.77) means as a cosine."""
+"""The cosine of two questions that are one gap. It corresponds to the share of equal signs by which `use_counter`
+recognizes a repeated question (.77).
+"""
 
 MOST_GAPS, MOST_DAYS, MOST_SESSIONS, MOST_CHARS = 500, 90, 32, 300
-"""Gaps, the days after which one that nobody asked again is dropped, sessions and kept characters of each."""
+"""The most gaps, the days after which a gap that nobody asked again is dropped, and the most sessions and characters of
+each.
+"""
 
 UNANSWERED_BELOW = 0.3
-"""The confidence below which an answer counts as none. Higher than what an agent is warned of, since an entry too many
-costs less than a warning: of questions that memory has no answer to, 11 of 34 (a developer's) and 53 % (about
-conversations) count, and not 5 and 22 %; of those it has one to, 15 of 186 and 3 % instead of 11 and 1 %."""
+"""The confidence below which an answer counts as none. It is higher than the bar for a warning, since a needless gap
+costs less than a needless warning. Measured on unanswerable questions: 11 of 34 (a developer's) and 53 % (about
+conversations) count, instead of 5 and 22 % with the bar for a warning. Of answerable ones 15 of 186 and 3 % count,
+instead of 11 and 1 %.
+"""
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS gaps (
     id TEXT PRIMARY KEY, project TEXT, model TEXT, vector BLOB, times INT, sessions BLOB, first TEXT, last TEXT,
@@ -42,7 +49,7 @@ _READ = "SELECT * FROM gaps ORDER BY times DESC, last DESC, id"
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """`vector`, shape (dimension,), is of the `model` with this fingerprint. `sessions`: 32 at most."""
+    """A gap. `vector`, shape (dimension,), is of the `model` with this fingerprint. `sessions`: 32 at most."""
 
     id: str
     project: str | None
@@ -64,8 +71,9 @@ class _Miss:
 
 
 class KnowledgeGaps:
-    """`meaning`: the vector of a question that was just embedded; `model`: the fingerprint of what embedded it, or
-    None. Without a vector nothing is counted. `add` is thread-safe, and `UseCounter` calls the rest."""
+    """The gaps. `meaning`: the vector of a question that was just embedded; `model`: the fingerprint of its embedder,
+    or None. Without a vector nothing is counted. `add` is thread-safe, and `UseCounter` calls the rest.
+    """
 
     def __init__(
         self, config: UsageConfig, clock: Callable[[], datetime],
@@ -76,16 +84,16 @@ class KnowledgeGaps:
         self.waiting: deque[_Miss] = deque(maxlen=1000)
 
     def add(self, question: str, project: str | None, session: str | None = None) -> None:
-        """Takes microseconds; counted later."""
+        """Add a question, to be counted later. Takes microseconds."""
         self.waiting.append(_Miss(question, project, session or current_caller().session, self._clock()))
 
     def add_unsure(self, question: str, project: str | None, confidence: float | None) -> None:
-        """As `add`, if the answer is hardly one."""
+        """Add a question, if its answer is too unsure."""
         if confidence is not None and confidence < UNANSWERED_BELOW:
             self.add(question, project)
 
     def count(self, database: sqlite3.Connection) -> None:
-        """Counts what waits, and drops what is too old or too much."""
+        """Count the waiting questions, and drop gaps that are too old or too many."""
         database.execute(_SCHEMA)
         while self.waiting:
             self._count(database, self.waiting.popleft())
@@ -127,12 +135,12 @@ def read_gaps(database: sqlite3.Connection) -> list[Gap]:
 
 
 def forget_words(database: sqlite3.Connection) -> None:
-    """Drops the words of all questions; what they mean goes on being counted."""
+    """Drop the words of all questions; their meanings are still counted."""
     database.execute("UPDATE gaps SET question = NULL WHERE question IS NOT NULL")
 
 
 def take_back_gaps(database: sqlite3.Connection, session: str, since: datetime) -> None:
-    """Drops a session's gaps since then; of one that others have asked, too, its words and one time."""
+    """Drop a session's gaps since then; of a gap that others have asked, too, only its words and one time."""
     own = _hashed(session)
     for name, last, sessions in database.execute("SELECT id, last, sessions FROM gaps").fetchall():
         heard = [sessions[start : start + 8] for start in range(0, len(sessions), 8)]

@@ -1,4 +1,4 @@
-"""What is known of a note's use, and whether that makes it hot, warm or cool. Pure."""
+"""The use of a note, and whether that makes it hot, warm or cool. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,15 +7,17 @@ from enum import StrEnum
 from typing import NamedTuple
 
 HOT_DAYS, HOT_WITHIN = 3, timedelta(days=14)
-"""Used on so many different days of a fortnight. Days count, not uses, because one busy session is no habit; three of
-them are more than a piece of work and the look at it on the morning after. Chosen, not measured."""
+"""The number of days on which a hot note was used, and within which time. Days count, not uses, because one busy
+session isn't a habit. Three days are more than a piece of work and a look at it on the next morning. Chosen, not
+measured.
+"""
 
 WARM_WITHIN = timedelta(days=30)
-"""Used, stored or edited within so many days: what comes up once a month, such as a release, stays warm."""
+"""The time within which a warm note was used, stored or edited: a monthly topic, such as a release, stays warm."""
 
 
 class Heat(StrEnum):
-    """How much a note is used at present."""
+    """The heat of a note: how much it is used at present."""
 
     HOT = "hot"
     WARM = "warm"
@@ -23,9 +25,10 @@ class Heat(StrEnum):
 
 
 class DayUse(NamedTuple):
-    """Of one note on one day: how often a search `found` it and an agent was `told` it (with a prompt or tool call that
-    it fitted, or because it asked); how often a session start has `shown` it, which every note does that is always
-    loaded; how often it was `muted` then, and `edited` after that day's answers."""
+    """The use of one note on one day. `found`: by a search. `told`: to an agent, with a prompt or tool call that it
+    fitted, or because the agent asked. `shown`: at a session's start, as all always-loaded notes are. `muted`: then.
+    `edited`: after that day's answers.
+    """
 
     found: int = 0
     told: int = 0
@@ -36,7 +39,7 @@ class DayUse(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NoteUse:
-    """A note's use by day, and how many different questions (16 at most) and sessions (32 at most) that was for."""
+    """The use of a note by day, and the number of different questions (16 at most) and sessions (32 at most)."""
 
     days: Mapping[date, DayUse] = field(default_factory=dict[date, DayUse])
     questions: int = 0
@@ -49,12 +52,16 @@ class NoteUse:
 
     @property
     def used_days(self) -> list[date]:
-        """When it was found or told, in order: being shown at a session's start says nothing of its use."""
+        """Return the days on which it was found or told, in order. A session's start shows notes whether they are used
+        or not.
+        """
         return sorted(day for day, use in self.days.items() if use.found or use.told)
 
 
 def heat(use: NoteUse, today: date, written: date | None = None) -> Heat:
-    """`written`: when the note was stored or last edited. Days of the future, from a wrong clock, count as today."""
+    """Return the heat of a note. `written`: when the note was stored or last edited. Days of the future, from a wrong
+    clock, count as today.
+    """
     used = use.used_days
     if sum(today - day < HOT_WITHIN for day in used) >= HOT_DAYS:
         return Heat.HOT

@@ -1,4 +1,4 @@
-"""Counts in the background which notes are found, told and shown, and for how many different questions.
+"""Count in the background which notes are found, told and shown, and for how many different questions.
 
 A question is kept as the signs of its vector, 48 bytes with the bundled model; a session as a hash.
 """
@@ -30,18 +30,20 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 SAME = 0.77
-"""Two questions whose vectors agree in this share of their signs are one. Of 11 pairs that ask the same in other words
-10 do; of 10 that ask something else about the same matter, 1 does (bundled model): it counts too few."""
+"""The share of equal signs from which two questions' vectors count as one question. Measured with the bundled model: 10
+of 11 pairs that ask the same in other words are counted as one, and 1 of 10 that ask something else about the same
+matter. So it counts too few.
+"""
 
 MOST_DAYS, MOST_ROWS = 365, 200_000
-"""Days of use that are kept, and lines of a note and a day: some 20 MB."""
+"""The most days of use, and the most lines of a note and a day: some 20 MB."""
 
 MOST_SEEN = {"question": 16, "session": 32, "client": 8}
 MOST_NOTES, MOST_WAITING = 20, 10_000
-"""Of one answer, and of answers that wait to be counted."""
+"""The most notes of one answer, and the most answers that wait to be counted."""
 
 EVERY_S = 2.0
-"""What a crash may lose."""
+"""The time between counts, and so the most that a crash may lose."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS uses (
@@ -67,7 +69,7 @@ class _Use:
 
 
 class UseCounter:
-    """Thread-safe. `meaning`: the vector, shape (dimension,), of a question that was just embedded."""
+    """The counter. Thread-safe. `meaning`: the vector, shape (dimension,), of a question that was just embedded."""
 
     def __init__(
         self, file: Path, clock: Callable[[], datetime], meaning: "Callable[[str], Vectors | None]",
@@ -83,7 +85,9 @@ class UseCounter:
         self, notes: Iterable[NoteId], how: Literal["found", "told", "shown"], *, question: str | None = None,
         session: str | None = None,
     ) -> None:  # fmt: skip
-        """Takes microseconds; counted later. A `session` that is named client/id names the client, too."""
+        """Add uses, to be counted later. Takes microseconds. A `session` that is named client/id names the client,
+        too.
+        """
         by, few = current_caller(), tuple(dict.fromkeys(notes))[:MOST_NOTES]
         client = (session or "").rpartition("/")[0] or by.client
         if few:
@@ -91,7 +95,7 @@ class UseCounter:
             self._waiting.append(_Use(few, how, day, question, session or by.session, client))
 
     async def run(self) -> None:
-        """Counts for ever what was added. If the disk refuses, only the log says so."""
+        """Count forever what was added. If the disk refuses, only the log reports it."""
         while True:
             await anyio.sleep(EVERY_S)
             if self._waiting or self.gaps.waiting or self._changes.count != self._known_changes:
@@ -105,7 +109,7 @@ class UseCounter:
         self._transact(self._flush)
 
     def read(self, notes: Collection[NoteId] | None = None) -> dict[NoteId, NoteUse]:
-        """The use of these notes and log entries, or of all that were used; empty where that is lost."""
+        """Return the use of these notes and log entries, or of all that were used; empty if the counts are lost."""
         found: dict[NoteId, NoteUse] = {}
 
         def read(database: sqlite3.Connection) -> None:
@@ -124,18 +128,18 @@ class UseCounter:
         return found
 
     def read_gaps(self) -> list[Gap]:
-        """What memory could not answer, the most asked first; empty where that is lost."""
+        """Return the gaps, the most asked first; empty if the counts are lost."""
         found: list[Gap] = []
         self.flush()
         self._transact(lambda database: found.extend(read_gaps(database)))
         return found
 
     def close_gaps(self, ids: Collection[str]) -> None:
-        """Forgets these gaps, which are filled."""
+        """Forget these gaps, which are filled."""
         self._transact(lambda database: [close_gap(database, one) for one in ids])
 
     def take_back(self, session: str, since: datetime) -> None:
-        """Forgets what this session has asked since then: what waits to be counted, and gaps. Raises StorageFailed."""
+        """Forget what this session has asked since then: waiting questions, and gaps. Raises StorageFailed."""
         for use in [use for use in self._waiting.copy() if use.session == session]:
             with suppress(ValueError):  # counted just now
                 self._waiting.remove(use)
@@ -144,20 +148,20 @@ class UseCounter:
             raise StorageFailed(f"what was asked can't be dropped: {fault}", hint="try again")
 
     def erase(self, notes: Collection[str]) -> None:
-        """Forgets all of these notes' use."""
+        """Forget all use of these notes."""
         named = [(note,) for note in notes]
         self.flush()
         self._transact(lambda database: database.executemany("DELETE FROM uses WHERE note = ?", named))
         self._transact(lambda database: database.executemany("DELETE FROM seen WHERE note = ?", named))
 
     def forget_words(self) -> None:
-        """Drops the words of all questions. Raises StorageFailed."""
+        """Drop the words of all questions. Raises StorageFailed."""
         self.flush()
         if fault := self._transact(forget_words):
             raise StorageFailed(f"the words of questions can't be dropped: {fault}", hint="try again")
 
     def _transact(self, work: Callable[[sqlite3.Connection], object]) -> str | None:
-        """Why it was not done. Never raises: a damaged file makes room for a new one."""
+        """Do the work; return the reason if it was not done. Never raises: a damaged file makes room for a new one."""
         try:
             self._file.touch(mode=0o600)
             with self._lock, closing(sqlite3.connect(self._file, timeout=5)) as database, database:
@@ -211,8 +215,9 @@ def _agree(one: bytes, other: bytes) -> bool:
 
 
 def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:
-    """An edit counts for the day on which the note was last used, and only if it was. One of a log entry gives it
-    another id, which its use goes with."""
+    """Count an edit for the day on which the note was last used, and only if it was. An edit of a log entry gives it
+    another id, to which its use moves.
+    """
     column = {ChangeKind.EDITED: "edited", ChangeKind.SUPERSEDED: "edited", ChangeKind.MUTED: "muted"}.get(change.kind)
     if column:
         note = change.target

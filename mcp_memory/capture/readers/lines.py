@@ -1,24 +1,24 @@
-"""Reads whole lines of a growing file from an offset, in bounded memory and time."""
+"""Read whole lines of a growing file from an offset, in bounded memory and time."""
 
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 STEP_BYTES = 2_000_000
-"""Lines returned at once; processing them takes some tens of milliseconds."""
+"""The bytes of lines returned at once; processing them takes some tens of milliseconds."""
 
 FAR_BYTES = 16_000_000
-"""Read at once at most, where most lines are skipped: ten milliseconds."""
+"""The most bytes read at once, where most lines are skipped: ten milliseconds."""
 
 MOST_LINE_BYTES = 16_000_000
-"""Longer lines are skipped; only images make a line that long."""
+"""The longest line; longer lines are skipped, since only images make a line that long."""
 
 BLOCK_BYTES = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptLine:
-    """`offset` is the byte at which it begins; `data` excludes the line break."""
+    """A line. `offset` is the byte at which it begins; `data` excludes the line break."""
 
     offset: int
     data: bytes
@@ -26,8 +26,10 @@ class TranscriptLine:
 
 @dataclass(frozen=True, slots=True)
 class LineBatch:
-    """The next batch starts at `next_offset`, which may be `in_long_line`: inside one that is too long, of which
-    `long_line_count` began here. `at_end`: there is nothing more now."""
+    """A batch of lines. The next batch starts at `next_offset`; `in_long_line` if that is inside a line that is too
+    long. `long_line_count` counts the lines that are too long and began in this batch. `at_end`: there is nothing more
+    now.
+    """
 
     lines: tuple[TranscriptLine, ...]
     next_offset: int
@@ -47,7 +49,7 @@ def read_lines(
     most_line_bytes: int = MOST_LINE_BYTES,
     block_bytes: int = BLOCK_BYTES,
 ) -> LineBatch:
-    """Reads up to `step_bytes` of lines that `can_skip` lets pass, or `far_bytes` of any. Leaves a last line without a
+    """Read up to `step_bytes` of lines that `can_skip` lets pass, or `far_bytes` of any. Leaves a last line without a
     line break for later: it is still being written, and may end in half a character.
 
     Raises OSError.

@@ -1,4 +1,4 @@
-"""What readers produce from a transcript, and what they remember from line to line."""
+"""The messages that readers produce from a transcript, and the context that they keep from line to line."""
 
 import json
 import shlex
@@ -20,9 +20,10 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """`turn` holds the speaker, the time and the text; for a tool, its output. Its line begins at the byte `offset`.
-    `tool` is the tool's name; `failed`: it reported a failure; `arguments`: the texts that it was called with, such as
-    `command` or `file_path`, the beginning of each."""
+    """A message. `turn` has the speaker, the time and the text; for a tool, its output. Its line begins at the byte
+    `offset`. `tool` is the tool's name; `failed`: it reported a failure; `arguments`: the beginnings of its text
+    arguments, such as `command` or `file_path`.
+    """
 
     role: Role
     turn: Turn
@@ -33,7 +34,7 @@ class TranscriptMessage:
 
 
 class Silence(StrEnum):
-    """How long nothing of a session is kept."""
+    """The length of a time in which nothing of a session is kept."""
 
     NONE = ""
     TURN = "turn"
@@ -43,7 +44,7 @@ class Silence(StrEnum):
 
 
 MOST_CALLS = 200
-"""Tool calls without a result yet; the oldest are dropped first."""
+"""The most tool calls without a result yet; the oldest are dropped first."""
 
 MOST_SILENCES = 200
 MOST_NAME_CHARS = 200
@@ -52,14 +53,14 @@ MOST_ARGUMENT_CHARS = 2000
 
 @dataclass(slots=True)
 class ReaderContext:
-    """What later lines need from earlier ones; readers change it."""
+    """The facts that later lines need from earlier ones; readers change it."""
 
     session: str = ""
     """The client's id of the session, once a line has given it."""
     folder: str = ""
     """The agent's working folder, as last given."""
     project: str | None = None
-    """Of the latest such folder that was still there, since worktrees vanish; readers leave it alone."""
+    """The project of the latest working folder that still existed, since worktrees vanish; readers don't change it."""
     delegated: bool = False
     """Whether another agent gives the tasks, according to the transcript or the hook."""
     calls: dict[str, str] = field(default_factory=dict[str, str])
@@ -73,10 +74,11 @@ class ReaderContext:
     turn_began: str = ""
     """When that was, ISO 8601."""
     silences: list[list[str]] = field(default_factory=list[list[str]])
-    """The times from when to when nothing may be kept, of a sub-agent either; the last may have no end yet. A
-    sub-agent's are those of its session."""
+    """The beginnings and ends of times of which nothing may be kept; the last may have no end yet. A sub-agent has the
+    silences of its session.
+    """
     turn_pages: dict[str, int] = field(default_factory=dict[str, int])
-    """Thread → number of the page on which that message may be, or an earlier one."""
+    """Thread → number of the page on which the message at `turn_at` may be, or an earlier one."""
 
     def __post_init__(self) -> None:
         self.silence = Silence(self.silence)  # a checkpoint has its text
@@ -89,14 +91,15 @@ class ReaderContext:
                 self.pop_call(next(iter(self.calls)))
 
     def pop_call(self, call_id: object) -> tuple[str, dict[str, str]]:
-        """Removes a call that has been answered and returns the tool's name and arguments."""
+        """Remove a call that has been answered and return the tool's name and arguments."""
         name = call_id[:MOST_NAME_CHARS] if isinstance(call_id, str) else ""
         return self.calls.pop(name, ""), self.arguments.pop(name, {})
 
 
 def text_arguments(given: object) -> dict[str, str]:
-    """The beginnings of the texts among a call's arguments. A string is a table in JSON, or one `input`, such as a
-    patch; a list of words, a command."""
+    """Return the beginnings of the texts among a call's arguments. A string is a table in JSON, or one `input`, such as
+    a patch; a list of words is a command.
+    """
     found = given
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):

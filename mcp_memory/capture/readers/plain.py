@@ -1,8 +1,8 @@
-"""Reads and writes plain transcripts: one message per line as JSON, for programs that write their own.
+"""Read and write plain transcripts: one message per line as JSON, for programs that write their own.
 
-A line is an object: `role` is `user`, `assistant` or `tool`; `text` is what was said, or the tool's output. Optional
-keys: `at` (ISO 8601), `speaker`, `session`, for a tool `tool` (its name), `failed` and `arguments` (what it was called
-with, such as `{"command": "make"}`), and `offset` if the line comes from another file; other keys are ignored.
+A line is an object: `role` is `user`, `assistant` or `tool`; `text` is the person's or agent's words, or the tool's
+output. Optional keys are `at` (ISO 8601), `speaker`, `session`, and `offset` if the line comes from another file. For a
+tool there are also `tool` (its name), `failed` and `arguments` (such as `{"command": "make"}`). Other keys are ignored.
 """
 
 import json
@@ -20,7 +20,7 @@ from mcp_memory.text.parsed_values import text_at
 
 
 def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
-    """Returns the messages with text. A time without an offset is in `zone`. Raises InvalidInput naming the line."""
+    """Return the messages with text. A time without an offset is in `zone`. Raises InvalidInput naming the line."""
     messages: list[TranscriptMessage] = []
     offset = 0
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -38,7 +38,7 @@ def read_plain(data: bytes, zone: tzinfo) -> list[TranscriptMessage]:
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    """The message of one line of a file that grows; `cwd` is the folder that it is about."""
+    """Parse the message of one line of a file that grows; `cwd` is its working folder."""
     context.session = text_at(line, "session") or context.session
     context.folder = text_at(line, "cwd") or context.folder
     try:
@@ -50,7 +50,7 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
 
 
 def write_plain(messages: Sequence[TranscriptMessage]) -> str:
-    """Writes messages so that `read_plain` returns them again."""
+    """Write messages so that `read_plain` returns them again."""
     return "\n".join(json.dumps(_as_table(message), ensure_ascii=False) for message in messages)
 
 

