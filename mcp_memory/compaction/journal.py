@@ -5,7 +5,6 @@ interrupted job from its file alone, and a finished run can be undone as long as
 """
 
 import hashlib
-import json
 import re
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,8 +16,9 @@ from typing import Any
 
 from mcp_memory.errors import NotFound
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line, make_private
+from mcp_memory.runtime.private_files import make_private
 from mcp_memory.text.markdown.link_targets import Redirect
 from mcp_memory.topics.page_parts import Parts
 
@@ -137,16 +137,11 @@ class RunJournal:
 
     def read_run(self, run: str) -> list[JobEntry]:
         """A run's jobs in order, without half a line from a crash: that job never began. Raises NotFound."""
-        try:
-            lines = self._file(run).read_text(encoding="utf-8", errors="replace").split("\n")
-        except (OSError, ValueError):
-            raise NotFound(
-                f"no run {run[:40]!r}", hint=f"the latest: {', '.join(self.list_runs()[-3:]) or 'none'}"
-            ) from None
+        if run not in self.list_runs():
+            raise NotFound(f"no run {run[:40]!r}", hint=f"the latest: {', '.join(self.list_runs()[-3:]) or 'none'}")
         found: dict[str, JobEntry] = {}
-        for line in lines:
+        for values in JsonLines(self._file(run)).read():
             try:
-                values = json.loads(line)
                 key = values["key"]
                 if "steps" in values:
                     steps = [_KINDS[kind](**step) for item in values["steps"] for kind, step in item.items()]
@@ -225,10 +220,8 @@ class RunJournal:
                 self._file(run).unlink(missing_ok=True)
 
     def _append(self, run: str, values: Mapping[str, Any]) -> None:
-        file = self._file(run)
-        line = json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
-        with self._lock, naming_the_cause(str(file)):
-            append_line(file, line)
+        with self._lock:
+            JsonLines(self._file(run)).append(dict(values))
 
     def _file(self, run: str) -> Path:
         return self._folder / f"{Path(run).name}.jsonl"

@@ -58,8 +58,8 @@ from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
-from mcp_memory.runtime.private_files import PlaceList
-from mcp_memory.runtime.rotated_lines import RotatedLines
+from mcp_memory.runtime.json_lines import JsonLines
+from mcp_memory.runtime.place_list import PlaceList
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_from
@@ -114,9 +114,9 @@ class EngineParts:
         self.digest = Digest(index, candidates, clock)
         self.updates = CrossSessionUpdates()
         self.uses = UseCounter(config.state / "usage.db", clock, self.searcher.meaning, vault.changes, self._gaps)
-        lines = RotatedLines(config.state / "briefings.jsonl", BRIEFING_BYTES)
+        lines = JsonLines(config.state / "briefings.jsonl", synced=False, most_bytes=BRIEFING_BYTES)
         self.briefing_log = BriefingLog(lines, config.recall.matched_words, self.uses)
-        lines = RotatedLines(config.state / "told.jsonl", TOLD_BYTES)
+        lines = JsonLines(config.state / "told.jsonl", synced=False, most_bytes=TOLD_BYTES)
         self.withdrawals = Withdrawals(index, vault.changes, config.recall.private_marks, lines, clock)
         self.briefer = Briefer(
             self.answerer, index, self.model, seen, self.updates, config.recall, self.filters, self.freshness,

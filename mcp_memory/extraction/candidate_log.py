@@ -3,7 +3,6 @@
 The log is local and append-only, with a JSON object per line; it contains ids but no text of notes.
 """
 
-import json
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,11 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
-from mcp_memory.errors import StorageFailed
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteRecord, NoteState, PrivateMarks
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line
+from mcp_memory.runtime.json_lines import Facts, JsonLines
 
 
 class CandidateOutcome(StrEnum):
@@ -51,9 +48,10 @@ class CandidateLog:
 
     def __init__(self, file: Path) -> None:
         """Read the log. Raises StorageFailed for an unreadable file."""
-        self._file = file
+        self._lines = JsonLines(file)
         self._lock = threading.Lock()
-        self._known = {entry.id: entry for entry in _read(file)}
+        found = map(_candidate, self._lines.read())
+        self._known = {candidate.id: candidate for candidate in found if candidate}
 
     def find(self, note_id: NoteId) -> LoggedCandidate | None:
         return self._known.get(note_id)
@@ -70,29 +68,19 @@ class CandidateLog:
 
     def record_all(self, note_ids: Sequence[NoteId], outcome: CandidateOutcome, session: str, at: float) -> None:
         """Record the same outcome for several candidates, or for none. Raises StorageFailed."""
-        lines = [json.dumps({"id": note_id, "fate": outcome, "session": session, "at": at}) for note_id in note_ids]
-        with self._lock, naming_the_cause(str(self._file)):
-            append_line(self._file, "\n".join(lines).encode())
+        lines = [{"id": note_id, "fate": outcome, "session": session, "at": at} for note_id in note_ids]
+        with self._lock:
+            self._lines.append(*lines)
             self._known |= {note_id: LoggedCandidate(note_id, outcome, session, at) for note_id in note_ids}
 
 
-def _read(file: Path) -> Iterable[LoggedCandidate]:
+def _candidate(line: Facts) -> LoggedCandidate | None:
+    """Return the candidate of a line; None for a line of a later version, whose candidate is considered again."""
     try:
-        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StorageFailed(
-            f"cannot read {file}: {error.strerror}",
-            hint="let the user that runs mcp-memory read and write it; it records which candidates were seen",
-        ) from error
-    for line in lines:
-        try:
-            entry = json.loads(line)
-            outcome, session, at = CandidateOutcome(entry["fate"]), str(entry["session"]), float(entry["at"])
-            yield LoggedCandidate(NoteId(entry["id"]), outcome, session, at)
-        except (ValueError, TypeError, KeyError):
-            continue  # a crash cut the line short: the candidate is processed again
+        outcome, session, at = CandidateOutcome(line["fate"]), str(line["session"]), float(line["at"])
+        return LoggedCandidate(NoteId(line["id"]), outcome, session, at)
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 MAX_LINES = 8

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.jobs.job import JobReport
-from mcp_memory.runtime.rotated_lines import Facts, RotatedLines
+from mcp_memory.runtime.json_lines import Facts, JsonLines
 
 MOST_BYTES = 500_000  # the bytes of each of two files: some 3,000 runs
 MOST_NAMED = 50  # the most changed files that are named; the others are counted
@@ -16,14 +16,14 @@ class JobJournal:
     """The journal of jobs. JSON lines, bounded: the oldest runs are dropped. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
-        self._lines = RotatedLines(file, MOST_BYTES)
+        self._lines = JsonLines(file, synced=False, most_bytes=MOST_BYTES)
 
     def record(self, run: Facts, report: JobReport, *, is_kept: bool) -> Facts:
         """Record a run and return the line, kept or not. If the disk refuses, only the log reports it."""
         named = {"changed": list(report.changed[:MOST_NAMED]), "files": len(report.changed)}
         line: dict[str, Any] = {**run, **asdict(report), **named}
         if is_kept:
-            self._lines.append(line)
+            self._lines.try_append(line)
         return line
 
     def read_runs(self, job: str | None = None, limit: int = 20) -> list[Facts]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.models import NoteId, Passage
-from mcp_memory.runtime.rotated_lines import Facts, RotatedLines
+from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.search.ranking import RankedChunk
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.language.terms import fold, folded, terms
@@ -25,7 +25,7 @@ MOST_WORDS = 8
 class BriefingLog:
     """The log of given passages. A session is named `client/id`."""
 
-    lines: RotatedLines
+    lines: JsonLines
     with_words: bool
     uses: UseCounter
 
@@ -49,7 +49,7 @@ class BriefingLog:
         self.uses.add(map(NoteId, given), how, question=prompt, session=session)
         event, sure = "prompt" if prompt else event, confidence and round(confidence, 3)
         when = {"at": format_when(at), "session": session, "project": project, "event": event}
-        self.lines.append({**when, "confidence": sure, "passages": list(given.values())})
+        self.lines.try_append({**when, "confidence": sure, "passages": list(given.values())})
 
     def given(self, session: str) -> list[dict[str, Any]]:
         """Return the records, the latest first: of a session (`client/id` or `id`), of the `last` session, or of `all`.

@@ -5,16 +5,16 @@ in the state folder, which survives a restart; it isn't synced, since a power cu
 
 import hashlib
 import logging
-import re
 import threading
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from time import time
 
+from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Passage
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
-from mcp_memory.runtime.private_files import append_line
 
 KEPT_S = 14 * 86_400.0
 """After this long without activity, a session counts as ended."""
@@ -26,7 +26,6 @@ MOST_PASSAGES = 10_000
 """More passages than any context has room for: beyond this, the session's marks are dropped."""
 
 _IN_MEMORY = 64
-_LINE = re.compile(r"[0-9a-f]{16}")
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +63,7 @@ class SeenPassages:
                 known = frozenset[str]()
             self._sessions.store(file, known | new.keys())
             with _in_memory_alone():
-                append_line(file, "\n".join(new).encode(), synced=False)
+                JsonLines(file, synced=False).append({"marks": list(new)})
             return True
 
     def reset(self, session: str) -> None:
@@ -99,16 +98,17 @@ def _digest(text: str) -> str:
 
 
 def _read(file: Path) -> frozenset[str]:
-    """Read a session's marks; none if there is no such file. An incomplete line is ignored."""
-    lines: list[str] = []
-    with _in_memory_alone(), suppress(FileNotFoundError):
-        lines = file.read_text(encoding="ascii", errors="replace").splitlines()
-    return frozenset(line for line in lines if _LINE.fullmatch(line))
+    """Read a session's marks; none if there is no such file."""
+    marks = set[str]()
+    with _in_memory_alone():
+        for line in JsonLines(file, synced=False).read():
+            marks.update(map(str, line.get("marks", ())))
+    return frozenset(marks)
 
 
 @contextmanager
 def _in_memory_alone() -> Generator[None]:
     try:
         yield
-    except OSError as error:
-        log.warning("what sessions have seen is kept only in memory: %s", error.strerror)
+    except (OSError, StorageFailed) as error:
+        log.warning("what sessions have seen is kept only in memory: %s", error)

@@ -1,7 +1,6 @@
 """Write durable files in the state folder, private from their creation."""
 
 import errno
-import json
 import os
 from contextlib import suppress
 from functools import partial
@@ -9,7 +8,6 @@ from pathlib import Path
 from secrets import token_hex
 
 from mcp_memory.runtime.atomic_rename import REFUSALS, KernelRenames, publish_free, sync
-from mcp_memory.runtime.os_errors import naming_the_cause
 
 _RENAMES = KernelRenames()
 
@@ -107,26 +105,3 @@ def sync_folder(folder: Path) -> None:
         sync(descriptor)
     finally:
         os.close(descriptor)
-
-
-class PlaceList:
-    """A list of files or folders outside the vault that have copies of notes: one JSON object a line. Synchronous."""
-
-    def __init__(self, file: Path, what: str) -> None:
-        """Open the list; `what` names the places in the lines."""
-        self._file, self._what = file, what
-
-    def add(self, place: Path) -> None:
-        """Add a place, before the copy is made. Raises StorageFailed."""
-        with naming_the_cause(str(self._file)):
-            if place not in self.read():
-                append_line(self._file, json.dumps({self._what: str(place)}).encode())
-
-    def read(self) -> list[Path]:
-        """Raises StorageFailed."""
-        found: list[Path] = []
-        with naming_the_cause(str(self._file)), suppress(FileNotFoundError):
-            for line in self._file.read_text(encoding="utf-8", errors="replace").splitlines():
-                with suppress(ValueError, KeyError, TypeError):  # a crash may leave half a line
-                    found.append(Path(json.loads(line)[self._what]))
-        return found

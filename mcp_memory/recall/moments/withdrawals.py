@@ -17,8 +17,8 @@ from mcp_memory.models import NoteId, NotePath, NoteState, Passage, PrivateMarks
 from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render
 from mcp_memory.recall.cross_session_updates import TITLE_CHARS, StoredNote
 from mcp_memory.recall.excerpts import shortened
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
-from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.text.escape_invisible import in_line, in_quotes
 from mcp_memory.vault.journals.change_journal import ChangeJournal, ChangeKind, NoteChange
 from mcp_memory.vault.succession.entry_marks import is_private
@@ -58,7 +58,7 @@ class Withdrawals:
     """The notes that sessions have been shown. Thread-safe. A session is named `client/id`."""
 
     def __init__(
-        self, index: Index, changes: ChangeJournal, private: PrivateMarks, lines: RotatedLines,
+        self, index: Index, changes: ChangeJournal, private: PrivateMarks, lines: JsonLines,
         clock: Callable[[], datetime],
     ) -> None:  # fmt: skip
         self._index, self._changes, self._private, self._lines, self._clock = index, changes, private, lines, clock
@@ -72,7 +72,7 @@ class Withdrawals:
             at, texts = self._clock().timestamp(), {one.shown_id: one.chunk.text for one in passages}
             found = {note: _Told(self._changes.count, at, len(text), _mark(text)) for note, text in texts.items()}
             if found and _add(self._known(), session, found):
-                self._lines.append({"session": session, "told": {note: one[1:] for note, one in found.items()}})
+                self._lines.try_append({"session": session, "told": {note: one[1:] for note, one in found.items()}})
 
     def describe(self, session: str) -> str:
         """Return a line for each note that the session was shown and that no longer applies, unless the session itself
@@ -88,7 +88,7 @@ class Withdrawals:
                     latest[note] = change
             gone = [(note, told.pop(note), change) for note, change in latest.items()]
             if gone:
-                self._lines.append({"session": session, "gone": list(latest)})
+                self._lines.try_append({"session": session, "gone": list(latest)})
         lines = [line for note, was, change in gone if (line := self._line(session, note, was, change))]
         more = len(lines) - MOST_LINES
         lines[MOST_LINES:] = [f"Withdrawn, too: {more} more; search again."] if more > 0 else []

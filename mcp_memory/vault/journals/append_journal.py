@@ -5,18 +5,17 @@ after we have answered. One file a day, one JSON object a line: the entry, on di
 outcome.
 """
 
-import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from mcp_memory.models import Etag, NotePath
+from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line, replace_file
 
 KEPT_DAYS = 30  # days with additions: a wrong clock must not remove anything early
 MOST_BYTES = 64_000_000  # the bytes of the whole journal; beyond them the oldest day goes first
@@ -103,22 +102,19 @@ class AppendJournal:
 
     def erase(self, path: NotePath, entry: str | None = None) -> int:
         """Remove an entry, or all of a file, for good; return how many. Raises StorageFailed."""
-        with self._lock, naming_the_cause(str(self._folder)):
+        with self._lock:
             for file in self._files():
-                lines = list(_lines_of(file))
-                kept = [line for line in lines if line["path"] != path or entry not in {None, line["entry"]}]
-                if len(kept) != len(lines):
-                    replace_file(file, b"".join(_encoded(line) + b"\n" for line in kept))
+                JsonLines(file).remove(lambda line: line.get("path") == path and entry in {None, line.get("entry")})
             known = self._added.get(path, {})
             self._added[path] = {name: added for name, added in known.items() if entry not in {None, name}}
             return len(known) - len(self._added[path])
 
     def _append(self, line: dict[str, Any], at: float, *, synced: bool) -> None:
         file = self._folder / f"{datetime.fromtimestamp(at, UTC).date()}.jsonl"
-        with naming_the_cause(str(self._folder)):
-            is_new = not file.exists()
-            append_line(file, _encoded(line), synced=synced)
-            if is_new:
+        is_new = not file.exists()
+        JsonLines(file).append(line, synced=synced)
+        if is_new:
+            with naming_the_cause(str(self._folder)):
                 self._prune()
 
     def _prune(self) -> None:
@@ -135,7 +131,8 @@ class AppendJournal:
             path, entry = NotePath(line.pop("path")), line.pop("entry")
             try:
                 if line.pop("text", None) is not None:
-                    self._remember(JournaledAppend(path, entry, **line))
+                    values: dict[str, Any] = {"before": None, **line}
+                    self._remember(JournaledAppend(path, entry, **values))
                 elif known := self._added.get(path, {}).get(entry):
                     self._remember(replace(known, fate=AppendOutcome(line["fate"])))
             except (ValueError, TypeError, KeyError):
@@ -149,25 +146,13 @@ class AppendJournal:
         self._by_content.setdefault(added.content, set()).add((added.path, added.entry))
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        with naming_the_cause(str(self._folder)):
-            for file in self._files():
-                yield from _lines_of(file)
+        for file in self._files():
+            yield from _lines_of(file)
 
     def _files(self) -> list[Path]:
         return sorted(self._folder.glob("*.jsonl"))
 
 
-def _lines_of(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the whole lines: a crash may have left half a line. Raises OSError."""
-    with file.open(encoding="utf-8", errors="replace") as lines:
-        for text in lines:
-            try:
-                line: Any = json.loads(text)
-            except ValueError:
-                continue
-            if isinstance(line, dict) and {"path", "entry"} <= cast("dict[str, Any]", line).keys():
-                yield cast("dict[str, Any]", line)
-
-
-def _encoded(line: Mapping[str, Any]) -> bytes:
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode()
+def _lines_of(file: Path) -> list[Facts]:
+    """Return the lines of an entry. Raises StorageFailed."""
+    return [line for line in JsonLines(file).read() if {"path", "entry"} <= line.keys()]

@@ -18,9 +18,9 @@ from time import monotonic
 from typing import Any
 
 from mcp_memory.models import Etag, NoteId, NotePath
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import append_line, replace_file
-from mcp_memory.runtime.rotated_lines import RotatedLines
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller
 
 MOST_BYTES = 2_000_000
@@ -113,7 +113,7 @@ class ChangeJournal:
         """Open the journal in the state folder `state`. Earlier bytes are kept for `keep_days` days with edits, up to
         `keep_bytes`.
         """
-        self._lines = RotatedLines(state / "changes.jsonl", MOST_BYTES)
+        self._lines = JsonLines(state / "changes.jsonl", synced=False, most_bytes=MOST_BYTES)
         self._versions = state / "versions"
         self._keep_days = keep_days
         self._keep_bytes = keep_bytes
@@ -130,7 +130,7 @@ class ChangeJournal:
             self.count += 1
             if self._latest is not None:
                 self._latest[change.path] = change.after, monotonic()
-        self._lines.append(asdict(change))
+        self._lines.try_append(asdict(change))
 
     def changes(self) -> list[NoteChange]:
         """Return all known changes, the latest first. Raises StorageFailed."""

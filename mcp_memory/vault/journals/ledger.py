@@ -4,19 +4,16 @@ The ledger decides ownership, since an `id` in a frontmatter can be forged. It a
 written before its note is published, so the retry of an unanswered append finds the note.
 """
 
-import json
 import threading
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
-from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NoteId, NotePath, NoteRecord
-from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.private_files import append_line, replace_file
+from mcp_memory.runtime.json_lines import JsonLines
 
 Standing = Literal["revoked", "adopted", "written"]
 """The reason why a note at a place is the agents', or `revoked` if it no longer is."""
@@ -71,6 +68,7 @@ class Ledger:
     def __init__(self, file: Path) -> None:
         """Open the ledger. Raises StorageFailed for a file that cannot be read."""
         self.file = file
+        self._lines = JsonLines(file)
         self._lock = threading.Lock()
         self.waiting = deque[_Recording]()
         self._entries: list[LedgerEntry] = []
@@ -130,10 +128,9 @@ class Ledger:
 
     def _record(self, batch: Sequence[_Recording]) -> None:
         try:
-            with naming_the_cause(str(self.file)):
-                if not self.file.exists():
-                    self._write(self._entries)
-                append_line(self.file, b"\n".join(_line(recording.entry) for recording in batch))
+            if not self.file.exists():
+                self._write(self._entries)
+            self._lines.append(*(asdict(recording.entry) for recording in batch))
         except Exception as error:  # raised in each waiting thread
             for recording in batch:
                 recording.error = error
@@ -146,7 +143,7 @@ class Ledger:
 
     def put_back(self) -> None:
         """Write the file again if it was removed: its content is nowhere else. Raises StorageFailed."""
-        with self._lock, naming_the_cause(str(self.file)):
+        with self._lock:
             if self._paths and not self.file.exists():
                 self._write(self._entries)
 
@@ -170,7 +167,7 @@ class Ledger:
 
     def erase(self, ids: Collection[NoteId]) -> None:
         """Remove the lines about these notes, since a path has words of its note. Raises StorageFailed."""
-        with self._lock, naming_the_cause(str(self.file)):
+        with self._lock:
             kept = [entry for entry in self._entries if entry.id not in ids]
             if len(kept) != len(self._entries):
                 self._write(kept)
@@ -180,23 +177,16 @@ class Ledger:
                     self._remember(entry)
 
     def _write(self, entries: Iterable[LedgerEntry]) -> None:
-        replace_file(self.file, b"".join(_line(entry) + b"\n" for entry in entries))
+        self._lines.replace(map(asdict, entries))
 
     def _load(self) -> None:
-        try:
-            with self.file.open(encoding="utf-8", errors="replace") as lines:
-                for line in lines:
-                    try:
-                        self._remember(LedgerEntry(**json.loads(line)))
-                    except (ValueError, TypeError):
-                        self.damaged_lines += 1
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise StorageFailed(
-                f"cannot read the ledger {self.file}: {error.strerror}",
-                hint="let the user that runs mcp-memory read and write it; it records which notes are the agents'",
-            ) from error
+        for line in self._lines.read():
+            values: dict[str, Any] = {"project": None, "session": None, **line}
+            try:
+                self._remember(LedgerEntry(**values))
+            except TypeError:
+                self.damaged_lines += 1
+        self.damaged_lines += self._lines.damaged
 
     def _remember(self, entry: LedgerEntry) -> None:
         self._entries.append(entry)
@@ -214,7 +204,3 @@ class Ledger:
         if entry.parts is not None:
             self._parts.setdefault(entry.id, deque(maxlen=KEPT_PARTS)).append(entry.parts)
         self._by_content.setdefault((entry.content, entry.kind, entry.project), []).append(entry)
-
-
-def _line(entry: LedgerEntry) -> bytes:
-    return json.dumps(asdict(entry), ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,104 @@
+"""Keeps facts in a private, append-only file with a JSON object on each line.
+
+A line that a crash cut short is skipped when the file is read, and a line break separates it from the next one.
+"""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mcp_memory.errors import StorageFailed
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import append_line, replace_file
+
+Facts = dict[str, Any]
+
+log = logging.getLogger(__name__)
+
+
+class JsonLines:
+    """Thread-safe. Values that are None are left out, and values of other types than JSON's are written as text."""
+
+    def __init__(self, file: Path, *, synced: bool = True, most_bytes: int | None = None) -> None:
+        """`synced`: a line is on disk when `append` returns; otherwise a power cut may take the latest lines.
+        `most_bytes`: a larger file becomes the older one of two. None: it grows."""
+        self.file = file
+        self.damaged = 0
+        """How many lines were skipped when the file was last read."""
+        self._older = file.with_suffix(f".1{file.suffix}")
+        self._synced = synced
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+
+    def append(self, *lines: Facts, synced: bool | None = None) -> None:
+        """Append all of these lines or none. `synced`: as in `__init__`, for these lines. Raises StorageFailed."""
+        with self._lock, naming_the_cause(str(self.file)):
+            self._rotate()
+            is_synced = self._synced if synced is None else synced
+            append_line(self.file, b"\n".join(map(_encoded, lines)), synced=is_synced)
+
+    def try_append(self, *lines: Facts) -> None:
+        """Append these lines, or log why they are missing."""
+        try:
+            self.append(*lines)
+        except StorageFailed as error:
+            log.warning("a line is missing: %s", error.message)
+
+    def read(self) -> list[Facts]:
+        """Return the whole lines, the oldest first; none without a file. Raises StorageFailed."""
+        with self._lock, naming_the_cause(str(self.file)):
+            return self._read()
+
+    def remove(self, unwanted: Callable[[Facts], bool]) -> int:
+        """Remove lines for good, and return how many there were. Raises StorageFailed."""
+        removed = 0
+        with self._lock, naming_the_cause(str(self.file)):
+            for file in (self._older, self.file):
+                lines = [line for line in _lines_of(file) if line is not None]
+                kept = [line for line in lines if not unwanted(line)]
+                if len(kept) != len(lines):
+                    _write(file, kept)
+                    removed += len(lines) - len(kept)
+        return removed
+
+    def replace(self, lines: Iterable[Facts]) -> None:
+        """Write the file anew with these lines, durably. Raises StorageFailed."""
+        with self._lock, naming_the_cause(str(self.file)):
+            _write(self.file, lines)
+
+    def _rotate(self) -> None:
+        if self._most_bytes is not None and self.file.exists() and self.file.stat().st_size > self._most_bytes:
+            self.file.replace(self._older)
+
+    def _read(self) -> list[Facts]:
+        files = (self.file,) if self._most_bytes is None else (self._older, self.file)
+        lines = [line for file in files for line in _lines_of(file)]
+        whole = [line for line in lines if line is not None]
+        self.damaged = len(lines) - len(whole)
+        return whole
+
+
+def _lines_of(file: Path) -> Iterator[Facts | None]:
+    """Yield each line, or None for one that is no JSON object. Raises OSError."""
+    try:
+        with file.open("rb") as lines:
+            for line in lines:
+                try:
+                    yield {**json.loads(line)}
+                except (ValueError, TypeError, RecursionError):
+                    yield None
+    except FileNotFoundError:
+        return
+
+
+def _write(file: Path, lines: Iterable[Facts]) -> None:
+    """Raises OSError."""
+    replace_file(file, b"".join(_encoded(line) + b"\n" for line in lines))
+
+
+def _encoded(line: Facts) -> bytes:
+    known = {name: value for name, value in line.items() if value is not None}
+    return json.dumps(known, separators=(",", ":"), default=str).encode("ascii")

@@ -1,0 +1,59 @@
+"""A file of JSON lines loses no whole line, whatever a crash or another program left in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_memory.errors import StorageFailed
+from mcp_memory.runtime.json_lines import JsonLines
+
+FACTS = st.dictionaries(st.text(), st.one_of(st.integers(), st.text(), st.booleans(), st.lists(st.text())))
+
+
+@given(lines=st.lists(FACTS, max_size=6), torn=st.binary(max_size=20).filter(lambda data: b"\n" not in data))
+def test_what_was_appended_is_read_also_after_half_a_line(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[dict[str, Any]], torn: bytes
+) -> None:
+    file = tmp_path_factory.mktemp("state") / "facts.jsonl"
+    kept = JsonLines(file)
+    for line in lines:
+        kept.append(line)
+    with file.open("ab") as other:
+        other.write(b'{"half": ' + torn)
+    kept.append({"last": 1})
+    assert JsonLines(file).read() == [*lines, {"last": 1}]
+
+
+def test_a_full_file_becomes_the_older_of_two_and_lines_are_removed_from_both(tmp_path: Path) -> None:
+    kept = JsonLines(tmp_path / "facts.jsonl", synced=False, most_bytes=100)
+    for number in range(12):
+        kept.append({"number": number, "text": "x" * 20})
+    known = [line["number"] for line in kept.read()]
+    assert known == list(range(known[0], 12)) and len(known) >= 4
+    assert kept.remove(lambda line: line["number"] % 2 == 0) == sum(number % 2 == 0 for number in known)
+    assert all(line["number"] % 2 for line in kept.read())
+
+
+def test_several_lines_are_appended_whole_or_not_at_all(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    kept = JsonLines(folder / "facts.jsonl")
+    kept.append({"a": 1}, {"b": None, "c": 2})
+    assert kept.read() == [{"a": 1}, {"c": 2}]
+    assert (folder.stat().st_mode & 0o777, kept.file.stat().st_mode & 0o777) == (0o700, 0o600)
+    (tmp_path / "blocked").write_text("a file where a folder is wanted")
+    blocked = JsonLines(tmp_path / "blocked" / "facts.jsonl")
+    with pytest.raises(StorageFailed):
+        blocked.append({"a": 1})
+    blocked.try_append({"a": 1})
+
+
+def test_lines_that_are_no_objects_are_counted(tmp_path: Path) -> None:
+    file = tmp_path / "facts.jsonl"
+    file.write_bytes(b'{"a": 1}\nno json\n[1]\n\xff\n{"b": 2}\n')
+    kept = JsonLines(file)
+    assert (kept.read(), kept.damaged) == ([{"a": 1}, {"b": 2}], 3)
