@@ -13,7 +13,7 @@ from time import time
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import Passage
-from mcp_memory.runtime.json_lines import JsonLines
+from mcp_memory.runtime.json_lines import Facts, JsonLines
 from mcp_memory.runtime.lru_cache import LruCache
 
 KEPT_S = 14 * 86_400.0
@@ -63,7 +63,7 @@ class SeenPassages:
                 known = frozenset[str]()
             self._sessions.store(file, known | new.keys())
             with _in_memory_alone():
-                JsonLines(file, synced=False).append({"marks": list(new)})
+                JsonLines(file, synced=False).append(*({"mark": mark} for mark in new))
             return True
 
     def reset(self, session: str) -> None:
@@ -99,11 +99,10 @@ def _digest(text: str) -> str:
 
 def _read(file: Path) -> frozenset[str]:
     """Read a session's marks; none if there is no such file."""
-    marks = set[str]()
+    lines: list[Facts] = []
     with _in_memory_alone():
-        for line in JsonLines(file, synced=False).read():
-            marks.update(map(str, line.get("marks", ())))
-    return frozenset(marks)
+        lines = JsonLines(file, synced=False).read()
+    return frozenset(str(line["mark"]) for line in lines if "mark" in line)
 
 
 @contextmanager
