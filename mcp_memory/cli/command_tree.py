@@ -41,85 +41,88 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- likewise
-        """Without importing a command, which click would do for each line."""
-        width = max(map(len, COMMANDS))
-        for heading, group in _GROUPS.items():
-            with formatter.section(heading):
-                formatter.write_dl([(name.ljust(width), about) for name, (_, about) in group.items()])
+        """Describe the commands of every day and name the others, without importing one, as click would."""
+        everyday, *others = _GROUPS.items()
+        with formatter.section(everyday[0]):
+            formatter.write_dl([(name, about) for name, (_, about) in everyday[1].items()])
+        with formatter.section("More, explained by: mcp-memory help commands"):
+            formatter.write_dl([(heading, ", ".join(group)) for heading, group in others])
 
 
 _GROUPS = {
     "Everyday": {
         "setup": ("setup.setup:setup", "Connect your agents and bring in what they know, step by step"),
-        "demo": ("setup.demo:demo", "Show what memory does, with example notes that are removed again"),
         "start": ("daemon.running:start", "Start the daemon in the background, or say where it runs"),
         "append": ("notes.notes:append", "Store a note (also: add)"),
         "search": ("notes.notes:search", "Find notes by what they say"),
         "recall": ("notes.notes:recall", "Read what an agent is told for a question"),
         "show": ("topics.topics:show", "Print one note, and the topic it is filed under"),
+        "list": ("notes.listing:list_", "List notes, the newest first; also the forgotten"),
         "edit": ("notes.editing:edit", "Change a note in your editor, or from standard input"),
-        "open": ("notes.editing:open_", "Open a note's file in your editor, or the vault's folder"),
         "forget": ("notes.forgotten:forget", "Hide a note from every answer; its file stays"),
         "restore": ("notes.forgotten:restore", "Bring back what was forgotten"),
-        "due": ("notes.due_list:due", "List what you promised: overdue, today, this week, done"),
-        "list": ("notes.listing:list_", "List notes, the newest first; also the forgotten"),
-        "recent": ("notes.listing:recent", "Show what was stored last, with its first lines"),
-        "today": ("notes.listing:today", "Show what was stored and changed today"),
         "changes": ("notes.changes:changes", "List what was stored, edited, forgotten: when, and by whom"),
         "undo": ("notes.changes:undo", "Take a change back"),
-        "stats": ("notes.listing:stats", "Count what is stored, by kind, project and client"),
+        "review": ("sessions.review:review", "Decide on statements found in sessions, with one key each"),
         "status": ("daemon.running:status", "Show whether the daemon runs, and the state of its index"),
         "doctor": ("daemon.doctor:doctor", "List problems, each with a remedy"),
         "help": ("help:help_", "Show a page of the guide, or how a command is used"),
     },
+    "Notes": {
+        "demo": ("setup.demo:demo", "Show what memory does, with example notes that are removed again"),
+        "open": ("notes.editing:open_", "Open a note's file in your editor, or the vault's folder"),
+        "recent": ("notes.listing:recent", "Show what was stored last, with its first lines"),
+        "today": ("notes.listing:today", "Show what was stored and changed today"),
+        "due": ("notes.due_list:due", "List what you promised: overdue, today, this week, done"),
+        "stats": ("notes.listing:stats", "Count what is stored, by kind, project and client"),
+        "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),
+        "mute": ("sessions.why:mute", "Keep a note from being given to agents unasked"),
+        "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
+        "archive": ("notes.editing:archive", "Retire a note: only search --archived finds it"),
+        "unarchive": ("notes.editing:unarchive", "Bring an archived note back to where it was"),
+        "over": ("notes.editing:over", "List what is over: long expired, superseded, or never used"),
+        "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),
+        "links": ("topics.note_links:links", "List what a note links to, and what links to it"),
+        "lint": ("topics.note_links:lint", "List broken links, and repair them after renames"),
+        "refs": ("notes.code_references:refs", "List the code that notes name, and what became of it"),
+        "log": ("notes.notes:log", "Show a note's history in the vault's git repository"),
+        "erase": ("notes.forgotten:erase", "Delete a note and all traces of it for good"),
+    },
     "Sessions": {
-        "review": ("sessions.review:review", "Decide on statements found in sessions, with one key each"),
-        "digest": ("notes.listing:digest", "Tell what happened in a day, a week or a phase"),
-        "dream": ("notes.dreaming:dream", "Propose what recurs for MEMORY.md, in DREAMS.md"),
-        "chat": ("sessions.chat:chat", "Talk with a language model that has your memory"),
         "capture": ("sessions.capturing:capture", "Make past sessions of agents searchable"),
         "extract": ("sessions.extraction:extract", "Store what is worth remembering in a transcript"),
         "audit": ("sessions.extraction:audit", "List what of a transcript is missing from memory"),
-        "why": ("sessions.why:why", "Show which notes agents were given unasked, and why"),
-        "mute": ("sessions.why:mute", "Keep a note from being given to agents unasked"),
-        "hooks": ("clients.hooks:hooks", "Report what the hooks gave to agents, and what failed"),
+        "digest": ("notes.listing:digest", "Tell what happened in a day, a week or a phase"),
+        "dream": ("notes.dreaming:dream", "Propose what recurs for MEMORY.md, in DREAMS.md"),
+        "chat": ("sessions.chat:chat", "Talk with a language model that has your memory"),
     },
     "Topics": {
         "tree": ("topics.reorganizing:tree", "Draw, rename, move, merge and split topics (also: topics)"),
+        "compact": ("topics.topics:compact", "File fresh notes under topics now"),
         "organize": ("topics.topics:organize", "Write a page for each project, person and service"),
         "wiki": ("topics.wiki:wiki", "Show what holds of a subject, how sure, and what needs deciding"),
         "projects": ("notes.projects:projects", "List projects and their repositories, merge and split them"),
         "gaps": ("topics.gaps:gaps", "List what memory could not answer, and answer it"),
-        "compact": ("topics.topics:compact", "File fresh notes under topics now"),
-        "conflicts": ("notes.conflicts:conflicts", "Decide which of two contradicting notes holds"),
-        "refs": ("notes.code_references:refs", "List the code that notes name, and what became of it"),
-        "links": ("topics.note_links:links", "List what a note links to, and what links to it"),
-        "lint": ("topics.note_links:lint", "List broken links, and repair them after renames"),
-        "over": ("notes.editing:over", "List what is over: long expired, superseded, or never used"),
-        "unarchive": ("notes.editing:unarchive", "Bring an archived note back to where it was"),
-        "teach": ("notes.teaching:teach", "Put a note into AGENTS.md, CLAUDE.md, TOOLS.md or a skill"),
-        "archive": ("notes.editing:archive", "Retire a note: only search --archived finds it"),
     },
     "Files and backup": {
         "import": ("transfer.importing:import_", "Import another program's notes, or an export"),
         "export": ("transfer.exporting:export", "Write all notes to one file"),
         "share": ("transfer.sharing:share", "Copy a topic to a folder, for other people"),
-        "log": ("notes.notes:log", "Show a note's history in the vault's git repository"),
         "pair": ("daemon.admin:pair", "Let your other devices know the topics that this one makes"),
         "adopt": ("daemon.admin:adopt", "Let agents change notes that they did not write"),
         "recover": ("daemon.doctor:recover", "Add back log entries that another program's save removed"),
-        "erase": ("notes.forgotten:erase", "Delete a note and all traces of it for good"),
     },
     "Clients": {
         "install": ("clients.installing:install", "Connect Claude Code, Codex, Gemini CLI and others"),
         "uninstall": ("daemon.uninstall:uninstall", "Disconnect a client, or remove all but the vault"),
         "plugin": ("clients.plugin:plugin", "Show or write the plugin for the clients' marketplaces"),
+        "hooks": ("clients.hooks:hooks", "Report what the hooks gave to agents, and what failed"),
         "token": ("daemon.admin:token", "Print, renew or revoke a client's token"),
         "headers": ("clients.hooks:headers", "Print a client's HTTP headers, for its headers helper"),
         "stdio": ("clients.hooks:stdio", "Serve a client that only speaks stdio"),
         "hook": ("clients.hooks:hook", "What clients run for each prompt and session"),
     },
-    "Advanced": {
+    "Daemon": {
         "stop": ("daemon.running:stop", "Stop the daemon"),
         "restart": ("daemon.running:restart", "Restart the daemon with the current configuration"),
         "serve": ("daemon.running:serve", "Serve the vault in the foreground"),
@@ -133,6 +136,17 @@ _GROUPS = {
 }
 """Each command by its heading: where it is, and what it does in at most 64 characters, so that a line of help holds it.
 """
+
+
+def list_commands() -> str:
+    """Return all commands by what they are for, a line each."""
+    width = max(map(len, COMMANDS))
+    blocks: list[str] = []
+    for heading, group in _GROUPS.items():
+        lines = [f"  {name:<{width}}  {about}" for name, (_, about) in group.items()]
+        blocks.append("\n".join([f"{heading}:", *lines]))
+    return "\n\n".join([*blocks, "Examples and options: mcp-memory COMMAND --help"])
+
 
 COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
@@ -165,7 +179,7 @@ def _suggestion(ctx: click.Context, word: str) -> str:
 
     if near := [_MEANT[word]] if word in _MEANT else difflib.get_close_matches(word, COMMANDS, n=1):
         return f"did you mean {near[0]}?{' (erase deletes a note for good)' if near[0] == 'forget' else ''}"
-    return "mcp-memory --help lists all commands"
+    return "mcp-memory help commands lists all commands"
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from mcp_memory.cli.command_tree import list_commands
 from mcp_memory.cli.console import emit, is_styled, say
 from mcp_memory.cli.options import CommandContext, command_options
 
@@ -20,6 +21,7 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
 
     \b
     mcp-memory help                 the pages
+    mcp-memory help commands        all commands, by what they are for
     mcp-memory help architecture    how mcp-memory is built
     mcp-memory help search          the same as mcp-memory search --help
     """
@@ -28,11 +30,16 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
     if not topic:
         titles = {name: text.partition("\n")[0].removeprefix("# ") for name, text in pages.items()}
         lines = [f"{f'mcp-memory help {name}':<32}{title}" for name, title in titles.items()]
-        more = f"{'mcp-memory help COMMAND':<32}How a command is used; mcp-memory --help lists them"
-        cli.show({"topics": titles}, [*lines, more])
+        lines.append(f"{'mcp-memory help commands':<32}All commands, by what they are for")
+        lines.append(f"{'mcp-memory help COMMAND':<32}How a command is used")
+        cli.show({"topics": titles}, lines)
         return
     name = " ".join(topic)
-    text = pages.get(name) or _command_help(click.get_current_context().find_root(), topic, list(pages))
+    root = click.get_current_context().find_root()
+    if name == "commands":
+        text = list_commands()
+    else:
+        text = pages.get(name) or _command_help(root, topic, list(pages))
     if cli.as_json:
         emit({"topic": name, "text": text})
     elif name in pages and is_styled():
@@ -52,6 +59,6 @@ def _command_help(root: click.Context, names: tuple[str, ...], pages: list[str])
             raise click.UsageError(f"No page {name!r}: did you mean {near[0]}?")
         command = context.command.get_command(context, name) if isinstance(context.command, click.Group) else None
         if command is None:
-            raise click.UsageError(f"No such command {' '.join(names)!r}: mcp-memory --help lists all commands")
+            raise click.UsageError(f"No such command {' '.join(names)!r}: mcp-memory help commands lists all commands")
         context = click.Context(command, parent=context, info_name=name)
     return context.get_help()

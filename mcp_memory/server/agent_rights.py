@@ -28,7 +28,7 @@ what a person wrote is not an agent's to forget."""
 def check_rights(operation: str) -> None:
     """Raises Refused for an operation that is a person's own; the engine refuses what is none."""
     if operation in OPERATIONS and operation not in AGENTS_MAY:
-        raise Refused(f"{operation} is for a person at the command line", hint="mcp-memory --help lists the commands")
+        raise Refused(f"{operation} is for a person at the command line", hint="see: mcp-memory help commands")
 
 
 def agents_arguments(operation: str, arguments: Mapping[str, Any], client: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -75,11 +76,17 @@ def test_each_command_has_one_line_that_is_not_cut(group: str):
     shown = CliRunner().invoke(commands, [*group.split(), "--help"], terminal_width=80).output.splitlines()
     assert [line for line in shown[1:] if "..." in line or len(line) > 80] == []
     if not group:
-        headings = [line for line in shown[1:] if line and not line.startswith(" ")]
-        assert headings[1:] == ["Everyday:", "Sessions:", "Topics:", "Files and backup:", "Clients:", "Advanced:"]
-        first = shown.index("Everyday:")
-        listed = [line.split()[0] for line in shown[first:] if line.startswith("  ")]
-        assert listed == list(COMMANDS), "one line each, none that goes on in a second"
+        first, more = shown.index("Everyday:"), shown.index("More, explained by: mcp-memory help commands:")
+        everyday = [line.split()[0] for line in shown[first + 1 : more] if line]
+        assert everyday == list(COMMANDS)[:16], "one line each, none that goes on in a second"
+        named = re.findall(r"[a-z-]+", " ".join(line[20:] for line in shown[more + 1 :]))
+        assert named == list(COMMANDS)[16:]
+
+
+def test_the_guide_lists_every_command_by_what_it_is_for():
+    shown = CliRunner().invoke(commands, ["help", "commands"]).output.splitlines()
+    assert [line.split()[0] for line in shown if line.startswith("  ")] == list(COMMANDS)
+    assert [line for line in shown if len(line) > 80] == []
 
 
 def test_the_program_itself(place: Place):
