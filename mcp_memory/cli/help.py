@@ -36,10 +36,8 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
         return
     name = " ".join(topic)
     root = click.get_current_context().find_root()
-    if name == "commands":
-        text = list_commands()
-    else:
-        text = pages.get(name) or _command_help(root, topic, list(pages))
+    named = {**pages, "commands": list_commands()}
+    text = named.get(name) or _command_help(root, topic, list(named))
     if cli.as_json:
         emit({"topic": name, "text": text})
     elif name in pages and is_styled():

@@ -6,15 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.errors import StorageFailed
 from mcp_memory.runtime.json_lines import JsonLines
+from tests.support.world import more
 
 FACTS = st.dictionaries(st.text(), st.one_of(st.integers(), st.text(), st.booleans(), st.lists(st.text())))
 
 
+@settings(max_examples=more(50), deadline=None)
 @given(lines=st.lists(FACTS, max_size=6), torn=st.binary(max_size=20).filter(lambda data: b"\n" not in data))
 def test_what_was_appended_is_read_also_after_half_a_line(
     tmp_path_factory: pytest.TempPathFactory, lines: list[dict[str, Any]], torn: bytes
