@@ -108,7 +108,6 @@ _GROUPS = {
         "import": ("transfer.importing:import_", "Import another program's notes, or an export"),
         "export": ("transfer.exporting:export", "Write all notes to one file"),
         "share": ("transfer.sharing:share", "Copy a topic to a folder, for other people"),
-        "pair": ("daemon.admin:pair", "Let your other devices know the topics that this one makes"),
         "adopt": ("daemon.admin:adopt", "Let agents change notes that they did not write"),
         "recover": ("daemon.doctor:recover", "Add back log entries that another program's save removed"),
     },

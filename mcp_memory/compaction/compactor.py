@@ -12,7 +12,7 @@ from datetime import datetime
 from functools import partial
 
 from mcp_memory.compaction.execute_job import SKIPPED_ERRORS, remove_vacant_topics
-from mcp_memory.compaction.housekeeping import Housekeeper, pages_of_other_devices, sign_pages, take_over_pages
+from mcp_memory.compaction.housekeeping import Housekeeper
 from mcp_memory.compaction.job_builder import JobBuilder
 from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace, RunLock
 from mcp_memory.compaction.journal import JobEntry, MoveStep, RelinkStep, RunJournal, hash_job
@@ -30,7 +30,6 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import PrivateMarks
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.vault import Vault
@@ -210,7 +209,7 @@ class Compactor:
 
     def _is_untidy(self, tree: Sequence[Topic]) -> bool:
         is_renamed = self._editor.follow_rename(tree) is not None
-        return is_renamed or self._housekeeper.is_due(tree) or any(pages_of_other_devices(tree, self._vault))
+        return is_renamed or self._housekeeper.is_due(tree)
 
     @asynccontextmanager
     async def _locked(self, lock: AbstractAsyncContextManager[None]) -> AsyncGenerator[None]:
@@ -225,10 +224,6 @@ class Compactor:
         await self._job_runner.finish_jobs()
         self._health.faults.pop("compaction", None)
         report = RunReport(await self._new_run_name())
-        tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
-        take_over = partial(take_over_pages, tree, self._vault)
-        if taken := await in_thread(take_over, what="looking at your other devices' topics"):
-            report.taken.append(f"{counted(taken, 'page')} of your other devices")
         while await self._page_refresh.run_if_due(report, self._editor.follow_rename):
             pass
         return report
@@ -258,7 +253,6 @@ class Compactor:
             if len(report.kept) > renamed:  # the pages above link to the folders' new names
                 tried = {*tried, *await self._page_refresh.refresh_pages(report, scope, pace)}
             await run_if_due(partial(housekeeper.relate_topics, report.run))
-            await run_if_due(partial(sign_pages, vault=self._vault))
             await run_if_due(housekeeper.update_topic_index)
         return tried
 

@@ -1,24 +1,20 @@
-"""Builds the other jobs of a run: removals, renames, lists of related topics, the index of topics, signatures of pages.
-Takes over the pages that your other devices wrote."""
+"""Builds the other jobs of a run: removals, renames, lists of related topics, the index of topics."""
 
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, RunJournal, WriteStep, hash_job
+from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, RunJournal, hash_job
 from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.topic_index import build_related, build_topic_index
-from mcp_memory.errors import NotFound, PathRefused, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.language.subjects import is_outgrown, subject_of
-from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page_parts import own_text
-from mcp_memory.topics.topic_tree import PageState, Topic
+from mcp_memory.topics.topic_tree import Topic
 from mcp_memory.vault.note_file import NoteFile, short_slug
 from mcp_memory.vault.vault import Vault
 
@@ -68,40 +64,6 @@ class Housekeeper:
     def is_due(self, tree: Sequence[Topic]) -> bool:
         """Whether a list of related topics or the index of topics is out of date, though no page is."""
         return bool(build_related(tree, (), self.vault, self.index) or self.update_topic_index(tree))
-
-
-def take_over_pages(tree: Sequence[Topic], vault: Vault) -> int:
-    """Makes ours what another device of yours made or rewrote; returns how many pages. Raises StorageFailed."""
-    pages = list(pages_of_other_devices(tree, vault))
-    for page in pages:
-        vault.filing.take_over(page)
-    return len(pages)
-
-
-def pages_of_other_devices(tree: Sequence[Topic], vault: Vault) -> Iterator[NoteFile]:
-    """Reads files. Raises StorageFailed."""
-    for topic in (topic for top in tree for topic in top.walk()):
-        if topic.page and not topic.is_yours and not vault.filing.is_as_written(topic.page):
-            with suppress(NotFound, PathRefused, Refused):
-                file = vault.read(topic.page_path)
-                if vault.filing.is_from_other_device(file):
-                    yield file
-
-
-def sign_pages(tree: Sequence[Topic], vault: Vault) -> JobEntry | None:
-    """Signs our own pages that have no signature by the present key. Reads files; raises NotFound for one that has just
-    gone, StorageFailed."""
-    steps: list[WriteStep] = []
-    for topic in (topic for top in tree for topic in top.walk()):
-        if not topic.ours or topic.page is None or topic.is_yours or topic.state != PageState():
-            continue
-        file, made = vault.read(topic.page_path), vault.filing.parts_made(topic.page.id)
-        if made and vault.filing.is_as_we_wrote(file) and not vault.filing.is_signed(file):
-            steps.append(WriteStep(file.record.path, vault.filing.signed(file.text), file.text, made[-1]))
-    if not steps:
-        return None
-    key = hash_job("sign", (f"{step.path} {step.text}" for step in steps))
-    return JobEntry(key, f"{counted(len(steps), 'page')} signed", steps)
 
 
 def is_removable(page: NoteFile, vault: Vault) -> bool:

@@ -39,7 +39,7 @@ from mcp_memory.topics.page import (
     summary_text,
     with_related_section,
 )
-from mcp_memory.topics.page_parts import RELATED_PART, TITLE, merged, parts_of
+from mcp_memory.topics.page_parts import RELATED_PART, TITLE, is_sealed, merged, parts_of, sealed
 from mcp_memory.topics.places import next_number
 from mcp_memory.topics.topic_tree import Topic, common_project, note_child, topic_child
 from mcp_memory.vault.note_file import NoteFile, derive_title, short_slug
@@ -256,7 +256,7 @@ class JobBuilder:
             gist=unlinked(summary.gist, path), questions=[unlinked(question, path) for question in summary.questions],
             provisional=summary.provisional,
         )  # fmt: skip
-        written = self._vault.filing.signed(render(page).decode())
+        written = sealed(render(page).decode())
         if before is None:
             return WriteStep(path, written, parts=parts_of(written))
         if not (made := self._vault.filing.parts_made(page_id)):
@@ -264,9 +264,9 @@ class JobBuilder:
         related = related_section(before.text)
         parts = {**parts_of(written), RELATED_PART: made[-1].get(RELATED_PART, [])}
         if self._vault.filing.is_as_we_wrote(before):
-            return WriteStep(
-                path, self._vault.filing.signed(with_related_section(written, related)), before.text, parts
-            )
+            return WriteStep(path, with_related_section(written, related), before.text, parts)
+        if is_sealed(before.text):  # written by another device of yours, so no line of it is a person's
+            made = [*made, {**parts_of(before.text), TITLE: [], RELATED_PART: []}]
         written = merged(with_related_section(before.text, ""), written, made)
         return WriteStep(path, with_related_section(written, related), before.text, parts)
 

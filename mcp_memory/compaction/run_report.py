@@ -22,8 +22,6 @@ class RunReport:
     """One line per job."""
     kept: list[str] = field(default_factory=list[str])
     """Other updates: pages of empty topics, lists of related ones, the index of topics."""
-    taken: list[str] = field(default_factory=list[str])
-    """What was taken over."""
     left: list[str] = field(default_factory=list[str])
     """What was not done, and why."""
     provisional: list[str] = field(default_factory=list[str])

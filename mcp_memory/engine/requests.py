@@ -260,13 +260,6 @@ class AdoptRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class PairRequest:
-    """`code`: of another device of yours; without one, this one's is told."""
-
-    code: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RecoverRequest:
     """Lost entries (ids or paths) to add again, or with `dismiss` to ignore from now on."""
 

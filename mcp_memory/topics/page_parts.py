@@ -6,16 +6,13 @@ removed isn't written again.
 """
 
 import hashlib
-import hmac
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from difflib import SequenceMatcher
 from functools import partial
 
-from mcp_memory.errors import InvalidInput
 from mcp_memory.text.markdown import frontmatter
-from mcp_memory.topics.page import RELATED, with_stale_flag
+from mcp_memory.topics.page import RELATED
 
 Parts = Mapping[str, Sequence[str]]
 """Maps the name of a part to the hashes of its lines in order; a section starts with its heading."""
@@ -23,7 +20,7 @@ Parts = Mapping[str, Sequence[str]]
 TITLE = "title"
 RELATED_PART = RELATED.lower()
 SEAL = "made"
-"""The property of a page that contains its seal and its signature."""
+"""The property of a page that holds its seal: a hash of its lines."""
 
 _TARGET = re.compile(r"\]\([^()\n]*\)")
 """Link targets change when notes move; the line is still the same."""
@@ -35,31 +32,16 @@ def parts_of(page: str) -> dict[str, list[str]]:
     return {TITLE: [hash_title(document.meta.get("title"))], **sections}
 
 
-def signed(page: str, key: bytes) -> str:
-    """Return the page with two hashes in its head. With the seal, every device can check that nobody edited the lines.
-    With the signature, devices with the
-    key can check that a device with the key wrote the page, to the byte. Raises InvalidInput
-    for a head that cannot be changed."""
-    return frontmatter.patch(page, {SEAL: f"{_seal(page)}-{_signature(page, key)}"})
+def sealed(page: str) -> str:
+    """Return the page with its seal in its head, so that any device sees whether somebody has edited its lines. Raise
+    InvalidInput for a head that cannot be changed."""
+    return frontmatter.patch(page, {SEAL: _seal(page)})
 
 
 def is_sealed(page: str) -> bool:
-    """Return whether nobody has edited the page, except for its title, since it was made. The seal has no key, so a
-    stranger's page may be sealed, too."""
-    return str(frontmatter.parse(page).meta.get(SEAL)).partition("-")[0] == _seal(page)
-
-
-def is_signed(page: str, key: bytes) -> bool:
-    """Return whether somebody with the key wrote the page as it is, except for its stale flag."""
-    made = str(frontmatter.parse(page).meta.get(SEAL)).encode()
-    with suppress(InvalidInput):
-        return hmac.compare_digest(made, f"{_seal(page)}-{_signature(page, key)}".encode())
-    return False
-
-
-def _signature(page: str, key: bytes) -> str:
-    bare = with_stale_flag(frontmatter.patch(page, {SEAL: None}), stale=False)
-    return hmac.new(key, bare.encode(errors="surrogatepass"), hashlib.sha256).hexdigest()[:32]
+    """Whether the lines are as they were when the page was made; the title and the related topics may differ. A seal
+    has no key, so a stranger can make one, too."""
+    return frontmatter.parse(page).meta.get(SEAL) == _seal(page)
 
 
 def _seal(page: str) -> str:

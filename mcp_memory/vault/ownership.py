@@ -9,7 +9,7 @@ from enum import StrEnum
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.topics.page import PAGE, is_page
-from mcp_memory.topics.page_parts import TITLE, is_sealed, parts_of
+from mcp_memory.topics.page_parts import RELATED_PART, TITLE, is_sealed, parts_of
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
 from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, Layout, NoteFile
@@ -99,7 +99,7 @@ class Provenance:
             if path.endswith(f"/{PAGE}"):
                 if not is_sealed(file.text):
                     return None  # edited elsewhere: only the other device knows which words are whose
-                parts = {**parts_of(file.text), TITLE: ()}
+                parts = {**parts_of(file.text), TITLE: (), RELATED_PART: ()}  # the seal covers neither
                 entry = replace(entry, content=f"{TITLED} {record.etag}", parts=parts)
         if not dry_run:
             self._ledger.record(entry)

@@ -1,7 +1,6 @@
 """Move notes into topics and write the pages of topics: whole files, and only our own."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from mcp_memory.errors import NotFound, PathRefused, PreconditionFailed, Refused
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState
@@ -9,32 +8,21 @@ from mcp_memory.storage.path_rules import validate_new
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import Redirect, redirected
 from mcp_memory.topics.page import PAGE, etag_of
-from mcp_memory.topics.page_parts import (
-    TITLE,
-    Parts,
-    hash_title,
-    is_signed,
-    known_lines,
-    own_text,
-    parts_of,
-    signed,
-)
+from mcp_memory.topics.page_parts import TITLE, Parts, hash_title, known_lines, own_text
 from mcp_memory.topics.topic_tree import PageState
 from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from mcp_memory.vault.note_file import MEMORY, NoteFile, content_hash
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.ownership import PAGE_KIND, SHARED, TITLED, OwnershipTier, Provenance, tier_of
-from mcp_memory.vault.page_key import PageKey
 
 
 class TopicFiles:
     """The files of topics, a part of the vault. Thread-safe; each verb may be called again after a crash."""
 
-    def __init__(self, notes: NoteStore, ledger: Ledger, provenance: Provenance, key: PageKey) -> None:
+    def __init__(self, notes: NoteStore, ledger: Ledger, provenance: Provenance) -> None:
         self._notes = notes
         self._ledger = ledger
         self._provenance = provenance
-        self.key = key
 
     def move(self, source: NotePath, target: NotePath, note_id: NoteId) -> NoteFile:
         """Rename a note's file, unless that was done before.
@@ -148,33 +136,6 @@ class TopicFiles:
             if parts is not None and made[:-1]:
                 self.record(page_id, path, content, PAGE_KIND, None, parts=made[-2])
             raise
-
-    def signed(self, page: str) -> str:
-        """Sign a topic's page as we write it, so that your other devices know it. Raises StorageFailed."""
-        return signed(page, self.key.secret)
-
-    def is_signed(self, page: NoteFile) -> bool:
-        """Return whether a device of yours wrote the page as it is. Raises StorageFailed."""
-        return is_signed(page.text, self.key.secret)
-
-    def is_from_other_device(self, page: NoteFile) -> bool:
-        """Return whether another device of yours wrote the page as it is. A copy of a page elsewhere doesn't count, nor
-        does a page whose adoption you revoked. Raises StorageFailed.
-        """
-        path, note_id, etag = page.record.path, page.record.id, page.record.etag
-        ours = (etag, f"{TITLED} {etag}", f"{SHARED} {etag}")
-        if not self.is_signed(page) or any(self._ledger.written(content, PAGE_KIND, None) for content in ours):
-            return False
-        return not self._ledger.standings(note_id) or self._provenance.vouches(path, note_id)
-
-    def take_over(self, page: NoteFile) -> None:
-        """Take over a page of another device; the notes of the topic keep their owners. Raises StorageFailed."""
-        record = page.record
-        entry = LedgerEntry.of(record, self._notes.clock())
-        standing = "written" if self._ledger.parts(record.id) else "adopted"
-        self._ledger.record(
-            replace(entry, content=record.etag, kind=PAGE_KIND, standing=standing, parts=parts_of(page.text))
-        )
 
     def parts_made(self, page_id: NoteId) -> list[Parts]:
         """Return the parts of a topic's page in the versions that we made, the latest last."""

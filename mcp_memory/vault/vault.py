@@ -70,7 +70,7 @@ class Vault:
         self._publisher = NotePublisher(notes, self.ledger, self.provenance)
         self._retirement = Retirement(notes, self._tombstones)
         self._daily_log = DailyLog(notes, journals.appends, self._retirement)
-        self.filing = TopicFiles(notes, self.ledger, self.provenance, journals.page_key)
+        self.filing = TopicFiles(notes, self.ledger, self.provenance)
         self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
         self.editing = NoteEditor(notes, journals.appends, secrets_allowed=self.secrets_allowed)
         self._memory = MemoryFile(notes, journals.appends, self._tombstones)

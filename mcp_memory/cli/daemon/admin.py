@@ -1,11 +1,10 @@
-"""Maintenance commands: adopt, pair, reindex, config, token."""
+"""Maintenance commands: adopt, reindex, config, token."""
 
 import os
-import sys
 
 import click
 
-from mcp_memory.cli.console import confirm, print_status, say
+from mcp_memory.cli.console import confirm, say
 from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import settings_in_force
@@ -40,34 +39,6 @@ def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes:
         confirm("take them back?" if undo else "let agents change them?", abort=True)
     done = cli.ask("adopt", path=path, revoke=undo)[key]
     cli.show({key: done, "dry_run": False}, [*done, f"{len(done)} notes {'are yours again' if undo else 'adopted'}"])
-
-
-@click.command()
-@click.option("--join", is_flag=True, help="Ask for the code of another device, or read it from standard input.")
-@command_options
-def pair(cli: CommandContext, join: bool) -> None:
-    """Let two devices that share a vault know each other's topics.
-
-    Each signs the topics that it makes. With one code on both, what one files is the other's own, too, now and later.
-    Whoever has the code can make pages that count as yours: it is a password.
-
-    \b
-    mcp-memory pair            on the first device: shows its code
-    mcp-memory pair --join     on the other one: asks for it
-    """
-    if not join:
-        found = cli.ask("pair")
-        cli.show(found, [found["code"]])
-        print_status("on your other device: mcp-memory pair --join")
-        return
-    code = (
-        click.prompt("code", hide_input=True, err=True)
-        if sys.stdin.isatty() and not cli.as_json
-        else sys.stdin.read(1000)
-    )
-    done = cli.ask("pair", code=code)
-    told = "joined" if done["is_new"] else "this device has that code already"
-    cli.show(done, [f"{told}; the other device's topics are taken over by the next run: mcp-memory compact"])
 
 
 @click.command()

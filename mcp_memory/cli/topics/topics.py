@@ -131,7 +131,6 @@ def result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) ->
     for key, verb in (
         ("done", "undone: " if undone else ""),
         ("kept", "brought up to date: "),
-        ("taken", "taken over: "),
         ("left", "left: "),
         ("provisional", "fallback page, made of the notes' own sentences: "),
     ):
@@ -139,7 +138,7 @@ def result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) ->
     for path, count in answer["links"].items():
         yield f"left: {counted(count, 'link')} in {path}, which agents may not change: the linked notes have moved"
     is_changed = answer["done"] or answer["kept"]
-    if not is_changed and not answer["taken"]:
+    if not is_changed:
         yield "nothing to undo" if undone else "nothing to do"
     if undone:
         yield "the daemon files nothing on its own until you run: mcp-memory compact"

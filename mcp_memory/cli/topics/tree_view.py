@@ -40,7 +40,7 @@ def _topic(topic: dict[str, Any], state: State, *, changed: bool = False) -> Bra
 def _state(topic: dict[str, Any]) -> list[str]:
     facts = ["stale"] if topic["stale"] else []
     if topic["foreign"]:
-        return [*facts, "made elsewhere: mcp-memory pair"]
+        return [*facts, "made elsewhere: mcp-memory adopt"]
     return facts + (["made by you"] if not topic["ours"] else ["page edited by you"] if topic["edited"] else [])
 
 

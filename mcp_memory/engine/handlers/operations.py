@@ -56,7 +56,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "projects": Operation(requests.ProjectsRequest, project_handlers.projects),
     "refs": Operation(requests.RefsRequest, vault_handlers.refs),
     "undo": Operation(requests.UndoRequest, vault_handlers.undo),
-    "pair": Operation(requests.PairRequest, vault_handlers.pair),
     "adopt": Operation(requests.AdoptRequest, vault_handlers.adopt),
     "reindex": Operation(requests.NoArguments, lambda parts, _: parts.admin.reindex()),
     "reconcile": Operation(requests.NoArguments, lambda parts, _: parts.admin.reconcile()),

@@ -71,13 +71,6 @@ async def adopt(parts: EngineParts, request: requests.AdoptRequest) -> Payload:
     return {"adopted": await parts.admin.adopt(request.path, dry_run=request.dry_run)}
 
 
-async def pair(parts: EngineParts, request: requests.PairRequest) -> Payload:
-    key = parts.vault.filing.key
-    if request.code is None:
-        return {"code": await in_thread(lambda: key.code, what="reading the key")}
-    return {"is_new": await in_thread(partial(key.join, request.code), what="writing the key")}
-
-
 async def accept(parts: EngineParts, _: requests.NoArguments) -> Payload:
     return {"pruned": await parts.admin.accept_loss()}
 

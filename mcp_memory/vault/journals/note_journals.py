@@ -10,7 +10,6 @@ from mcp_memory.vault.journals.append_journal import AppendJournal
 from mcp_memory.vault.journals.change_journal import ChangeJournal
 from mcp_memory.vault.journals.ledger import Ledger
 from mcp_memory.vault.journals.tombstones import Tombstones
-from mcp_memory.vault.page_key import PageKey
 
 
 class NoteJournals:
@@ -20,7 +19,6 @@ class NoteJournals:
         """Open the journals in the state folder `state`. Raises StorageFailed for a journal that cannot be read."""
         kept = config or VaultConfig()
         self.ledger = Ledger(state / "ledger.jsonl")
-        self.page_key = PageKey(state / "page.key")
         self.tombstones = Tombstones(state / "undo")
         self.appends = AppendJournal(state / "recovery")
         self.changes = ChangeJournal(state, keep_days=kept.undo_days, keep_bytes=kept.undo_bytes)
