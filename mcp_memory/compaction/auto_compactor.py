@@ -25,7 +25,7 @@ INCOMPLETE = "the index is not complete yet"
 
 
 class AutoCompactor:
-    """A background job."""
+    """Compacts topics as a background job."""
 
     def __init__(self, compactor: Compactor, model: EmbedderLifecycle, health: Health, config: TopicsConfig) -> None:
         self._compactor = compactor
@@ -43,7 +43,7 @@ class AutoCompactor:
         return Job(TOPICS_JOB, about, self.due, self._check_topics, off=off, longest_s=longest_s)
 
     def look_at_all(self) -> None:
-        """The index is complete. Files may have changed while the daemon was down."""
+        """Request a full check, once the index is complete. Files may have changed while the daemon was down."""
         self.due.note_change()
         self._why_idle = NOTHING
 
@@ -53,8 +53,8 @@ class AutoCompactor:
         return bool(ours)
 
     def status(self, job: Mapping[str, Any]) -> dict[str, Any]:
-        """`job`: what the scheduler knows of it. `next_s`: seconds until the topics are checked, and compacted if there
-        is anything to do."""
+        """Return the state of compaction. `job` is the scheduler's state of the job. `next_s` is the time in seconds
+        until the topics are checked, and compacted if there is work."""
         progress = self._compactor.progress
         why = QUIET if self.due.is_waiting and self._why_idle == NOTHING else self._why_idle
         why = f"the last run failed: {job['result']}" if job["failures"] else why
@@ -74,7 +74,7 @@ class AutoCompactor:
     # -- below -------------------------------------------------------------------------------------------------
 
     async def _check_topics(self, turn: JobTurn) -> JobReport | None:
-        """One check, and a run if there is something to do. Raises what a run raises."""
+        """Check the topics once, and run if there is work. Raises the errors of a run."""
         enough = 1 if turn.asked or self.due.is_overdue else self._config.min_leaves
         whole, self._tree_changed = self._tree_changed or turn.asked, False
         try:
@@ -97,7 +97,7 @@ class AutoCompactor:
         return None
 
     def _wait_for(self, work: PendingWork) -> None:
-        """Sets why there is nothing to do now, and when to check again but for a change."""
+        """Set the reason for waiting, and the time of the next check without a change."""
         self._why_idle = NOTHING
         if work.provisional:
             self._why_idle = f"pages wait for the language model ({work.provisional})"
@@ -118,7 +118,7 @@ class AutoCompactor:
         if report.cut:
             self._why_idle, self._tree_changed = "a command of yours came first", True
             self.due.look_again(self._config.quiet_s)
-        elif report.given_up:  # notes changed meanwhile
+        elif report.given_up:  # notes changed in the meantime
             self._tree_changed = True
             self.due.look_again(self._config.longest_wait_s)
         else:

@@ -1,4 +1,4 @@
-"""Grows the topic tree one journalled job at a time, and finishes what a crash interrupted.
+"""Grows the topic tree one journalled job at a time, and finishes interrupted jobs.
 
 Each round plans from the current tree and runs the jobs. Then pages of empty topics are removed, stale pages are
 rewritten from the deepest up, folders whose name no longer fits are renamed, and the lists of related topics and the
@@ -39,7 +39,7 @@ Lull = Callable[[Callable[[], bool]], Awaitable[None]]
 
 
 class Compactor:
-    """Runs compactions, one at a time."""
+    """Runs one compaction at a time."""
 
     def __init__(
         self,
@@ -55,7 +55,8 @@ class Compactor:
         clock: Callable[[], datetime],
         answer_s: float,
     ) -> None:
-        """`private`: notes that no page links to; `answer_s`: how long the summarizer may take for a page."""
+        """Create a compactor. `private`: notes that no page links to; `answer_s`: the time limit of the summarizer for
+        a page."""
         self._build_s = build_s = JOB_S + answer_s
         self._vault = vault
         self._reconciler = reconciler
@@ -66,7 +67,7 @@ class Compactor:
         self.fallback_pages = FallbackPages(builder.asked_in_s)
         self.progress = RunProgress(health.progress)
         self.work_left = WorkLeft()
-        """After the last complete run."""
+        """The work left by the last complete run."""
         self.planner_view = view = PlannerView(vault, index, builder, config, private, clock)
         self.root = view.root
         self._links = links = LinkRewriter(
@@ -84,10 +85,10 @@ class Compactor:
         self._page_refresh = PageRefresh(view, builder, runner, self.fallback_pages, self.progress, build_s)
 
     async def run(self, topic: str | None = None) -> RunReport:
-        """A run that you asked for. `topic`: only jobs for this one.
+        """Run as you asked. `topic`: only run jobs for this topic.
 
-        Raises NotFound for an unknown topic, Busy during another run of yours, Refused for a vault that can't be
-        written, StorageFailed.
+        Raises NotFound for an unknown topic, Busy during another run of yours, Refused for a read-only vault,
+        StorageFailed.
         """
         async with self._locked(self.run_lock.foreground()):
             self.fallback_pages.retry_all()
@@ -97,8 +98,8 @@ class Compactor:
             return report
 
     async def run_in_background(self, lull: Lull) -> RunReport | None:
-        """Background run. Waits for idle before each job and yields to a manual run. None if you undid a run and
-        haven't asked for another since. Raises as `run`."""
+        """Run in the background. Waits for idle before each job and yields to a manual run. Return None if you undid a
+        run and haven't asked for another since. Raises like `run`."""
 
         async def pace() -> bool:
             await lull(lambda: self.run_lock.is_foreground_waiting)
@@ -109,13 +110,13 @@ class Compactor:
             return None if held else await self._run(pace)
 
     async def relocate(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport:
-        """Moves notes, links following, or rewrites links, as a run that `undo` takes back. What can't be changed stays
-        and is named in the report. Raises as `run`."""
+        """Move notes and update links, or rewrite links, as a run that `undo` can revert. The report names files that
+        couldn't be changed and stay. Raises like `run`."""
         async with self._locked(self.run_lock.foreground()):
             return await self._relocate(steps, about)
 
     async def relocate_in_background(self, steps: Sequence[MoveStep | RelinkStep], about: str) -> RunReport | None:
-        """The same; None if you undid a run and haven't asked for another since."""
+        """Relocate like `relocate`; return None if you undid a run and haven't asked for another since."""
         async with self._locked(self.run_lock.background()):
             held = await in_thread(lambda: self._journal.is_held, what="reading the journal")
             return None if held else await self._relocate(steps, about)
@@ -138,8 +139,8 @@ class Compactor:
         return report
 
     async def edit_topic(self, edit: TopicEdit) -> RunReport:
-        """Renames, moves, merges or splits a topic, links following, and brings the pages up to date, as a run that
-        `undo` takes back. Raises InvalidInput, NotFound, Refused for what is yours, and as `run`."""
+        """Rename, move, merge or split a topic, update links and pages, as a run that `undo` can revert. Raises
+        InvalidInput, NotFound, Refused for your own files, and the errors of `run`."""
         async with self._locked(self.run_lock.foreground()):
             report = await self._begin()
             tree, _ = await in_thread(self.planner_view.read_tree, what="looking at the topics")
@@ -152,14 +153,14 @@ class Compactor:
             return await self._end(report)
 
     async def undo(self, run: str) -> RunReport:
-        """Undoes a run, the latest job first; files that have changed since stay and are named in the report.
+        """Undo a run, latest job first. The report names files that have changed since; they stay.
 
-        Raises NotFound, Busy, Refused for notes that a later run has moved on, and as `run`.
+        Raises NotFound, Busy, Refused for notes that a later run has moved, and the errors of `run`.
         """
         async with self._locked(self.run_lock.foreground()):
             await self._check_ready()
             report = await self._job_runner.undo_run(run)
-            # Lists that a later run wrote are out of date now.
+            # Lists that a later run wrote are outdated now.
             mended = RunReport(await self._new_run_name(), left=report.left)
             await self._page_refresh.run_if_due(mended, partial(self._housekeeper.relate_topics, mended.run))
             await self._page_refresh.run_if_due(mended, self._housekeeper.update_topic_index)
@@ -167,7 +168,7 @@ class Compactor:
             return report
 
     async def mark_stale_pages(self) -> None:
-        """Marks outdated pages; does nothing during a run, which updates them. Raises StorageFailed,
+        """Mark outdated pages. Does nothing during a run, which updates them. Raises StorageFailed,
         IndexUnavailable."""
         if not self.run_lock.is_busy and not self._reconciler.pruning_paused:
             async with self.run_lock.background():
@@ -175,13 +176,13 @@ class Compactor:
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
-        """Within the block there is no run and no unfinished job. Raises Busy during a run, StorageFailed."""
+        """Prevent runs within the block, with all jobs finished. Raises Busy during a run, StorageFailed."""
         async with self._locked(self.run_lock.foreground()):
             await self._job_runner.finish_jobs()
             yield
 
     async def finish_jobs(self) -> int:
-        """Finishes interrupted jobs; returns their number. Raises StorageFailed."""
+        """Finish interrupted jobs; return their number. Raises StorageFailed."""
         async with self.run_lock.background():
             done = await self._job_runner.finish_jobs()
             for run in (await in_thread(self._journal.list_runs, what="reading the journal"))[-1:]:
@@ -189,7 +190,7 @@ class Compactor:
             return done
 
     async def find_pending(self, *, whole: bool) -> PendingWork:
-        """The work for a run; includes pages only if the `whole` tree is read. Raises IndexUnavailable."""
+        """Return the work for a run. Pages are included only if the `whole` tree is read. Raises IndexUnavailable."""
         find = partial(
             self.planner_view.find_pending,
             self.work_left,
@@ -200,8 +201,8 @@ class Compactor:
         return await in_thread(find, what="looking at the topics")
 
     async def preview(self, topic: str | None = None) -> Preview:
-        """The result of `run`, with names that may differ; changes nothing. Raises NotFound for an unknown topic and
-        for a note that changes meanwhile."""
+        """Return the expected result of `run`, in which names may differ, without changing anything. Raises NotFound
+        for an unknown topic and for a note that changes in the meantime."""
         await self._reconciler.reconcile()
         return await in_thread(partial(self.planner_view.preview_run, topic), deadline_s=JOB_S, what="planning")
 
@@ -242,7 +243,7 @@ class Compactor:
         return await self._end(report)
 
     async def _tidy_pages(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[VersionMark]:
-        """Returns the topics whose pages were tried."""
+        """Tidy up the pages; return the topics whose pages were tried."""
         housekeeper, run_if_due = self._housekeeper, partial(self._page_refresh.run_if_due, report)
         await run_if_due(housekeeper.remove_empty_pages)
         tried = await self._page_refresh.refresh_pages(report, scope, pace)
@@ -250,7 +251,7 @@ class Compactor:
             renamed = len(report.kept)
             while await run_if_due(partial(housekeeper.rename_folder, report.run)):
                 pass
-            if len(report.kept) > renamed:  # the pages above link to the folders' new names
+            if len(report.kept) > renamed:  # the pages above link to the new names of the folders
                 tried = {*tried, *await self._page_refresh.refresh_pages(report, scope, pace)}
             await run_if_due(partial(housekeeper.relate_topics, report.run))
             await run_if_due(housekeeper.update_topic_index)

@@ -1,6 +1,6 @@
-"""Applies a job's steps to the vault's files, finishes interrupted jobs, and undoes steps.
+"""Applies the steps of a job to the vault's files, finishes interrupted jobs, and undoes steps.
 
-Each step is one atomic call that can be repeated without harm. A job runs between two lines of the journal.
+Each step is an atomic call that can be repeated safely. A job runs between two lines of the journal.
 """
 
 import logging
@@ -38,14 +38,14 @@ from mcp_memory.vault.withheld_pages import quotes_forgotten
 
 @dataclass(frozen=True, slots=True)
 class TouchedNotes:
-    """What a step did: the files it wrote, and the paths it freed."""
+    """The result of a step: the files written, and the paths freed."""
 
     files: tuple[NoteFile, ...] = ()
     removed: tuple[NotePath, ...] = ()
 
 
 def apply_step(step: Step, vault: Vault) -> TouchedNotes:
-    """Raises what the vault raises; does nothing the second time."""
+    """Apply a step; does nothing the second time. Raises the errors of the vault."""
     match step:
         case MoveStep():
             return TouchedNotes((vault.filing.move(step.source, step.target, step.id),), (step.source,))
@@ -58,7 +58,8 @@ def apply_step(step: Step, vault: Vault) -> TouchedNotes:
 
 
 def revert_step(step: Step, vault: Vault) -> TouchedNotes:
-    """Raises what the vault raises: NotFound or PreconditionFailed for a file that was changed since."""
+    """Revert a step. Raises the errors of the vault: NotFound or PreconditionFailed for a file that was changed
+    since."""
     match step:
         case MoveStep():
             return TouchedNotes((_move_back(step, vault),), (step.target,))
@@ -79,8 +80,8 @@ def revert_step(step: Step, vault: Vault) -> TouchedNotes:
 
 
 def undo_step(step: Step, vault: Vault, index: Index, pages: Mapping[str, str]) -> TouchedNotes:
-    """Like `revert_step`, but raises Refused for a page that quotes a forgotten note. `pages`: those that the same undo
-    restores, by id. Reads files and the index."""
+    """Undo a step like `revert_step`, but raise Refused for a page that quotes a forgotten note. `pages` are the pages
+    that the same undo restores, by id. Reads files and the index."""
     if isinstance(step, WriteStep | RemoveStep):
         text = step.before if isinstance(step, WriteStep) else step.text
         if text and quotes_forgotten(text, vault, index, pages):
@@ -89,7 +90,7 @@ def undo_step(step: Step, vault: Vault, index: Index, pages: Mapping[str, str]) 
 
 
 def pages_restored(steps: Iterable[Step]) -> dict[str, str]:
-    """The pages that come back when these steps are undone, by id."""
+    """Return the pages that an undo of these steps restores, by id."""
     texts = [step.text for step in steps if isinstance(step, RemoveStep)]
     return {str(frontmatter.parse(text).meta.get("id")): text for text in texts}
 
@@ -101,9 +102,9 @@ def _relink(step: RelinkStep, vault: Vault) -> NoteFile:
 
 
 def _move_back(step: MoveStep, vault: Vault) -> NoteFile:
-    """Under another name if a later note has the old one."""
+    """Move a file back, under another name if a later note has the old name."""
     stem, dot, ending = step.source.rpartition(".")
-    is_page = step.source.endswith(f"/{PAGE}")  # under any other name it would be a note
+    is_page = step.source.endswith(f"/{PAGE}")  # with any other name it would be a note
     for tail in ("",) if is_page else ("", "-2", "-3", f"-{step.id.lower()}"):
         with suppress(AlreadyExists):
             return vault.filing.move(step.target, NotePath(f"{stem}{tail}{dot}{ending}"), step.id)
@@ -119,7 +120,7 @@ def _write(path: NotePath, text: str, before: str | None, vault: Vault, parts: P
 
 
 def _parts_before(step: WriteStep, vault: Vault) -> Parts | None:
-    """What we had made of the page before the step."""
+    """Return the parts of the page that we had made before the step."""
     made = vault.filing.parts_made(NoteId(str(frontmatter.parse(step.text).meta.get("id"))))
     while made and step.parts in made:
         del made[-1 - made[::-1].index(step.parts) :]
@@ -133,7 +134,7 @@ def _remove(path: NotePath, text: str, vault: Vault) -> TouchedNotes:
 
 
 def _expected_etag(path: NotePath, file: NoteFile | None, text: str, vault: Vault) -> Etag:
-    """The etag of a page with this text, apart from the stale mark and the related topics that a later run listed."""
+    """Return the etag of a page with this text, ignoring its stale mark and the related topics added by a later run."""
     if file is None:
         raise NotFound(f"{path} is gone")
     now, then = without_stale_flag(file.text), without_stale_flag(text)
@@ -157,14 +158,14 @@ OnStep = Callable[[TouchedNotes], None]
 """Called after each step, so that answers are up to date at once."""
 
 SKIPPED_ERRORS = (NotFound, PreconditionFailed, Refused, AlreadyExists, PathRefused)
-"""A file changed meanwhile: that change stays, and the rest of the job goes on."""
+"""Errors for a file that changed in the meantime: the change stays, and the rest of the job continues."""
 
 log = logging.getLogger(__name__)
 
 
 def run_job(vault: Vault, journal: RunJournal, run: str, entry: JobEntry, on_step: OnStep) -> None:
-    """Synchronous. Raises one of `SKIPPED_ERRORS` if the source of the first step has changed: the job is given up.
-    Raises StorageFailed if the disk fails; then `finish_jobs` does the rest."""
+    """Run a job synchronously. Raises one of `SKIPPED_ERRORS` if the source of the first step has changed: the job is
+    given up. Raises StorageFailed if the disk fails; `finish_jobs` then does the rest."""
     journal.begin_job(run, entry)
     try:
         on_step(apply_step(entry.steps[0], vault))
@@ -175,7 +176,7 @@ def run_job(vault: Vault, journal: RunJournal, run: str, entry: JobEntry, on_ste
 
 
 def finish_jobs(vault: Vault, journal: RunJournal, on_step: OnStep) -> int:
-    """Finishes every job that was begun; returns their number. Raises StorageFailed."""
+    """Finish every job that was begun; return their number. Raises StorageFailed."""
     unfinished = journal.unfinished_jobs()
     for run, entry in unfinished:
         with acting(Caller(run=run)):
@@ -201,8 +202,8 @@ def _finish_job(
 
 @contextmanager
 def stoppable(on_step: OnStep) -> Generator[OnStep]:
-    """Within the block, the yielded callback calls `on_step`; afterwards it ends the job after the current step. A
-    thread can't be stopped otherwise, and must not run on beside the next job or while the engine closes."""
+    """Yield a callback that calls `on_step` within the block; after the block, it ends the job after the current step.
+    A thread can't be stopped otherwise, and must not run beside the next job or while the engine closes."""
     ended = threading.Event()
 
     def call_or_stop(touched: TouchedNotes) -> None:
@@ -217,13 +218,13 @@ def stoppable(on_step: OnStep) -> Generator[OnStep]:
 
 
 def remove_empty_folders(vault: Vault, folders: set[str]) -> None:
-    """Removes those of the folders that are empty, the deepest first."""
+    """Remove the empty ones of these folders, deepest first."""
     for folder in sorted(folders, key=lambda path: (-path.count("/"), path)):
         vault.filing.remove_folder(NotePath(folder))
 
 
 def remove_vacant_topics(vault: Vault, root: str) -> None:
-    """Removes empty folders of topics that we made below `root`, whoever emptied them."""
+    """Remove empty folders of our topics below `root`, whoever emptied them."""
     listing = vault.list()
     full = {f"{above}" for path in listing.files for above in PurePosixPath(path).parents}
     vacant = {folder for folder in listing.folders if folder.startswith(f"{root}/") and folder not in full}
@@ -231,7 +232,7 @@ def remove_vacant_topics(vault: Vault, root: str) -> None:
 
 
 def folders_entered(entry: JobEntry) -> set[str]:
-    """The topic folders that a job's notes and pages went to, and those above them."""
+    """Return the topic folders that received a job's notes and pages, and the folders above them."""
     reached: set[str] = set()
     for step in entry.steps:
         folder = (step.target if isinstance(step, MoveStep) else step.path).rpartition("/")[0]

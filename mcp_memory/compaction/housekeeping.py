@@ -1,4 +1,4 @@
-"""Builds the other jobs of a run: removals, renames, lists of related topics, the index of topics."""
+"""Builds the housekeeping jobs of a run: removals, renames, lists of related topics, the index of topics."""
 
 import re
 import unicodedata
@@ -21,7 +21,7 @@ from mcp_memory.vault.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class Housekeeper:
-    """Reads files and the index: for one worker thread at a time. Writes nothing; methods return None if there is
+    """Reads files and the index for a single worker thread at a time. Writes nothing; methods return None if there is
     nothing to do."""
 
     vault: Vault
@@ -35,8 +35,8 @@ class Housekeeper:
     clock: Callable[[], datetime]
 
     def remove_empty_pages(self, tree: Sequence[Topic]) -> JobEntry | None:
-        """Pages of empty topics, unless you wrote more of one than its title. Raises NotFound for a page that has just
-        gone."""
+        """Remove pages of empty topics, unless you wrote more of a page than its title. Raises NotFound for a page that
+        has just disappeared."""
         topics = [topic for top in tree for topic in top.walk() if topic.ours and topic.page and not topic.notes]
         files = [self.vault.read(topic.page_path) for topic in topics]
         gone = [file for file in files if is_removable(file, self.vault)]
@@ -48,7 +48,7 @@ class Housekeeper:
         return JobEntry(key, f"removed: no note is left in {empty}", steps)
 
     def rename_folder(self, run: str, tree: Sequence[Topic]) -> JobEntry | None:
-        """One folder, to which no file of yours has a link."""
+        """Rename a folder that no file of yours links to."""
         for entry in build_renames(tree, self.journal.pages_written(run), self.vault):
             followed, foreign = self.links.follow_moves(entry)
             if not foreign:
@@ -62,12 +62,12 @@ class Housekeeper:
         return build_topic_index(tree, self.vault, self.index, self.root, self.map_tokens, self.clock)
 
     def is_due(self, tree: Sequence[Topic]) -> bool:
-        """Whether a list of related topics or the index of topics is out of date, though no page is."""
+        """Return whether a list of related topics or the index of topics is outdated although no page is."""
         return bool(build_related(tree, (), self.vault, self.index) or self.update_topic_index(tree))
 
 
 def is_removable(page: NoteFile, vault: Vault) -> bool:
-    """Whether we made a page, and no more than its title is yours."""
+    """Return whether we made a page and you changed at most its title."""
     made = vault.filing.parts_made(page.record.id)
     return bool(made) and not own_text(page.text, made)
 
@@ -76,11 +76,11 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def build_renames(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault) -> Iterator[JobEntry]:
-    """Renames folders after their pages' titles, keeping the numbers, if their names have a word that none of their
-    notes has, or say nothing of what most are about. Only of topics whose pages were just `written`, and in which every
-    file moves along.
+    """Rename folders after their pages' titles, keeping the numbers, if the name has a word that none of the notes has,
+    or describes only a minority of them. Only topics with a page just `written`, and without a file that can't move,
+    are renamed.
 
-    Reads files: for a worker thread. Raises NotFound for a note that has just gone.
+    Reads files, so call it in a worker thread. Raises NotFound for a note that has just disappeared.
     """
     for topic in (topic for top in tree for topic in top.walk()):
         if not topic.ours or topic.state.titled or topic.page is None or topic.page.id not in written:
@@ -108,7 +108,7 @@ def _has_foreign_word(name: str, topic: Topic, vault: Vault) -> bool:
     known = _words(topic.title)
     for note in (note for below in topic.walk() for note in below.leaves):
         known |= _words(f"{note.title} {vault.read(note.path).body}")
-    # The last word of a name may be cut.
+    # The last word of a name may be cut off.
     return any(word not in known and not any(other.startswith(word) for other in known) for word in _words(name))
 
 

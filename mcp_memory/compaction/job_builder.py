@@ -1,7 +1,7 @@
 """Turns planned jobs into steps. Reads notes and asks the summarizer; writes nothing.
 
-It is over 300 lines because a new topic, a join, a page rewritten and a name for a preview share how sources are read
-and pages written, and each must give what the others would.
+The module has over 300 lines because a new topic, a join, a page rewritten and a name for a preview share how sources
+are read and pages written, and their results must agree.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
@@ -47,27 +47,27 @@ from mcp_memory.vault.vault import Vault
 from mcp_memory.vault.withheld_pages import sources_of
 
 SHARE = 0.27
-"""A summary has at most this share of what its sources say, a quarter without marks and headings …"""
+"""The maximum share of the length of its sources that a summary has; a quarter without marks and headings …"""
 LEAST_TOKENS, MOST_TOKENS = 40, 1500
 """… within these limits."""
 MOST = 100_000
-"""Notes of one topic whose names are checked for conflicts."""
+"""The most notes of a topic whose names are checked for conflicts."""
 GIST_SENTENCES = 3
 DROPPED_SHOWN = 200
-"""Lost facts of a page that the journal stores."""
+"""The most lost facts of a page that the journal stores."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedMove:
-    """Notes and whole topics that go into a topic."""
+    """Notes and whole topics that move into a topic."""
 
     leaves: Sequence[NoteRecord] = ()
     topics: Sequence[Topic] = ()
 
 
 class JobBuilder:
-    """Synchronous, for worker threads; outside any lock. Methods raise NotFound for a source that is gone or changed,
-    and what the vault and the summarizer raise."""
+    """Builds jobs synchronously, for worker threads; outside any lock. Methods raise NotFound for a source that is gone
+    or changed, and the errors of the vault and the summarizer."""
 
     def __init__(self, vault: Vault, index: Index, summarizer: Summarizer, clock: Callable[[], datetime]) -> None:
         self._vault = vault
@@ -79,7 +79,8 @@ class JobBuilder:
     def build_new_topic(
         self, parent: NotePath, siblings: Iterable[str], moving: PlannedMove, title: str = ""
     ) -> JobEntry:
-        """A topic in the folder `parent`, beside these names. At the top a project names its own. `title`: yours."""
+        """Build a topic in the folder `parent` beside these names. A top-level topic of a project has the project's
+        name. `title` is your title, if any."""
         sources = self._sources(moving.topics, moving.leaves)
         project = _project_of(moving)
         is_root = bool(project) and parent == self._vault.layout.in_home(TOPICS)
@@ -99,8 +100,8 @@ class JobBuilder:
         return JobEntry(_move_key("found", moving, parent), about, [*steps, page], facts, problem=summary.problem)
 
     def build_join(self, topic: Topic, moving: PlannedMove) -> JobEntry:
-        """More notes or topics for a topic; its page becomes stale and is rewritten with the other stale ones, or here
-        if it is to link to notes that don't move."""
+        """Add notes or topics to a topic. Its page becomes stale and is rewritten with the other stale pages, or in
+        this job if it links to notes that don't move."""
         steps, children = self._moves(topic.folder, moving, self._names_in(topic.folder))
         key, about = _move_key("join", moving, topic.folder), f"{topic.name}: {_counted(moving)} more"
         if all(map(self._is_inside, moving.leaves)):
@@ -110,7 +111,8 @@ class JobBuilder:
         return JobEntry(key, about, [*steps, page], audit_page(page, sources), problem=summary.problem)
 
     def build_refresh(self, topic: Topic) -> JobEntry | None:
-        """The page of a topic that changed; None if we never wrote it. What of it is yours stays."""
+        """Rewrite the page of a topic that changed; return None for a page that we never wrote. Your edits of the page
+        stay."""
         before = self._vault.read(topic.page_path) if topic.page else None
         if before and not self._vault.filing.parts_made(before.record.id):
             return None
@@ -123,8 +125,9 @@ class JobBuilder:
     def name_topic(
         self, parent: str, siblings: Sequence[str], notes: Sequence[NoteRecord], topics: Sequence[str]
     ) -> tuple[str, str]:
-        """The folder name and title of a new topic of these notes and of topics with these titles, below `parent` in
-        the folder of all topics: from their own words, whichever summarizer is configured."""
+        """Return the folder name and title of a new topic with these notes and with subtopics of these titles, below
+        `parent` in the folder of all topics. They come from the notes' own words, whichever summarizer is configured.
+        """
         sources = [*(SummarySource(title, "") for title in topics), *self._sources((), notes)]
         project = "" if topics else common_project(notes)
         if project and not parent:
@@ -134,13 +137,13 @@ class JobBuilder:
         return _folder_name(siblings, title), title
 
     def _other_title(self, beside: Collection[str], title: str, sources: Sequence[SummarySource], project: str) -> str:
-        """What the notes share besides the title, if a topic beside theirs has that name."""
+        """Extend the title by another shared subject of the notes if a sibling topic already has the title."""
         if short_slug(title) not in {name.partition("-")[2] for name in beside}:
             return title
         return short_title(f"{title}, {title_of(sources, self._common(sources), hint=f'{project} {title}')}")
 
     def build_rest(self, topic: Topic, gone: Collection[NoteId]) -> WriteStep:
-        """The topic's page without these of its notes."""
+        """Return the topic's page without these notes."""
         topics, leaves = topic.sources
         sources = self._sources(topics, [note for note in leaves if note.id not in gone])
         return self._rewrite_page(topic, sources, [child for child in topic.children if child.id not in gone])[0]
@@ -148,16 +151,17 @@ class JobBuilder:
     # -- below -------------------------------------------------------------------------------------------------
 
     def _is_inside(self, record: NoteRecord) -> bool:
-        """Whether the note is below the folder of all topics, so that it moves into a topic."""
+        """Return whether the note is below the folder of all topics, so that it moves into a topic."""
         return record.path.startswith(f"{self._vault.layout.in_home(TOPICS)}/")
 
     def _rewrite_page(
         self, topic: Topic, sources: Sequence[SummarySource], children: Sequence[PageChild]
     ) -> tuple[WriteStep, Summary]:
-        """The page of a topic with these children, which may be more than it has now."""
+        """Return the page of a topic with these children, which may include new ones."""
         before = self._vault.read(topic.page_path) if topic.page else None
         previous, changed = _previous_summary(topic, before, children)
-        # A title stays while its notes say it, and a project's; the words of a note that is gone mustn't.
+        # A title stays while its notes contain its words; a project's title always stays. Words of a removed note must
+        # go.
         parent = topic.folder.rpartition("/")[0]
         is_root = bool(topic.project) and parent == self._vault.layout.in_home(TOPICS)
         title = topic.project if is_root else ""
@@ -173,7 +177,7 @@ class JobBuilder:
         return (replace(step, parts={**(step.parts or {}), TITLE: []}) if topic.state.titled else step), summary
 
     def _names_beside(self, topic: Topic) -> set[str]:
-        """Of the topics in the same folder, as names of folders, with what their pages are called by now."""
+        """Return the folder names of the sibling topics, also as their pages' current titles would name them."""
         parent = topic.folder.rpartition("/")[0]
         pages = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=NotePath(parent)), MOST)
         titles = {f"-{short_slug(page.title)}" for page in pages
@@ -181,12 +185,12 @@ class JobBuilder:
         return titles | (self._names_in(NotePath(parent)) - {topic.name})
 
     def _names_in(self, folder: NotePath) -> set[str]:
-        """Of the notes and folders in it, whatever their states."""
+        """Return the names of notes and folders in the folder, in any state."""
         everything = Filters(states=frozenset(NoteState), path_prefix=folder)
         return {note.path[len(folder) + 1 :].partition("/")[0] for note in self._index.notes(everything, MOST)}
 
     def _sources(self, topics: Iterable[Topic], leaves: Iterable[NoteRecord]) -> list[SummarySource]:
-        """Raises NotFound for a note that has changed since it was indexed; the next run files it."""
+        """Read sources. Raises NotFound for a note that has changed since it was indexed; the next run files it."""
         sources = [
             SummarySource(topic.title, summary_sentences(self._vault.read(topic.page_path).body))
             for topic in topics
@@ -210,7 +214,7 @@ class JobBuilder:
         hint: str = "",
         title: str = "",
     ) -> Summary:
-        """`title` takes the place of the summarizer's."""
+        """Summarize the sources; `title` replaces the summarizer's title."""
         length = sum(map(_length, sources)) // CHARS_PER_TOKEN
         budget = min(MOST_TOKENS, max(LEAST_TOKENS, int(SHARE * length)))
         common = self._common(sources)
@@ -224,7 +228,7 @@ class JobBuilder:
         return {word: count / whole for word, count in self._index.frequencies(unique).items()}
 
     def _moves(self, folder: NotePath, moving: PlannedMove, taken: Iterable[str]) -> tuple[list[Step], list[PageChild]]:
-        """The steps, and the entries of the topic's page."""
+        """Return the steps, and the entries of the topic's page."""
         names = {fold(name) for name in taken}
         steps: list[Step] = []
         children: list[PageChild] = []
@@ -272,19 +276,19 @@ class JobBuilder:
 
 
 def _length(source: SummarySource) -> int:
-    """In characters, its title included, unless that was taken from the text."""
+    """Return the length in characters, including the title unless it was taken from the text."""
     return len(source.text) + (0 if source.title == derive_title(source.text) else len(source.title))
 
 
 def _project_of(moving: PlannedMove) -> str:
-    """The project of all the notes; empty if they have several, or none."""
+    """Return the common project of all notes; empty without one."""
     notes = [*moving.leaves, *(note for topic in moving.topics for below in topic.walk() for note in below.leaves)]
     return common_project(notes)
 
 
 def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[PageChild]) -> tuple[str, Set[int]]:
-    """A language model's summary of the topic, and which of the children are new since. Empty if any source of it
-    is gone or changed, because its words might stay in the next summary."""
+    """Return a language model's summary of the topic, and the children that are new since. Empty if any source of the
+    summary is gone or changed, because its words might stay in the next summary."""
     meta = frontmatter.parse(page.text).meta if page else {}
     used = {str(note_id) for note_id in meta.get("derived_from") or ()}
     earlier = [child for child in topic.children if child.id in used]
@@ -296,20 +300,20 @@ def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[Pa
 
 
 def _say(sources: Sequence[SummarySource], title: str) -> bool:
-    """Whether the sources have all words of a title."""
+    """Return whether the sources contain all words of a title."""
     said = (f"{source.title} {' '.join(source.tags)} {source.text}" for source in sources)
     return content_words(title) <= content_words(" ".join(said))
 
 
 def _is_outgrown(topic: Topic, page: NoteFile | None, sources: Sequence[SummarySource]) -> bool:
-    """Whether the title that we chose from its first notes says nothing of what most are about by now."""
+    """Return whether a title chosen from the first notes no longer describes most notes."""
     if page is None or topic.state.titled or frontmatter.parse(page.text).meta.get("source") != EXTRACTIVE:
         return False
     return is_outgrown(page.record.title, [subject_of(source.tags, topic.project) for source in sources])
 
 
 def _keeps_all(topic: Topic, page: NoteFile) -> bool:
-    """Whether all sources of the page are still in the topic, and its subtopics have the same titles."""
+    """Return whether all sources of the page are still in the topic, and its subtopics have the same titles."""
     ids, used = {child.id for child in topic.children}, sources_of(page.text)
     links = [link(page.record.path, below.title, below.page.path) for below in topic.sources[0]
              if below.page and below.page.id in used]  # fmt: skip
@@ -317,7 +321,7 @@ def _keeps_all(topic: Topic, page: NoteFile) -> bool:
 
 
 def audit_page(page: WriteStep, sources: Sequence[SummarySource]) -> dict[str, Any]:
-    """Which facts a reader of the page finds, including the titles and dates of its links, as plain values."""
+    """Return as plain values which facts a reader finds on the page, including the titles and dates of its links."""
     document = frontmatter.parse(page.text)
     text = f"{document.meta['title']}\n\n{document.body}"
     found = audit(text, [f"{source.title}\n\n{source.text}" for source in sources])
@@ -331,7 +335,7 @@ def _move_key(verb: str, moving: PlannedMove, place: str) -> str:
 
 
 def free_name(name: str, taken: set[str]) -> str:
-    """The name, or a variant that isn't taken; adds it to `taken`."""
+    """Return the name, or a variant that isn't taken, and add it to `taken`."""
     stem, dot, ending = name.partition(".")
     number = 2
     free = name
@@ -343,7 +347,7 @@ def free_name(name: str, taken: set[str]) -> str:
 
 
 def _folder_name(siblings: Iterable[str], title: str) -> str:
-    """A new topic's folder name, from the first phrase of its title that no sibling uses."""
+    """Return a new topic's folder name, from the first phrase of its title that no sibling uses."""
     names = list(siblings)
     taken = {name.partition("-")[2] for name in names}
     slugs = [short_slug(phrase) for phrase in title.split(", ")]

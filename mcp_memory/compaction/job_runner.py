@@ -34,19 +34,20 @@ from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.vault import Vault
 
 Pace = Callable[[], Awaitable[bool]]
-"""Awaited before each job; False ends the run there."""
+"""Awaited before each job; False ends the run before that job."""
 
 JOB_S = 600.0
-"""Deadline for one job, or for finishing all interrupted ones."""
+"""The deadline for a job, or for finishing all interrupted jobs."""
 
 
 class RunLock:
-    """Your run waits for the current job of a background run, which takes moments, but not for another run of yours."""
+    """Serializes runs. Your run waits for the current job of a background run, which takes moments, but not for another
+    run of yours."""
 
     def __init__(self) -> None:
         self._lock = anyio.Lock()
         self.is_foreground_waiting = False
-        """Whether you asked for a run: a background run ends at its next job."""
+        """Whether you asked for a run: a background run then ends before its next job."""
 
     @property
     def is_busy(self) -> bool:
@@ -54,7 +55,7 @@ class RunLock:
 
     @asynccontextmanager
     async def foreground(self) -> AsyncGenerator[None]:
-        """Raises Busy during another foreground run."""
+        """Hold the lock for your run. Raises Busy during another foreground run."""
         if self.is_foreground_waiting:
             raise Busy(
                 "a compaction is running", hint="try again when it is done: mcp-memory status shows how far it is"
@@ -74,7 +75,7 @@ class RunLock:
 
 @dataclass(frozen=True, slots=True)
 class JobRunner:
-    """Not for concurrent use: the caller holds the run lock."""
+    """Runs jobs one at a time: the caller must have the run lock."""
 
     vault: Vault
     index: Index
@@ -83,7 +84,8 @@ class JobRunner:
     writer: IndexWriter
 
     async def run_job(self, run: str, entry: JobEntry) -> None:
-        """Raises as `execute_job.run_job`. If the caller stops waiting, the thread stops after its current step."""
+        """Run a job in a thread. If the caller stops waiting, the thread stops after its current step. Raises like
+        `execute_job.run_job`."""
         with stoppable(self._update_index_from_thread) as on_step:
             work = partial(run_job, self.vault, self.journal, run, entry, on_step)
             async with self.reconciler.paused():
@@ -91,14 +93,14 @@ class JobRunner:
                     await in_thread(work, deadline_s=JOB_S, what="filing")
 
     async def finish_jobs(self) -> int:
-        """Finishes interrupted jobs; returns their number. Raises StorageFailed."""
+        """Finish interrupted jobs; return their number. Raises StorageFailed."""
         work = partial(finish_jobs, self.vault, self.journal, self._update_index_from_thread)
         async with self.reconciler.paused():
             return await in_thread(work, deadline_s=JOB_S, what="filing")
 
     async def undo_run(self, run: str) -> RunReport:
-        """Undoes a run's jobs, the latest first, and holds background runs. Files that have changed since stay and are
-        named in the report. Raises NotFound, Refused for notes that a later run has moved on, StorageFailed."""
+        """Undo a run's jobs, latest first, and hold background runs. The report names files that have changed since;
+        they stay. Raises NotFound, Refused for notes that a later run has moved, StorageFailed."""
         report = RunReport(run)
         entries = await in_thread(partial(self.journal.read_run, run), what="reading the journal")
         await in_thread(partial(self._check_latest, run, entries), what="reading the journal")
@@ -113,7 +115,7 @@ class JobRunner:
         return report
 
     def _check_latest(self, run: str, entries: Sequence[JobEntry]) -> None:
-        """Raises Refused if a later run has moved what this one moved, or rewritten a page of its."""
+        """Raise Refused if a later run has moved files that this run moved, or rewritten one of its pages."""
         steps = list(_steps(entries))
         moves = [step for step in steps if isinstance(step, MoveStep)]
         there = {step.id: self.index.note(step.target) for step in moves}
@@ -133,8 +135,8 @@ class JobRunner:
                 )
 
     async def _undo_job(self, run: str, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:
-        """Undoes a job's steps, the latest first; returns why some couldn't be undone. `pages` as for `undo_step`.
-        Raises StorageFailed; calling it again does the rest."""
+        """Undo a job's steps, latest first; return the reasons for steps that couldn't be undone. `pages` as for
+        `undo_step`. Raises StorageFailed; calling it again continues."""
         left: list[str] = []
         async with self.reconciler.paused():
             for step in reversed(entry.steps):
@@ -144,12 +146,12 @@ class JobRunner:
                         touched = await in_thread(undo, what="undoing a step")
                     await self._update_index(touched)
                 except SKIPPED_ERRORS as error:
-                    if not _is_map(step):  # which is made anew
+                    if not _is_map(step):  # the map is regenerated
                         left.append(error.message)
         return left
 
     async def _update_index(self, touched: TouchedNotes) -> None:
-        """Raises IndexUnavailable."""
+        """Update the index after a step. Raises IndexUnavailable."""
         for file in touched.files:
             await self.writer.index_note(file)
         for path in touched.removed:
@@ -160,7 +162,7 @@ class JobRunner:
 
 
 def _steps(entries: Sequence[JobEntry]) -> Iterator[Step]:
-    """Of the jobs that are not undone."""
+    """Yield the steps of all jobs except undone ones."""
     done = (entry for entry in entries if entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED})
     return (step for entry in done for step in entry.steps)
 
@@ -170,6 +172,6 @@ def _is_map(step: Step) -> bool:
 
 
 def _tells_more(step: WriteStep) -> bool:
-    """Whether it changes more of a page than the list of related topics, which an undo brings up to date, too."""
+    """Return whether a step changes more of a page than the list of related topics, which an undo updates, too."""
     now, before = (parts_of(text) | {RELATED_PART: []} for text in (step.text, step.before or ""))
     return now != before

@@ -1,7 +1,7 @@
 """Records compaction runs: each job is on disk with all its steps before it touches a file.
 
-One file per run, one JSON object per line. Steps contain everything that they write, so the next start can finish an
-interrupted job from its file alone, and a finished run can be undone as long as its file is kept.
+There is a file per run with a JSON object per line. Steps contain everything that they write. The next start can
+therefore finish an interrupted job from its file, and a finished run can be undone as long as its file is kept.
 """
 
 import hashlib
@@ -34,9 +34,9 @@ class MoveStep:
 
 @dataclass(frozen=True, slots=True)
 class RelinkStep:
-    """Rewrites link targets in a body, in their order. `before` and `after` are hashes of the body alone, because the
-    frontmatter may change meanwhile; if the text `is_whole`, of all of it. `is_personal`: you said that it may be a
-    note that we don't own. `notes`: the ids of this one and of those that the links lead to."""
+    """Rewrites link targets in a body, in order. `before` and `after` are hashes of only the body, because the
+    frontmatter may change meanwhile; with `is_whole`, of the whole text. `is_personal`: you allowed the step to change
+    a note that we don't own. `notes` are the ids of this note and of the notes that the links lead to."""
 
     path: NotePath
     before: str
@@ -49,8 +49,8 @@ class RelinkStep:
 
 @dataclass(frozen=True, slots=True)
 class WriteStep:
-    """Writes a page. `before` is its old text, None for a new page; `parts` are those of a topic's page as we made it,
-    without what of yours is in it."""
+    """Writes a page. `before` is its old text, None for a new page. `parts` are the parts of a topic's page as we made
+    it, without your own text."""
 
     path: NotePath
     text: str
@@ -77,7 +77,7 @@ _NAME = re.compile(r"([0-9]{8}T[0-9]{6})(?:-([0-9]{1,9}))?")
 _ID = re.compile(r"^id: (\S+)$", re.MULTILINE)
 
 KEPT_RUNS = 100
-"""Older ones can't be undone."""
+"""The number of latest runs that are kept; older runs can't be undone."""
 
 
 class JobOutcome(StrEnum):
@@ -90,31 +90,31 @@ class JobOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class JobEntry:
-    """One job of a run. `key` is a hash of what the job does: the same job has the same key."""
+    """A job of a run. `key` is a hash of its effect: equal jobs have equal keys."""
 
     key: str
     about: str
-    """A line for people, with titles and counts, never a note's text."""
+    """A line for people, with titles and counts but no text of a note."""
     steps: Sequence[Step]
     audit: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The loss audit of the page that the job writes."""
     outcome: JobOutcome = JobOutcome.ANNOUNCED
     problem: str = ""
-    """Why the page is provisional; not stored."""
+    """The reason why the page is provisional; not stored."""
 
     @property
     def page(self) -> NotePath:
-        """The page that the job writes last."""
+        """The last page that the job writes."""
         return next(step.path for step in reversed(self.steps) if isinstance(step, WriteStep))
 
 
 def hash_job(verb: str, items: Iterable[str]) -> str:
-    """The key of a job that does this with these, in any order."""
+    """Return the key of a job that applies `verb` to these items, in any order."""
     return hashlib.sha256("\n".join([verb, *sorted(items)]).encode(errors="surrogatepass")).hexdigest()[:24]
 
 
 class RunJournal:
-    """The runs of one vault on this device. Thread-safe."""
+    """The runs of a vault on this device. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -122,7 +122,7 @@ class RunJournal:
         self._lock = threading.Lock()
 
     def list_runs(self) -> list[str]:
-        """Names, oldest first."""
+        """Return the names of all runs, oldest first."""
         try:
             names = [file.stem for file in self._folder.glob("*.jsonl") if file.is_file()]
         except OSError:
@@ -130,13 +130,14 @@ class RunJournal:
         return sorted(names, key=lambda name: (_order(name), name))
 
     def new_run_name(self, now: datetime) -> str:
-        """A name for a run that begins now; sorts after all others, even if the clock was set back."""
+        """Return a name for a new run that sorts after all others, even if the clock was set back."""
         name = f"{now:%Y%m%dT%H%M%S}"
         latest, number = max(map(_order, self.list_runs()), default=("", 0))
         return name if name > latest else f"{latest}-{number + 1}"
 
     def read_run(self, run: str) -> list[JobEntry]:
-        """A run's jobs in order, without half a line from a crash: that job never began. Raises NotFound."""
+        """Return a run's jobs in order. An incomplete line after a crash is skipped, since its job never began. Raises
+        NotFound."""
         if run not in self.list_runs():
             raise NotFound(f"no run {run[:40]!r}", hint=f"the latest: {', '.join(self.list_runs()[-3:]) or 'none'}")
         found: dict[str, JobEntry] = {}
@@ -153,32 +154,33 @@ class RunJournal:
         return list(found.values())
 
     def read_all_runs(self) -> list[tuple[str, list[JobEntry]]]:
-        """Oldest first."""
+        """Return all runs with their jobs, oldest first."""
         return [(run, self.read_run(run)) for run in self.list_runs()]
 
     def pages_written(self, run: str) -> set[NoteId]:
-        """The ids of pages that a run wrote; none for a run that did nothing."""
+        """Return the ids of pages that a run wrote; empty for a run without changes."""
         entries = self.read_run(run) if run in self.list_runs() else []
         texts = [step.text for entry in entries for step in entry.steps if isinstance(step, WriteStep)]
         return {NoteId(page_id) for text in texts if (page_id := _id_of(text))}
 
     def unfinished_jobs(self) -> list[tuple[str, JobEntry]]:
-        """Jobs that were begun and not ended, with their runs."""
+        """Return jobs that began but haven't ended, with their runs."""
         runs = self.read_all_runs()
         return [(run, entry) for run, entries in runs for entry in entries if entry.outcome is JobOutcome.ANNOUNCED]
 
     def begin_job(self, run: str, entry: JobEntry) -> None:
-        """Call it before the first step. Raises StorageFailed; then the job must not run."""
+        """Record the start of a job before its first step. Raises StorageFailed; then the job must not run."""
         steps = [{type(step).__name__.lower(): asdict(step)} for step in entry.steps]
         self._append(run, {"key": entry.key, "about": entry.about, "steps": steps, "audit": dict(entry.audit)})
 
     def end_job(self, run: str, key: str, outcome: JobOutcome) -> None:
-        """Raises StorageFailed; then the next start repeats the job's steps, which changes nothing."""
+        """Record the end of a job. Raises StorageFailed; then the next start repeats the job's steps, which changes
+        nothing."""
         self._append(run, {"key": key, "outcome": outcome})
 
     def runs_mentioning(self, ids: Collection[NoteId]) -> list[str]:
-        """The runs that may contain words of one of these notes: those that moved it, wrote a page from it, or a page
-        from such a page."""
+        """Return the runs that may contain words of these notes: runs that moved one of them, wrote a page from it, or
+        wrote a page from such a page."""
         runs = dict(self.read_all_runs())
         pages = [step.text for entries in runs.values() for entry in entries for step in entry.steps
                  if isinstance(step, WriteStep | RemoveStep)]  # fmt: skip
@@ -192,29 +194,29 @@ class RunJournal:
         ]
 
     def delete_runs(self, runs: Iterable[str]) -> None:
-        """Raises StorageFailed."""
+        """Delete the files of these runs. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self._folder)):
             for run in runs:
                 self._file(run).unlink(missing_ok=True)
 
     @property
     def is_held(self) -> bool:
-        """Whether you undid a run and haven't asked for another since."""
+        """Return whether you undid a run and haven't asked for another since."""
         return self._hold.exists()
 
     def hold(self) -> None:
-        """Keeps background runs from redoing what you undid. Raises StorageFailed."""
+        """Keep background runs from redoing what you undid. Raises StorageFailed."""
         with naming_the_cause(str(self._hold)):
             make_private(self._folder)
             self._hold.touch(mode=0o600)
 
     def release(self) -> None:
-        """Allows background runs again. Raises StorageFailed."""
+        """Allow background runs again. Raises StorageFailed."""
         with naming_the_cause(str(self._hold)):
             self._hold.unlink(missing_ok=True)
 
     def prune(self) -> None:
-        """Deletes all but the latest `KEPT_RUNS` and those with unfinished jobs."""
+        """Delete all runs except the latest `KEPT_RUNS` and runs with unfinished jobs."""
         for run in self.list_runs()[:-KEPT_RUNS]:
             if all(entry.outcome is not JobOutcome.ANNOUNCED for entry in self.read_run(run)):
                 self._file(run).unlink(missing_ok=True)
@@ -228,7 +230,7 @@ class RunJournal:
 
 
 def _order(run: str) -> tuple[str, int]:
-    """A run's time, and its number among the runs of that time; names that aren't ours come first."""
+    """Return a sort key: a run's time, and its number among the runs of that time. Foreign names come first."""
     match = _NAME.fullmatch(run)
     return (match[1], int(match[2] or 1)) if match else ("", 0)
 
@@ -242,7 +244,7 @@ def _text_of(step: Step) -> str:
         case RemoveStep():
             return step.text
         case RelinkStep():
-            return "\n".join(step.notes)  # without any, the same job moves the targets of its links
+            return "\n".join(step.notes)  # without notes, the same job moves the targets of its links
 
 
 def _contains(text: str, ids: Collection[str]) -> bool:

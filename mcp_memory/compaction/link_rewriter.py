@@ -15,8 +15,8 @@ from mcp_memory.vault.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class LinkRewriter:
-    """`is_known`: whether there is a note at a path; `linking_to`: the notes with links to one. Reads files: for worker
-    threads."""
+    """Rewrites links. `is_known` returns whether there is a note at a path; `linking_to` returns the notes that link to
+    a path. Reads files, so use it in worker threads."""
 
     vault: Vault
     is_known: Callable[[NotePath], bool]
@@ -25,11 +25,11 @@ class LinkRewriter:
     def follow_moves(
         self, entry: JobEntry, replaced: Mapping[NotePath, NotePath] | None = None
     ) -> tuple[JobEntry, dict[NotePath, int]]:
-        """The job with steps that update links to the files it moves, in files that we own; and the number of such
-        links in files that we don't. Pages that the job writes are left out. `replaced`: pages that the job removes,
-        and to which ones their links lead then.
+        """Return the job with added steps that update links to the moved files in files that we own, and the number of
+        such links in files that we don't own. Pages that the job writes are skipped. `replaced` maps pages that the job
+        removes to the new targets of their links.
 
-        Raises StorageFailed for a file that can't be read now.
+        Raises StorageFailed for an unreadable file.
         """
         moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, MoveStep)}
         if not moved:

@@ -27,7 +27,7 @@ from mcp_memory.vault.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class PageRefresh:
-    """Not for concurrent use: the caller holds the run lock."""
+    """Refreshes pages one at a time: the caller must have the run lock."""
 
     view: PlannerView
     builder: JobBuilder
@@ -35,11 +35,11 @@ class PageRefresh:
     fallback_pages: FallbackPages
     progress: RunProgress
     build_s: float
-    """Deadline for building a page."""
+    """The deadline for building a page."""
 
     async def refresh_pages(self, report: RunReport, scope: RunScope, pace: Pace) -> Collection[VersionMark]:
-        """Pages are written from the pages below them, so the tree is read again after each level. Returns the topics
-        that were tried, as they were then. Raises IndexUnavailable."""
+        """Rewrite the stale pages. Pages are built from the pages below them, so the tree is read again after each
+        level. Return the topics that were tried, as they were then. Raises IndexUnavailable."""
         tried: dict[NotePath, str] = {}
         while not report.cut:
             tree, _ = await in_thread(self.view.read_tree, what="looking at the topics")
@@ -63,7 +63,7 @@ class PageRefresh:
         return tried.items()
 
     async def run_if_due(self, report: RunReport, build: Callable[[Sequence[Topic]], JobEntry | None]) -> bool:
-        """Builds and runs a housekeeping job; an error doesn't end the run. Returns whether anything was done."""
+        """Build and run a housekeeping job; an error doesn't end the run. Return whether anything was done."""
         try:
             tree, _ = await in_thread(self.view.read_tree, what="looking at the topics")
             if entry := await in_thread(lambda: build(tree), deadline_s=JOB_S, what="looking at pages"):
@@ -77,7 +77,7 @@ class PageRefresh:
     async def _refresh_page(self, report: RunReport, topic: Topic) -> None:
         refresh = partial(self.builder.build_refresh, topic)
         if entry := await in_thread(refresh, deadline_s=self.build_s, what="summarising"):
-            if not entry.problem or topic.stale:  # else the page would stay the same
+            if not entry.problem or topic.stale:  # otherwise the page would stay the same
                 await self.runner.run_job(report.run, entry)
                 report.done.append(entry.about)
             self.fallback_pages.record_job(entry, report)
@@ -86,11 +86,13 @@ class PageRefresh:
 
 
 AGAIN_S = 6 * 3600.0
-"""How long until the model is asked again after a useless answer: it usually repeats it, and each call costs."""
+"""The wait before the model is asked again after a useless answer: it usually repeats the answer, and each call
+costs."""
 
 
 class FallbackPages:
-    """Knows which fallback pages may be retried. `asked_in_s` is the summarizer's; `clock` is in monotonic seconds."""
+    """Tracks which fallback pages may be retried. `asked_in_s` is the summarizer's method; `clock` returns monotonic
+    seconds."""
 
     def __init__(self, asked_in_s: Callable[[], float], clock: Callable[[], float] = monotonic) -> None:
         self._asked_in_s = asked_in_s
@@ -98,30 +100,31 @@ class FallbackPages:
         self._in_vain: dict[NotePath, float] = {}
 
     def may_retry(self, topic: Topic) -> bool:
-        """Whether the model may be asked for this topic's page now."""
+        """Return whether the model may now be asked for this topic's page."""
         tried = self._in_vain.get(topic.page_path, -inf)
         return topic.provisional and self._clock() >= tried + AGAIN_S and self._asked_in_s() == 0
 
     def retry_in_s(self) -> float | None:
-        """Seconds until the remaining pages are worth a retry; None if no model is configured."""
+        """Return the seconds until the remaining pages are worth a retry; None without a model."""
         asked_in_s = self._asked_in_s()
         return None if asked_in_s == inf else asked_in_s or AGAIN_S
 
     def record_job(self, entry: JobEntry, report: RunReport) -> None:
-        """Adds the page to the report if the model should have written it and didn't."""
+        """Add the page to the report if the model should have written the page but didn't."""
         if not entry.problem:
             return
-        if self._asked_in_s() == 0:  # else the model is paused anyway
+        if self._asked_in_s() == 0:  # otherwise the model is paused anyway
             self._in_vain[entry.page] = self._clock()
         report.provisional.append(f"{entry.page.rsplit('/', 2)[1]}: {entry.problem}")
 
     def retry_all(self) -> None:
-        """Forgets failed tries, because you want all pages retried."""
+        """Forget failed attempts, because you want all pages retried."""
         self._in_vain.clear()
 
 
 class StaleFlags:
-    """Reads the tree only if one of its files has changed since the last time, or the date has: notes expire."""
+    """Updates the stale marks. Reads the tree only if a file of it or the date has changed since the last time: notes
+    expire."""
 
     def __init__(self, vault: Vault, writer: IndexWriter, view: PlannerView, clock: Callable[[], datetime]) -> None:
         self._vault = vault
@@ -132,17 +135,17 @@ class StaleFlags:
         self._linked: frozenset[NotePath] = frozenset()
 
     async def update_flags(self) -> None:
-        """Marks our outdated pages and those above them, and unmarks the others. Raises StorageFailed,
+        """Mark our outdated pages and the pages above them, and unmark the others. Raises StorageFailed,
         IndexUnavailable."""
         state = self._state()
         if state == self._seen:
             return
         for file in await in_thread(lambda: list(self._changed()), what="marking pages"):
             await self._writer.index_note(file)
-        self._seen = state  # later changes, including our own marks, are for the next sweep
+        self._seen = state  # later changes, including our own marks, wait for the next sweep
 
     def _state(self) -> int:
-        """A hash of the date and of all filed notes and pages; others belong to no page."""
+        """Return a hash of the date and of all filed notes and pages; other notes belong to no page."""
         inside, fresh = f"{self._view.root}/", f"{self._view.root}/{FRESH}/"
         etags = self._writer.indexed_etags
         filed = frozenset(
@@ -165,4 +168,4 @@ class StaleFlags:
                     data = with_stale_flag(file.text, stale=topic.outdated).encode()
                     yield self._vault.filing.write_page(page.path, data, page.etag)
             except (NotFound, PreconditionFailed):
-                continue  # it changed meanwhile; the next sweep looks again
+                continue  # it changed meanwhile; the next sweep checks it again

@@ -1,4 +1,4 @@
-"""Reads the topic tree and works out what a run would do, without writing anything."""
+"""Reads the topic tree and determines the work for a run, without writing anything."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from mcp_memory.topics.topic_tree import Topic, age_of, build_tree, place_notes
 from mcp_memory.vault.vault import Vault
 
 Places = Mapping[str, NoteRecord]
-"""Notes by their place as `PlanNote` has it."""
+"""Notes by `PlanNote.place`."""
 
 VersionMark = tuple[NotePath, str]
 """The path of a note or topic, and a hash of its version."""
@@ -32,19 +32,19 @@ VersionMark = tuple[NotePath, str]
 
 @dataclass(frozen=True, slots=True)
 class PendingWork:
-    """Numbers of notes and pages."""
+    """The numbers of notes and pages with pending work."""
 
     fresh: int = 0
     """Notes that no run has seen yet, except the newest ones (`topics.fresh_tail_count`)."""
     without_vectors: int = 0
-    """Notes like those that can't be filed yet."""
+    """Fresh notes that can't be filed yet, because they have no vector."""
     stale: int = 0
     provisional: int = 0
-    """Pages that a language model is to rewrite."""
+    """Pages that a language model should rewrite."""
     improvable: int = 0
-    """Those for which it may be asked now."""
+    """Provisional pages for which the model may be asked now."""
     is_untidy: bool = False
-    """Whether the index of topics or a list of related topics is out of date."""
+    """Whether the index of topics or a list of related topics is outdated."""
 
     def is_worth_a_run(self, *, enough: int) -> bool:
         return bool(self.stale or self.improvable or self.is_untidy or self.fresh >= enough)
@@ -52,7 +52,7 @@ class PendingWork:
 
 @dataclass(frozen=True, slots=True)
 class WorkLeft:
-    """The notes and topics that a run left unchanged, and another one would too."""
+    """The notes and topics that a run left unchanged, and that another run would leave unchanged, too."""
 
     fresh: Collection[VersionMark] = frozenset()
     stale: Collection[VersionMark] = frozenset()
@@ -60,14 +60,14 @@ class WorkLeft:
 
 @dataclass(frozen=True, slots=True)
 class RunScope:
-    """`folder` is relative to the folder of all topics; empty for all of them."""
+    """The scope of a run. `folder` is relative to the folder of all topics; empty for all of them."""
 
     folder: str = ""
 
     @classmethod
     def from_name(cls, wanted: str | None, tree: Sequence[Topic], root: str) -> Self:
-        """`wanted`: a topic's folder, as a path in the vault or below the folder of all topics, or its page; None for
-        all topics. Raises NotFound if there is no such topic."""
+        """Return the scope for `wanted`: a topic's folder, as a path in the vault or below the folder of all topics, or
+        its page; None for all topics. Raises NotFound for an unknown topic."""
         if wanted is None:
             return cls()
         name = wanted.strip().removeprefix("./").removesuffix(f"/{PAGE}").strip("/")
@@ -81,7 +81,7 @@ class RunScope:
         return self._includes(topic[len(root) + 1 :])
 
     def includes_job(self, job: PlanJob) -> bool:
-        """Whether the job adds to this topic or one in it; jobs that move the topic itself aren't included."""
+        """Return whether the job adds to this topic or a subtopic; jobs that move the topic itself aren't included."""
         return self._includes(job.parent if job.into is None else job.into)
 
     def _includes(self, folder: str) -> bool:
@@ -89,16 +89,17 @@ class RunScope:
 
 
 MAX_ROUNDS = 20
-"""In one run; more than a tree can have levels."""
+"""The most rounds in a run: more than the levels that a tree can have."""
 
 MAX_NOTES = 1_000_000
 
 PASSING_KINDS = frozenset({"log", "task", "agent", "skill", "commitment"})
-"""Kinds of notes that are in no topic: they pass, or are found in another way. So are all that expire."""
+"""Kinds of notes that belong to no topic, because they are short-lived or found in another way. Expiring notes belong
+to none, either."""
 
 
 class PlannerView:
-    """Synchronous, for worker threads. Each method reads the index, and raises IndexUnavailable."""
+    """Reads the tree synchronously, for worker threads. Each method reads the index, and raises IndexUnavailable."""
 
     def __init__(
         self,
@@ -122,7 +123,7 @@ class PlannerView:
         self._folders = sorted(vault.layout.in_home(folder) for folder in inside - {TOPICS})
 
     def read_tree(self) -> tuple[list[Topic], list[NoteRecord]]:
-        """The tree, and the notes that are in no topic and may be filed, oldest first."""
+        """Return the tree, and the notes without a topic that may be filed, oldest first."""
         records, linkable = self._records(), self._linkable()
         filing = self._vault.filing
         tree = build_tree([*records, *linkable], self.root, filing.made_by_us, filing.page_state)
@@ -132,18 +133,18 @@ class PlannerView:
         return tree, sorted([*fresh, *(note for note in linkable if note.path not in filed)], key=age_of)
 
     def concerns(self, path: NotePath) -> bool:
-        """Whether a change of this file may be one of a topic."""
+        """Return whether a change of this file may affect a topic."""
         return path.startswith((f"{self.root}/", *(f"{folder}/" for folder in self._folders)))
 
     def plan_round(self, tree: Sequence[Topic], fresh: Sequence[NoteRecord]) -> tuple[list[PlanJob], Places]:
-        """The jobs, and the notes at the places that they name."""
+        """Return the jobs, and the notes at the places that the jobs name."""
         places = place_notes(tree, fresh, self.root)
         notes = self._plan_notes(places)
         return plan(notes, self._vectors([note.path for note in places.values()]), self._config), places
 
     def preview_run(self, topic: str | None) -> Preview:
-        """The result of a run, for all topics or one. Raises NotFound for an unknown topic and for a note that changes
-        meanwhile."""
+        """Return the expected result of a run, for all topics or one. Raises NotFound for an unknown topic and for a
+        note that changes in the meantime."""
         tree, fresh = self.read_tree()
         scope = RunScope.from_name(topic, tree, self.root)
         sketch = Sketch(self.root, tree, fresh)
@@ -166,7 +167,7 @@ class PlannerView:
         *,
         whole: bool,
     ) -> PendingWork:
-        """The work for a run, apart from `left`; includes pages only if the `whole` tree is looked at."""
+        """Return the work for a run, apart from `left`; pages are included only if the `whole` tree is read."""
         tree, fresh = self.read_tree()
         new = [note for note in self._without_tail(fresh) if _note_mark(note) not in left.fresh]
         with_vectors = len(self._with_vectors(new))
@@ -182,26 +183,26 @@ class PlannerView:
         )
 
     def work_left(self, fresh: Sequence[NoteRecord], tried: Collection[VersionMark]) -> WorkLeft:
-        """After a run that saw these fresh notes and `tried` to write the pages of these topics."""
+        """Return the work left by a run that saw these fresh notes and `tried` to write the pages of these topics."""
         seen = self._with_vectors(self._without_tail(fresh))
         return WorkLeft(frozenset(map(_note_mark, seen)), frozenset(tried))
 
     # -- below -------------------------------------------------------------------------------------------------
 
     def _records(self) -> list[NoteRecord]:
-        """All below the folder of all topics but private ones, which others read nothing of."""
+        """Return everything below the folder of all topics except private notes, which no other note may quote."""
         wanted = Filters(frozenset({NoteState.ACTIVE, NoteState.SUMMARY}), path_prefix=self.root, now=self._clock())
         return [note for note in self._index.notes(wanted, limit=MAX_NOTES) if not self._private.cover(note)]
 
     def _linkable(self) -> list[NoteRecord]:
-        """Lasting notes in the folders of their kinds, whoever wrote them: topics link to them where they are. Leaves
-        out private ones, and those of conversations with others."""
+        """Return lasting notes by any author in the folders of their kinds: topics link to them there. Private notes
+        and notes of conversations with others are skipped."""
         wanted = [Filters(path_prefix=folder, kinds_out=self._kinds_out, private=self._private, now=self._clock())
                   for folder in self._folders]  # fmt: skip
         return [note for each in wanted for note in self._index.notes(each, limit=MAX_NOTES)]
 
     def _plan_notes(self, places: Places) -> list[PlanNote]:
-        """Of yours, those in a topic of ours stay there."""
+        """Return the notes to plan. Your own notes in a topic of ours stay there."""
         inside, may_move = f"{self.root}/", self._vault.filing.may_move
         return [
             PlanNote(place, age_of(note)[0], note.project or "",
@@ -211,7 +212,7 @@ class PlannerView:
         ]  # fmt: skip
 
     def _without_tail(self, fresh: Sequence[NoteRecord]) -> list[NoteRecord]:
-        """All but the newest, like the plan."""
+        """Drop the newest notes, as the plan does."""
         return list(fresh[: max(0, len(fresh) - self._config.fresh_tail_count)])
 
     def _with_vectors(self, notes: Sequence[NoteRecord]) -> list[NoteRecord]:
@@ -223,7 +224,8 @@ class PlannerView:
 
 
 def _words(note: NoteRecord) -> frozenset[str]:
-    """Of its title and tags, without numbers, its project's name and what its language has in every sentence."""
+    """Return the words of its title and tags, without numbers, its project's name and the function words of its
+    language."""
     found = words(" ".join([note.title, *note.tags]))
     plain = {word for word in found if not word.isdigit()} - function_words(found)
     return content_words(" ".join(plain)) - content_words(note.project or "")

@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NameTopic = Callable[[str, Sequence[str], Sequence[NoteRecord], Sequence[str]], tuple[str, str]]
-"""The folder above a new topic, those beside it, its notes, and the titles of its subtopics → its folder's name and its
-title."""
+"""Maps the folder above a new topic, its siblings, its notes and the titles of its subtopics to the folder name and the
+title of the topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The result of a run. Paths are those after it."""
+    """The expected result of a run. Paths are the paths after the run."""
 
     tree: Sequence[Topic]
     fresh: Sequence[NoteRecord]
     """Notes that would still wait."""
     new: Collection[NotePath]
-    """Folders that a run would make."""
+    """Folders that a run would create."""
     came_from: Mapping[NotePath, NotePath]
-    """Where each note and page that would move is now."""
+    """Maps each note and page that would move to its current path."""
 
 
 class Sketch:
@@ -60,7 +60,7 @@ class Sketch:
         most_rounds: int,
         wanted: Callable[[PlanJob], bool],
     ) -> None:
-        """Simulates the wanted jobs, round by round. `notes` are those of `place_notes` now, `vectors` theirs."""
+        """Simulate the wanted jobs, round by round. `notes` and their `vectors` describe the present places."""
         for _ in range(most_rounds):
             now = [replace(note, place=self._places[row]) for note, row in zip(notes, self._planned_rows, strict=True)]
             jobs = list(filter(wanted, plan(now, vectors, config)))
@@ -69,7 +69,7 @@ class Sketch:
             self._apply(jobs, named)
 
     def to_preview(self, made: Ours, state_of: Callable[[NoteRecord], PageState]) -> Preview:
-        """`made` and `state_of` are those of `build_tree`, for pages as they are now."""
+        """Return the result. `made` and `state_of` are arguments of `build_tree`, for the present pages."""
         linked: dict[str, list[NoteId]] = defaultdict(list)
         for record, place in zip(self._records, self._places, strict=True):
             if not self._is_inside(record):
@@ -128,7 +128,7 @@ class Sketch:
 
 
 def _with_sources(page: NoteRecord, linked: Sequence[NoteId]) -> Meta:
-    """A page's frontmatter if it linked to these notes, too."""
+    """Return a page's frontmatter as if it also linked to these notes."""
     if page.state is not NoteState.SUMMARY:
         return page.meta
     return {**page.meta, "derived_from": [*page.meta.get("derived_from", ()), *linked]}

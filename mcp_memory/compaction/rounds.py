@@ -22,7 +22,7 @@ from mcp_memory.vault.vault import Vault
 
 @dataclass(frozen=True, slots=True)
 class CompactionRounds:
-    """Not for concurrent use: the caller holds the run lock."""
+    """Runs the rounds one at a time: the caller must have the run lock."""
 
     vault: Vault
     view: PlannerView
@@ -32,11 +32,11 @@ class CompactionRounds:
     fallback_pages: FallbackPages
     progress: RunProgress
     build_s: float
-    """Deadline for building a job, with the summary of its page."""
+    """The deadline for building a job, including the summary of its page."""
 
     async def run_rounds(self, report: RunReport, scope: RunScope, pace: Pace) -> Sequence[NoteRecord]:
-        """Each round plans from the tree as the last one left it. Returns the fresh notes of the last plan. Raises
-        IndexUnavailable, DeadlineExceeded."""
+        """Run rounds, each planned from the tree that the last round left. Return the fresh notes of the last plan.
+        Raises IndexUnavailable, DeadlineExceeded."""
         fresh: Sequence[NoteRecord] = ()
         for _ in range(MAX_ROUNDS):
             self.progress.step("planning")
@@ -51,7 +51,7 @@ class CompactionRounds:
     async def _run_jobs(
         self, report: RunReport, tree: Sequence[Topic], places: Places, jobs: Sequence[PlanJob], pace: Pace
     ) -> int:
-        """Returns how many were done."""
+        """Run the jobs; return the number of completed jobs."""
         root = self.view.root
         topics = {topic.folder[len(root) + 1 :]: topic for top in tree for topic in top.walk()}
         names = {folder: [t.name for t in topics.values() if t.folder.rpartition("/")[0] == folder]
@@ -67,13 +67,13 @@ class CompactionRounds:
                 report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
                 continue
             if bare := [below.name for topic in moving.topics for below in topic.walk() if below.page is None]:
-                # Nothing would identify it as ours at its new place.
+                # Nothing would identify the folder as ours at its new place.
                 report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
                 continue
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
             target = None if job.into is None else topics[job.into]
             if target and target.is_yours and (linked := [note for note in moving.leaves if not self._is_inside(note)]):
-                # Its page, which is yours, would have to say so.
+                # The notes would have to be listed on the page, which is yours.
                 report.left.append(
                     f"{target.page_path} is your own: {counted(len(linked), 'note')} can't be added to it"
                 )
@@ -93,8 +93,9 @@ class CompactionRounds:
             report.done.append(entry.about)
             self.fallback_pages.record_job(entry, report)
             done += 1
-        for error in failed if not done else ():  # else the next round tries again: an earlier job moved a note of it
-            report.add_error(error)
+        if not done:  # otherwise the next round tries again: an earlier job moved a note of the failed job
+            for error in failed:
+                report.add_error(error)
         return done
 
     def _build(

@@ -1,4 +1,6 @@
-"""Builds the jobs by which you rename, move, merge and split topics, and by which a title follows its folder's name."""
+"""Builds the jobs for your renames, moves, merges and splits of topics, and the job that takes a title from a renamed
+folder.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,18 +26,18 @@ from mcp_memory.vault.vault import Vault
 VERBS = ("rename", "move", "merge", "split")
 MAX_TITLE = 100
 SHORT_ID = 6
-"""Letters of an id that the command line shows."""
+"""The number of letters of an id that the command line shows."""
 ZWNJ = "\u200c"
-"""Persian and Indic words need it."""
+"""A zero-width non-joiner, used in Persian and Indic words."""
 
 _NUMBER = re.compile(r"[0-9]{2,6}-(?=.)")
 
 
 @dataclass(frozen=True, slots=True)
 class TopicEdit:
-    """`topic` is a folder, an id of a page or a title. `name`: the new title; `into`: the topic that this one goes
-    into, empty for the top; `notes`: ids or paths of those to split off, or none for all with the words of `name`
-    in their titles, tags or texts."""
+    """An edit of a topic. `topic` is a folder, an id of a page or a title. `name` is the new title. `into` is the new
+    parent topic, empty for the top. `notes` are ids or paths of the notes to split off; empty for all notes that
+    contain the words of `name` in their titles, tags or texts."""
 
     verb: str
     topic: str
@@ -46,8 +48,8 @@ class TopicEdit:
 
 @dataclass(frozen=True, slots=True)
 class TopicEditor:
-    """Reads files and the index: for one worker thread at a time. Writes nothing. Methods raise InvalidInput, NotFound,
-    and Refused for a topic that holds something of yours."""
+    """Builds edits from files and the index, for a single worker thread at a time. Writes nothing. Methods raise
+    InvalidInput, NotFound, and Refused for a topic that contains files of yours."""
 
     vault: Vault
     builder: JobBuilder
@@ -56,7 +58,7 @@ class TopicEditor:
     """The folder of all topics."""
 
     def build(self, edit: TopicEdit, tree: Sequence[Topic]) -> tuple[JobEntry, Mapping[NotePath, int]]:
-        """The job, and how many links in files of yours it breaks."""
+        """Return the job, and the broken links for each file of yours."""
         if edit.verb not in VERBS:
             raise InvalidInput(f"unknown verb {edit.verb[:40]!r}", hint=f"one of {', '.join(VERBS)}")
         topic = find_topic(edit.topic, tree, self.root)
@@ -76,7 +78,7 @@ class TopicEditor:
         return self.links.follow_moves(self._move(topic, into))
 
     def follow_rename(self, tree: Sequence[Topic]) -> JobEntry | None:
-        """Takes over the name of one folder that was renamed as the title of its topic."""
+        """Return a job that makes the name of a renamed folder the title of its topic."""
         for topic in (topic for top in tree for topic in top.walk() if topic.ours and topic.page):
             assert topic.page
             before = self.vault.filing.folder_before(topic.page)
@@ -139,7 +141,7 @@ class TopicEditor:
         return replace(join, key=hash_job(f"merge {into.folder}", [topic.covers]), about=about, steps=steps)
 
     def _split(self, topic: Topic, title: str, wanted: Sequence[str]) -> JobEntry:
-        """The new topic is beside it; of a project's own, below it, since a project has one at the top."""
+        """Split a topic. The new topic becomes a sibling, or a subtopic of a project's only top-level topic."""
         above = NotePath(topic.folder.rpartition("/")[0])
         parent = topic.folder if topic.project and above == self.root else above
         chosen = self._chosen(topic, wanted) if wanted else self._with_words(topic, title)
@@ -148,7 +150,8 @@ class TopicEditor:
             raise InvalidInput(f"{what} of its notes would be split off", hint="name some: mcp-memory show TOPIC")
         self._check_ours(note.path for note in chosen if note.path.startswith(f"{self.root}/"))
         entry = self.builder.build_new_topic(parent, self._names_in(parent), PlannedMove(chosen), title)
-        rest = self.builder.build_rest(topic, {note.id for note in chosen})  # else it goes on linking to them
+        # Without the second step, the old page would still link to the chosen notes.
+        rest = self.builder.build_rest(topic, {note.id for note in chosen})
         return replace(entry, steps=[*entry.steps, rest])
 
     def _chosen(self, topic: Topic, wanted: Sequence[str]) -> list[NoteRecord]:
@@ -166,7 +169,7 @@ class TopicEditor:
         return [note for note in topic.leaves if words and words <= content_words(texts[note.path])]
 
     def _moves(self, topic: Topic, target: str) -> Iterator[MoveStep]:
-        """All files of the topic but forgotten notes, which stay where they are."""
+        """Yield moves of all files of the topic except forgotten notes, which stay where they are."""
         inside = sorted(path for path in self.vault.list().files if path.startswith(f"{topic.folder}/"))
         files = [self.vault.read(path) for path in inside]
         present = [file.record for file in files if file.record.state is not NoteState.DELETED]
@@ -200,7 +203,7 @@ class TopicEditor:
 
 
 def checked_title(name: str) -> str:
-    """On one line. Raises InvalidInput for a name that can't be a title."""
+    """Return the title on one line. Raises InvalidInput for a name that can't be a title."""
     title = " ".join(name.split())
     if not any(map(str.isalnum, title)) and not any(ord(character) > 0x2000 for character in title):
         raise InvalidInput("a topic's name needs a letter or a digit", hint="for example: Kitchen garden")
@@ -212,7 +215,7 @@ def checked_title(name: str) -> str:
 
 
 def _retitle(page: NoteFile, path: NotePath, title: str) -> WriteStep:
-    """The title isn't recorded as ours, so it stays."""
+    """Write the page with a title that isn't recorded as ours, so that the title stays."""
     return WriteStep(path, frontmatter.patch(page.text, {"title": title}), page.text)
 
 

@@ -25,8 +25,8 @@ from mcp_memory.vault.withheld_pages import quotes_forgotten
 def build_topic_index(
     tree: Sequence[Topic], vault: Vault, index: Index, root: str, budget_tokens: int, clock: Callable[[], datetime]
 ) -> JobEntry | None:
-    """None if the page is up to date, or your own. `root` is the folder of all topics. Reads files and the index: for a
-    worker thread."""
+    """Return None if the page is up to date, or your own. `root` is the folder of all topics. Reads files and the
+    index, so call it in a worker thread."""
     path = NotePath(f"{root}/{MAP}")
     try:
         before = vault.read(path)
@@ -57,7 +57,7 @@ def build_topic_index(
 
 
 def _entries(topic: Topic, level: int, vault: Vault, index: Index) -> Iterator[MapEntry]:
-    """The topic, then those below. Leaves out a page that may quote a forgotten note."""
+    """Yield the topic, then its subtopics. A page that may quote a forgotten note is skipped."""
     page = topic.page
     if page and quotes_forgotten(vault.read(page.path).text, vault, index):
         page = None
@@ -69,15 +69,15 @@ def _entries(topic: Topic, level: int, vault: Vault, index: Index) -> Iterator[M
 
 MOST = 3
 LEAST_COSINE = 0.65
-"""Between the centroids of two topics. Folders of one program's documentation are at .45 to .73, those of two programs
-at .40 to .62 (all-MiniLM-L6-v2)."""
+"""The minimum cosine between the centroids of two topics. Folders of two programs' documentation reach .62
+(all-MiniLM-L6-v2), folders of a single program up to .73."""
 
 
 def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vault, index: Index) -> JobEntry | None:
-    """Updates the lists on pages that were just `written`, and lists with a broken link or an outdated title. A
-    relation alone makes no page stale, so pages don't wait for each other.
+    """Update the lists on pages that were just `written`, and lists with a broken link or an outdated title. A changed
+    relation doesn't make a page stale, so pages don't wait for each other.
 
-    None if all lists are up to date. Reads files and the index: for a worker thread.
+    Return None if all lists are up to date. Reads files and the index, so call it in a worker thread.
     """
     topics = [topic for top in tree for topic in top.walk() if topic.page]
     titles = {topic.page_path: topic.title for topic in topics}
@@ -98,8 +98,9 @@ def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vau
 
 
 def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float32]) -> list[int]:
-    """The indices of at most `MOST` topics nearest to the one `at`, nearest first; none is above or below it or another
-    one. `directions` has the shape (n, dimension) and length 1, or 0 for a topic without vectors."""
+    """Return the indices of at most `MOST` topics nearest to the topic `at`, nearest first; no topic in the result is
+    above or below `at` or another result. `directions` has the shape (n, dimension) and length 1, or 0 for a topic
+    without vectors."""
     cosines = directions @ directions[at]
     chosen: list[int] = []
     for other in sorted(range(len(folders)), key=lambda topic: (-float(cosines[topic]), folders[topic])):
@@ -111,7 +112,7 @@ def nearest_topics(at: int, folders: Sequence[str], directions: NDArray[np.float
 
 
 def _is_list_ours(page: NoteFile, section: str, vault: Vault) -> bool:
-    """Whether you changed nothing in a page's list of related topics, and didn't remove it."""
+    """Return whether you neither changed nor removed a page's list of related topics."""
     made = vault.filing.parts_made(page.record.id)
     return bool(made) and (not own_text(section, made) if section else not made[-1].get(RELATED_PART))
 
@@ -136,14 +137,14 @@ def _with_new_lists(
 
 
 def _direction(topic: Topic, index: Index) -> NDArray[np.float32]:
-    """The normalized mean vector of its notes."""
+    """Return the normalized mean vector of its notes."""
     total = index.mean_vectors([note.path for below in topic.walk() for note in below.leaves]).sum(axis=0)
     length = float(np.linalg.norm(total))
     return total / length if length else total
 
 
 def _is_valid(page: NotePath, section: str, titles: dict[NotePath, str]) -> bool:
-    """Whether each line of a list of related topics links to a page by its current title."""
+    """Return whether each line of a list of related topics links to a page by its current title."""
     near = [NotePath(resolve(link.target, page) or "") for link in find_links(section)]
     return titles.keys() >= {*near} and render_related(page, [(titles[path], path) for path in near]) == section
 

@@ -18,8 +18,8 @@ Payload = dict[str, Any]
 
 
 def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int | None = None) -> Payload:
-    """`depth`: the number of levels to list, with notes as the last one; None = all. Counts always include everything
-    below; `waiting` is the number of fresh notes."""
+    """Serialize the tree. `depth` is the number of levels to list, with notes as the last level; None for all. Counts
+    always include everything below; `waiting` is the number of fresh notes."""
     return {
         "notes": sum(topic.notes for topic in tree),
         "waiting": len(fresh),
@@ -29,7 +29,8 @@ def tree_payload(tree: Sequence[Topic], fresh: Sequence[NoteRecord], depth: int 
 
 
 def preview_payload(preview: Preview) -> Payload:
-    """Like `tree_payload`; `new` marks a topic that a run would make, `from` the old folder of what would move."""
+    """Serialize a preview like `tree_payload`; `new` marks a topic that a run would create, `from` is the old folder of
+    a moving note or topic."""
 
     def marked(topic: Payload) -> Payload:
         page = preview.came_from.get(topic["page"])
@@ -44,8 +45,8 @@ def preview_payload(preview: Preview) -> Payload:
 
 
 def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
-    """`page` is the path of its page, None if it has none; `ours` is false for a folder of your own, and for a topic of
-    another installation, which is `foreign`."""
+    """Serialize a topic. `page` is the path of its page, None without one. `ours` is false for a folder of your own,
+    and for a topic of another installation, which is `foreign`."""
     earliest, latest = topic.span
     return {
         "path": topic.folder,
@@ -65,8 +66,8 @@ def topic_payload(topic: Topic, depth: int | None = None) -> Payload:
 
 
 def dropped_payload(topic: Topic, vault: Vault) -> Payload:
-    """Which facts of its notes, and of the pages below, a topic's page doesn't tell, where they are, and the first
-    sentence that tells each. Reads files: for a worker thread."""
+    """Return the facts of its notes, and of the pages below, that are missing from a topic's page, each with its place
+    and the first sentence that contains it. Reads files, so call it in a worker thread."""
     below, notes = topic.sources
     texts = {note.path: f"{note.title}\n\n{vault.read(note.path).body}" for note in notes}
     for one in below:
@@ -87,8 +88,8 @@ def note_payload(note: NoteRecord) -> Payload:
 
 
 def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload:
-    """A note with its place: `in` are the topics above it, outermost first; `children` are what a topic's page
-    summarizes."""
+    """Serialize a note with its place: `in` are the topics above it, outermost first; `children` are the sources of a
+    topic's page."""
     topics = [topic for top in tree for topic in top.walk()]
     holding = [topic.folder for topic in topics if any(leaf.path == note.path for leaf in topic.leaves)] or [note.path]
     above = sorted((t for t in topics if f"{holding[0]}/".startswith(f"{t.folder}/")), key=lambda t: t.folder)
@@ -116,8 +117,8 @@ def shown_payload(note: NoteRecord, text: str, tree: Sequence[Topic]) -> Payload
 
 
 def run_payload(run: str, entries: Sequence[JobEntry]) -> Payload:
-    """Counts of a run's jobs, and a line about each. `facts`: how many facts of their sources its pages keep; they
-    aren't listed, because they are words of notes that may be forgotten now."""
+    """Return counts of a run's jobs, and a line about each. `facts` counts the source facts that its pages keep. The
+    facts aren't listed, because they may be words of notes forgotten since."""
     outcomes = [entry.outcome for entry in entries]
     audits = [entry.audit for entry in entries if entry.audit and entry.outcome is not JobOutcome.ABORTED]
     kept = sum(round(audit["kept"] * audit["of"]) for audit in audits)
