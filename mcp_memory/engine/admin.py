@@ -33,7 +33,7 @@ class Admin:
         self._vault = parts.vault
 
     async def tidy(self) -> None:
-        """What is due after a sweep: check displaced and shared files again, drop what no restore needs."""
+        """Check displaced and shared files again after a sweep, and drop the bytes that no restore needs."""
 
         def tidy() -> None:
             self._vault.ledger.put_back()
@@ -69,8 +69,8 @@ class Admin:
         return lost
 
     async def adopt(self, path: str | None = None, *, dry_run: bool = False) -> list[NotePath]:
-        """Let agents change notes in the managed folder that this installation didn't write: one, those of a folder,
-        or all. Of several, those that can't be read are left out; `problems` names them."""
+        """Let agents change notes in the managed folder that this installation didn't write: one note, the notes of a
+        folder, or all notes. Unreadable notes among several are skipped; `problems` names them."""
         wanted = await self._managed_notes(path)
         if path is not None and not wanted:
             raise self._not_managed(path)
@@ -89,8 +89,8 @@ class Admin:
         return await in_thread(adopt, deadline_s=600, what="adopting notes")
 
     async def give_back(self, path: str | None = None, *, dry_run: bool = False) -> list[NotePath]:
-        """Undo `adopt` for one note, those of a folder, or all, even if a file is gone by now. What this installation
-        wrote stays the agents'. Raises NotFound, StorageFailed."""
+        """Undo `adopt` for one note, for the notes of a folder, or for all notes, even if a file no longer exists.
+        Agents may still change the notes that this installation wrote. Raises NotFound, StorageFailed."""
         wanted = await self._managed_notes(path)
 
         def give_back() -> list[NotePath]:
@@ -115,7 +115,7 @@ class Admin:
         return await in_thread(give_back, deadline_s=600, what="giving notes back")
 
     async def _managed_notes(self, path: str | None) -> list[NotePath]:
-        """The notes of the managed folder: one, those of a folder, or all."""
+        """Return the notes of the managed folder: one note, the notes of a subfolder, or all."""
         files = (await in_thread(self._vault.list, deadline_s=60, what="listing the vault")).files
         inside = [file for file in files if self._vault.layout.below_home(file) is not None]
         wanted = unicode_forms(path) if path else ()

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mcp_memory.engine.requests import DigestRequest
 
 SESSIONS_S, CODE_S, PAGES_S = 300.0, 900.0, 3600.0
-"""How often it is checked whether a session is over, whether code has changed, and whether pages are out of date."""
+"""Seconds between two checks whether a session has ended, code has changed, or pages are out of date."""
 QUIET_S, SOON_S = 15.0, 60.0
 """After a change, and after a start, until pages of claims are looked at."""
 
@@ -84,7 +84,7 @@ def _is_page(path: NotePath) -> bool:
 
 
 def list_jobs(parts: EngineParts) -> list[Job]:
-    """Of jobs that are due at once, an earlier one of this list runs first."""
+    """List the jobs; of several that are due at once, the first in this list runs first."""
     summarizer = parts.config.summarizer
     after_a_log = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=lambda paths: any(map(is_log_path, paths)))
 

@@ -1,4 +1,4 @@
-"""Deletes a note for good from every place that we write to, and says what is beyond our reach.
+"""Deletes a note for good from every place that we write to, and names the copies that are beyond our reach.
 
 Forgetting hides and can be undone. This can't: it is for the command line alone, never a tool.
 """
@@ -31,7 +31,7 @@ DISPLACED_S = 3.0
 """A file that a write displaced is deleted after one second."""
 
 _SWAP_NAMES = (".{}.swp", ".{}.swo", "{}~", "#{}#", ".#{}", "{}.bak", "{}.orig")
-"""What vim, Emacs and similar editors leave beside a file."""
+"""Files that vim, Emacs and similar editors leave beside a file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Eraser:
         self._root = parts.vault.roots()[""]
 
     async def plan(self, path: NotePath, entry: str | None) -> Erasure:
-        """What an erasure would do. Raises NotFound, Refused for a note in a read-only source."""
+        """Describe what an erasure would do. Raises NotFound, Refused for a note in a read-only source."""
         return await in_thread(lambda: self._plan(path, entry), what="looking at the note")
 
     async def erase(self, path: NotePath, entry: str | None) -> Erasure:

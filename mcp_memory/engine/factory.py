@@ -124,7 +124,8 @@ def open_vault(
 
 
 def _source(name: str, folder: str) -> Path:
-    """Refuses only what can never be a folder; the listing reports one that isn't there."""
+    """Return the folder of a source. Raises ConfigInvalid for a path that can never be a folder; the listing reports a
+    missing folder."""
     try:
         # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
         return Path(os.path.expanduser(folder)).resolve()  # noqa: PTH111 -- raises nothing
@@ -133,7 +134,7 @@ def _source(name: str, folder: str) -> Path:
 
 
 def _transcripts(config: EngineConfig) -> dict[str, Path]:
-    """The captured sessions, even if capturing is off by now."""
+    """Return the folder of captured sessions, even if capturing has been turned off."""
     folder = config.state / TRANSCRIPTS
     if config.capture.enabled:
         folder.mkdir(mode=0o700, exist_ok=True)

@@ -132,7 +132,7 @@ async def _write(parts: EngineParts, draft: Draft, supersedes: Place | None) -> 
 
 
 def link_of(parts: EngineParts, file: NoteFile | None, why: str = "") -> Mapping[str, str] | None:
-    """What an answer says of another note of a chain, without a private one's text. `why`: what else to know of it."""
+    """Describe another note of a chain for an answer, without the text of a private note. `why`: a remark about it."""
     if file is None:
         return None
     is_private = parts.config.recall.private_marks.cover(file.record)
@@ -201,13 +201,13 @@ def _same_content(parts: EngineParts, draft: Draft) -> list[NotePath]:
         contents = [draft.content_hash, *sorted({entry.now for entry in written if entry.now})]
         found = [note for content in contents for note in parts.index.find_content(content, kind, project)]
     except IndexUnavailable:
-        return []  # a broken index is no reason to refuse a note
+        return []  # a note is stored even while the index is broken
     return [record.path for record in found if not record.path.startswith("@")]
 
 
 async def edit_note(parts: EngineParts, place: Place, text: str, expected: str | None) -> Receipt:
-    """Replace the text of a note or entry and index it. Raises what the vault raises, and DeadlineExceeded: then the
-    same call tells what became of it."""
+    """Replace the text of a note or entry and index it. Raises what the vault raises, and DeadlineExceeded: then
+    the same call returns the outcome."""
     deadline_s = parts.config.vault.write_deadline_s
     until = monotonic() + deadline_s
     vault = parts.vault
@@ -281,8 +281,8 @@ async def forget_as(
 
 
 async def list_forgotten(parts: EngineParts, among: Filters, client: str | None = None) -> list[Tombstone]:
-    """What could be restored, the latest first: forgotten by this client; of `among`, the dates and the session are
-    those of forgetting. For an entry, its log counts."""
+    """List what could be restored, the latest first: forgotten by this client, and admitted by `among`, whose dates and
+    session apply to the forgetting. An entry is judged by its log."""
 
     def is_wanted(stone: Tombstone) -> bool:
         note = parts.index.note(stone.path)

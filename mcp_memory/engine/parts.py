@@ -81,7 +81,7 @@ from mcp_memory.vault.vault import Vault
 
 
 class EngineParts:
-    """What an `Engine` works with. Only `engine/` and tests reach them."""
+    """The services of an `Engine`. Only `engine/` and tests use them."""
 
     def __init__(
         self, config: EngineConfig, marker: Marker, vault: Vault, index: Index, clock: Callable[[], datetime]

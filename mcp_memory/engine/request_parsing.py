@@ -18,7 +18,7 @@ from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import MEMORY
 
 MOST_NOTES = 100
-"""Of one recall by ids."""
+"""The most notes of one recall by ids."""
 
 LEAST_TOKENS, MOST_TOKENS = 100, 200_000
 
@@ -79,7 +79,7 @@ def holds_everywhere(arguments: Mapping[str, Any], project: str | None) -> bool:
 
 
 def recall_plan(config: RecallConfig, request: RecallRequest) -> RecallPlan:
-    """Raises InvalidInput that says what to pass instead."""
+    """Check a recall request. Raises InvalidInput with a hint of what to pass instead."""
     query, ids, path = request.query, request.ids, request.path
     phase = _phase(config, request.phase)
     is_start = not (query or ids or path or phase)

@@ -114,8 +114,9 @@ class RestoreRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgetRequest:
-    """A note or log entry (`target`: id or path) to take out of every answer, or with `archive` out of those that don't
-    ask for archived notes (`done`: as a commitment that is kept), or to bring back; its file stays."""
+    """A note or log entry (`target`: id or path) to hide from every answer; its file stays. `archive`: hide it only
+    from answers that don't ask for archived notes. `done`: archive it as a commitment that is kept. `restore`: show it
+    again."""
 
     target: str
     _: KW_ONLY
@@ -128,8 +129,8 @@ class ForgetRequest:
 
 @dataclass(frozen=True, slots=True)
 class ForgottenRequest:
-    """Forgotten notes to list or restore: by the client or session that forgot them, within these dates; of these kinds
-    and tags, of this project ('*' = all) or none, in the folder `path`."""
+    """Forgotten notes to list or restore. `client`, `session`, `since` and `until` apply to the forgetting; `kinds`,
+    `tags`, `project` ('*' = all) and `path` (a folder) to the notes."""
 
     client: str | None = None
     session: str | None = None
@@ -163,8 +164,8 @@ class DueRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangesRequest:
-    """What happened to notes: by this client, in this session, from then on, in this project ('*' = all) or none; the
-    latest `limit`."""
+    """The latest `limit` changes of notes: by this client, in this session, since this date, in this project ('*' =
+    all) or in none."""
 
     client: str | None = None
     session: str | None = None
@@ -175,8 +176,8 @@ class ChangesRequest:
 
 @dataclass(frozen=True, slots=True)
 class RefsRequest:
-    """What notes, or the note or log entry `target`, name of code, and what became of it as of the last check. `check`:
-    look now. `confirm`: what `target` says is right as things are. `folder`: where you work for the `project`."""
+    """The code that notes, or the note or log entry `target`, name, as of the last check. `check`: look now. `confirm`:
+    `target` is right as the code is now. `folder`: the repository of the `project`."""
 
     target: str | None = None
     _: KW_ONLY
@@ -215,7 +216,7 @@ class MuteRequest:
 
 @dataclass(frozen=True, slots=True)
 class WhyRequest:
-    """What a `session` was given unasked: its id, `last` or `all`; the latest `limit` briefings."""
+    """The latest `limit` briefings of a `session`: its id, `last` or `all`."""
 
     session: str = "last"
     limit: int = 50
@@ -270,7 +271,7 @@ class RecoverRequest:
 @dataclass(frozen=True, slots=True)
 class TranscriptRequest:
     """A session whose `transcript` is to be captured to its end. `delegated`: another agent runs the session, so its
-    prompts are no person's words."""
+    prompts aren't a person's words."""
 
     session: str
     transcript: str | None = None
@@ -279,9 +280,9 @@ class TranscriptRequest:
 
 @dataclass(frozen=True, slots=True)
 class BriefRequest(TranscriptRequest):
-    """What a session is shown at its start, or with its `prompt`, within `within_ms`. `subagent`: it is that of a
-    sub-agent, and the prompt its task. `withdrawn`: also what of the earlier no longer holds. `due`: only the
-    commitments that are due. `left_off`: at a start, also where the project's last session left off."""
+    """The text for a session's start, or for its `prompt`, within `within_ms`. `subagent`: the session belongs to a
+    sub-agent, and the prompt is its task. `withdrawn`: add which notes shown earlier no longer apply. `due`: only the
+    commitments that are due. `left_off`: at a start, add where the project's last session left off."""
 
     prompt: str | None = None
     project: str | None = None
@@ -295,9 +296,9 @@ class BriefRequest(TranscriptRequest):
 
 @dataclass(frozen=True, slots=True)
 class AdviseRequest:
-    """A call of a client's tool with these `arguments`, that a session is about to make in a `folder`; or the `output`
-    of one that failed; or that may have, with the `arguments`. `stop`: what memory forbids shall be stopped;
-    `orders`: nothing else shall be told, since the client can't show it."""
+    """A call of a client's tool that a session is about to make with these `arguments` in a `folder`, or the `output`
+    of a call that failed or may have failed. `stop`: refuse a call that memory forbids. `orders`: return nothing else,
+    since the client can't show it."""
 
     session: str
     arguments: Mapping[str, Any] | None = None
@@ -352,7 +353,7 @@ class HeldRequest:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveProposedRequest:
-    """What is over and may go to `_archive/`; with `ids`, those of these are moved there."""
+    """The notes that may go to `_archive/`; with `ids`, these notes are moved there."""
 
     _: KW_ONLY
     ids: Sequence[str] | None = None
@@ -370,9 +371,9 @@ class JobsRequest:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRequest:
-    """What to do with a candidate. `verb`: accept (with `content` in place of its text, another `kind`, another
-    `project` or "" for none; `supersede` to replace the note `into`, or else what it contradicts), merge (`into`
-    another note), drop, or undo what was stored at once."""
+    """A decision about a candidate. `verb`: accept, merge (`into` another note), drop, or undo what was stored at once.
+    Accepting may set another `content`, `kind` or `project` ("" for none). `supersede` replaces the note `into`, or
+    else the note that the candidate contradicts."""
 
     verb: str
     target: str
@@ -404,7 +405,7 @@ class ConflictsRequest:
 
 @dataclass(frozen=True, slots=True)
 class ClaimsRequest:
-    """What holds, of one `subject` or all, seen from this project ('*' = all); what is disputed, too."""
+    """The claims about one `subject` or all, seen from this project ('*' = all), with the disputed ones."""
 
     subject: str | None = None
     _: KW_ONLY
@@ -413,8 +414,8 @@ class ClaimsRequest:
 
 @dataclass(frozen=True, slots=True)
 class GapsRequest:
-    """What memory could not answer, in one project or ('*', None) all. With `target`, the id of a gap, `text` answers
-    it: stored as a fact of the gap's project."""
+    """The questions that memory could not answer, in one project or ('*', None) all. With `target`, the id of a gap,
+    `text` is stored as the answer, as a fact of the gap's project."""
 
     project: str | None = None
     target: str | None = None
@@ -423,8 +424,8 @@ class GapsRequest:
 
 @dataclass(frozen=True, slots=True)
 class ApplyRequest:
-    """What you decide of the claim that the note or entry `target` (an id or its end) makes. `verb`: confirm it, drop
-    it (its notes are forgotten), or of a conflict (the one with `other`, or all) keep it, or both."""
+    """A decision about the claim of the note or entry `target` (an id or its end). `verb`: confirm the claim, drop it
+    (its notes are forgotten), or in a conflict (with `other`, or all) keep it or both."""
 
     verb: str
     target: str
@@ -466,7 +467,8 @@ class DreamRequest:
 
 @dataclass(frozen=True, slots=True)
 class DigestRequest:
-    """What happened within these dates, in this project ('*' = all); `save`: also as a page of the vault."""
+    """A digest of what happened within these dates, in this project ('*' = all). `save`: also as a page of the
+    vault."""
 
     since: str | None = None
     until: str | None = None
@@ -529,7 +531,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class LinksRequest(TargetRequest):
-    """What a note links to and what links to it, over so many hops."""
+    """The links from a note and to it, over `depth` hops."""
 
     depth: int = 1
 

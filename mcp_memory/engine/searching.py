@@ -23,7 +23,8 @@ CLAIMS_S = 60.0
 async def search(parts: EngineParts, request: SearchRequest) -> SearchResult:
     """Find the best passages for a question, or with the path `@claims` what holds.
 
-    Uses keywords only while the model isn't ready; `degraded` says so. Raises InvalidInput, IndexUnavailable."""
+    While the model isn't ready, only keywords are searched, and `degraded` gives the reason. Raises InvalidInput,
+    IndexUnavailable."""
     if request.path and request.path.partition("/")[0] == CLAIMS:
         return await _search_claims(parts, request)
     return await _search_notes(parts, request)

@@ -1,1 +1,1 @@
-"""What is wrong with a vault or its state folder, and what to do about it."""
+"""Finds faults of a vault or its state folder, each with a remedy."""

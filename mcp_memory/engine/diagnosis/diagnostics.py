@@ -33,8 +33,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class VaultFacts:
-    """What findings are made from. `paths`: all files of the vault; `ids`: of its notes, by path. `faults` persist,
-    `overcome` are over. `keywords_only`, `deaf` (no file-system events) say why, else are None.
+    """The facts that findings are made from. `paths`: all files of the vault; `ids`: of its notes, by path. `faults`
+    persist; `overcome` faults have been repaired. `keywords_only` and `deaf` (no file-system events) give the reason,
+    or None.
     `uncaptured`: transcripts that could not be read."""
 
     root: str

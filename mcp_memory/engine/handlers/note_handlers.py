@@ -53,7 +53,8 @@ async def append(parts: EngineParts, request: requests.AppendRequest) -> Payload
 
 
 async def update(parts: EngineParts, request: requests.UpdateRequest) -> Payload:
-    """Without a text: what there is to edit, byte for byte (undecodable ones as surrogates)."""
+    """Replace the text of a note; without a text, return the present one, byte for byte (undecodable bytes as
+    surrogates)."""
     if request.text is not None:
         return receipt_payload(await storing.update(parts, request))
     read = parts.vault.editing.read

@@ -52,7 +52,7 @@ async def brief(parts: EngineParts, request: requests.BriefRequest) -> Payload:
 
 
 async def flush(parts: EngineParts, _: requests.NoArguments) -> Payload:
-    """What to ask of an agent before its context is compacted; nothing if it can't write."""
+    """Return what an agent is asked to do before its context is compacted; empty if it can't write."""
     vault = parts.vault
     read_only = await in_thread(lambda: vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
     return {"text": "" if read_only else FLUSH}
@@ -86,7 +86,7 @@ async def transcripts(parts: EngineParts, request: requests.TranscriptsRequest) 
 
 
 async def capture(parts: EngineParts, request: requests.CaptureRequest) -> Payload:
-    """Captures as many as it can in a moment. Ask again for one that has no report or isn't at its end."""
+    """Captures as many as it can in a moment. Ask again for a transcript that has no report or isn't at its end."""
     return {"reports": await parts.capture_worker.capture_files(request.files, dry_run=request.dry_run)}
 
 

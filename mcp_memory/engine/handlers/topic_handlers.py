@@ -97,7 +97,7 @@ async def show(parts: EngineParts, request: requests.TargetRequest) -> Payload:
 
 
 async def share(parts: EngineParts, request: requests.TargetRequest) -> Payload:
-    """What of a topic can be shared. This only reads: the command that asked writes the files."""
+    """Return the files of a topic that can be shared. The command that asked writes them."""
     await parts.admin.reconcile()
     topics, _ = await _tree_and_fresh(parts)
     topic = find_topic(request.target, topics, parts.compactor.root)

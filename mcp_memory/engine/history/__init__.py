@@ -1,1 +1,1 @@
-"""What changed, by whom, and what the notes concerned are called now."""
+"""Lists changes and their authors, with the present titles of the notes."""

@@ -40,16 +40,16 @@ _INVERSE = {
 """How a change is taken back."""
 
 _AGAIN = {"archived": "archive", "superseded": "put back"}
-"""The same for a note that was restored, by the status that it had."""
+"""Maps the status that a restored note had to the action that undoes the restore."""
 
 _NEED_TEXT = {ChangeKind.EDITED, ChangeKind.REMOVED}
-"""What someone did by hand can then be taken back only if somebody kept the earlier text."""
+"""A change by hand can be undone only if the earlier text was kept somewhere."""
 
 _CHANGED = "it was changed since: undo that first, or change it with mcp-memory edit"
 _BY_HAND = "it was {} by hand, and nobody kept the earlier text: a backup may have it, of a log mcp-memory recover"
 _MANY = "so many files changed at once that they were not noted one by one: git or a backup may have them"
 MOST_LOOKED_FOR = 50
-"""Of the removed files that are listed, so many are looked for in git and the trash, some 20 ms each."""
+"""The most removed files that are looked for in git and the trash, at some 20 ms each."""
 
 
 class ChangeHistory:
@@ -100,7 +100,8 @@ class ChangeHistory:
         return found
 
     def to_undo(self, wanted: UndoRequest) -> list[NoteChange]:
-        """The latest first; without what is undone, and what was done to undo one of them. Raises as `find`."""
+        """Return the latest changes first, without changes that were undone and without their undoing. Raises as
+        `find`."""
         if (wanted.target is None) is not any((wanted.client, wanted.session, wanted.since)):
             raise InvalidInput(
                 "name one change or note, or which by client, session or since", hint="mcp-memory changes"
