@@ -1,7 +1,7 @@
 """The one tree of errors. Raised where a fault is detected, translated once at the edge (tool, CLI, HTTP).
 
-A message says what is wrong in the user's words; `hint` says what to do next. Neither ever holds the
-text of a note.
+A message describes the fault in the user's words, and `hint` what to do next. Neither ever contains the text of a
+note.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class McpMemoryError(Exception):
 
 
 class InvalidInput(McpMemoryError):
-    """An argument that can never be right; the message says what to pass instead."""
+    """An argument that can never be right; the hint names what to pass instead."""
 
 
 class Ambiguous(InvalidInput):
@@ -46,7 +46,7 @@ class Ambiguous(InvalidInput):
 
 
 class PathRefused(InvalidInput):
-    """A path that leaves the vault, is hidden, is no regular file, or collides on some file systems."""
+    """A path that leaves the vault, is hidden, isn't a regular file, or collides on some file systems."""
 
 
 class ConfigInvalid(InvalidInput):
@@ -54,7 +54,7 @@ class ConfigInvalid(InvalidInput):
 
 
 class Unusable(InvalidInput):
-    """A client called one of its hooks with input that can't be used. The message quotes none of it: it is logged."""
+    """A client passed unusable input to a hook. The message quotes none of it: it is logged."""
 
 
 class NotFound(McpMemoryError):

@@ -1,6 +1,6 @@
 """The frozen values that rooms pass to one another. No I/O, no clock.
 
-This module is over 300 lines because every room may need any of them.
+This module is over 300 lines because every room may need any of these values.
 """
 
 from __future__ import annotations

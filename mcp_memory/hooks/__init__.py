@@ -1,7 +1,7 @@
 """Answers clients' hooks: puts memory in front of an agent at the moments its client offers. Standard library only.
 
 Imports settings, client and what is below them, and of these only what starts in milliseconds, because a prompt waits
-for it. Whatever goes wrong, here or in the input, the agent goes on as if there were no hook.
+for it. If anything fails, here or in the input, the agent goes on as it would without a hook.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Answers the hooks around a tool call: what memory holds about it, before; the fix for its error, after.
 
 Seen with Claude Code 2.1.329 and Codex 0.169.0: both show the model what a hook adds before a call only beside the
-call's result. So what an order forbids is refused, once. Claude Code says which calls failed; Codex does not, and sends
+call's result. So what an order forbids is refused, once. Claude Code marks calls that failed; Codex does not, and sends
 no exit status. Gemini CLI 0.61.0 shows nothing before a call but the reason of a refusal.
 """
 

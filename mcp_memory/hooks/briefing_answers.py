@@ -18,7 +18,7 @@ FORGETFUL = frozenset({"openclaw"})
 text of a session's start until they get it."""
 
 LOOK_S = 0.1
-"""Of a session's start, to see whether memory can be used; that takes 2 ms."""
+"""The share of a session's start for checking whether memory can be used, which takes 2 ms."""
 
 
 async def answer_start(call: HookCall) -> bytes:

@@ -15,7 +15,7 @@ Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
 """Performs an operation of the engine, by its name, with its arguments."""
 
 ProjectOf = Callable[[str, float], Awaitable[str | None]]
-"""Finds the project of a folder, within so many seconds."""
+"""Finds the project of a folder, within a number of seconds."""
 
 OwesStart = Callable[[str, str, str], Awaitable[set[str] | None]]
 """The notes that a client's session has been shown, if it lacks what it should have got at its start or in this project
@@ -45,7 +45,7 @@ class HookCall:
         return "/".join(filter(None, (self.client, self.given.session, self.given.agent_id)))
 
     def transcript(self) -> dict[str, Any]:
-        """What the engine needs to follow the session. It decides later what happens to the transcript."""
+        """Return what the engine needs to follow the session. It decides later what happens to the transcript."""
         return {
             "session": f"{self.client}/{self.given.session}",
             "transcript": self.given.transcript or None,

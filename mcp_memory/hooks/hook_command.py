@@ -56,10 +56,10 @@ TURN, AGAIN_S = "hook-start.lock", 10.0
 daemon is there after one to three seconds."""
 
 ON_THE_WAY_MS = 20.0
-"""What an answer takes from the daemon to standard output."""
+"""The time that an answer needs from the daemon to standard output."""
 
 MOST_BYTES = 16_000_000
-"""Of standard input; no client sends more."""
+"""The most bytes of standard input; no client sends more."""
 
 CARRIED_BYTES = 200_000
 """A longer input is shortened first, because the daemon limits the size of requests."""
@@ -114,14 +114,14 @@ def hook(
     try:
         line.write(log or fallback_file(environ))
     except OSError:
-        if line.event != START:  # it could not be known that you were told
+        if line.event != START:  # a later call could not know that the person saw the message
             raise
     if message:
         write_output(message)
 
 
 def _for_person(error: BaseException, line: HookLogLine, state: str, log: str) -> bytes:
-    """What tells you that memory is out; empty if there is nothing to do, and if you have been told in this session."""
+    """Return the message that memory is unavailable; empty if nothing can be done, or if this session has shown it."""
     from mcp_memory.hooks.person_message import SHOWN_BY, for_person, was_told, why_out
 
     if line.client not in SHOWN_BY or line.event not in {START, "prompt"}:
@@ -144,7 +144,7 @@ def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSe
 
 
 def _switches(hooks: Mapping[str, object]) -> dict[str, bool]:
-    """Those of the section's values that are truth values, in the file or as the environment spells them."""
+    """Return the section's truth values, as the file or the environment spells them."""
     words = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     return {
         name: words[word]
@@ -187,7 +187,7 @@ def _answer(
     environ: Mapping[str, str],
     switches: Mapping[str, bool],
 ) -> bytes:
-    """What to print; empty for silence. Raises NotRunning, DeadlineExceeded, the daemon's errors."""
+    """Return what to print; empty for silence. Raises NotRunning, DeadlineExceeded and the daemon's errors."""
     if len(data) > CARRIED_BYTES:
         data = HookInput(data).shortened()
     credentials, within_s = Credentials(f"{state}/{TOKENS}"), deadline.left_ms / 1000

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_PROMPT_CHARS = 32_000
-"""As much as the engine looks at; you may paste a whole file."""
+"""The most that the engine reads of a prompt, which may have a whole file pasted into it."""
 
 MOST_NAME_CHARS = 500
 
 MOST_TOOL_CHARS = 32_000
-"""Of each text in a tool's input and of its output, in an input that is shortened."""
+"""The most characters of each text in a tool's input and output, once an input is shortened."""
 
 _IN_CLAUDE, _IN_SHELL, _ATTENDED = "CLAUDECODE", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ATTENDED"
 _THREAD = "CODEX_THREAD_ID"
@@ -63,7 +63,7 @@ class HookInput:
         self.is_shortened = table.get("mcp_memory_shortened") is True
 
     def shortened(self) -> bytes:
-        """The same as JSON, without what nobody needs."""
+        """Return the input as JSON, with only the fields that an answer needs."""
         tool_input = {key: value for key, value in self.tool_input.items() if isinstance(value, str)}
         table = {
             "session_id": self.session, "cwd": self.cwd, "project": self.project, "prompt": self.prompt,

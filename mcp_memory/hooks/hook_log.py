@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     Outcome = Literal["given", "silent", "failed"]
 
 MOST_BYTES = 1_000_000
-"""Of the file; then it becomes the older one of two."""
+"""The most bytes of the file; a full file becomes the older one of two."""
 
 LATEST_BYTES = 200_000
-"""Of the log's end: some 700 calls, to find the start of a prompt's session."""
+"""The bytes at the log's end, some 700 calls, in which a session's start is looked for."""
 
 
 class HookLogLine:
-    """What is known so far of the running call. `started`: a prompt brought what its session's start should have.
+    """The facts of the running call so far. `started`: a prompt brought what its session's start should have.
     `project`: of a start or prompt, empty for none. `told_person`: you were shown why memory is out. `degraded`: why a
     prompt may have got less than usual, such as a model that is unloaded."""
 
@@ -48,7 +48,7 @@ class HookLogLine:
         vars(self).update({name: value for name, value in facts.items() if name in vars(self)})
 
     def add_failure(self, error: BaseException) -> HookLogLine:
-        """Without the error's message, which may quote the input."""
+        """Record a failure without the error's message, which may quote the input."""
         self.outcome, self.cause = "failed", _cause(error)
         return self
 
@@ -69,7 +69,7 @@ class HookLogLine:
 
 
 def fallback_file(environ: Mapping[str, str]) -> str:
-    """The log for calls whose vault is unknown. Raises ConfigInvalid if there is no home folder either."""
+    """The log for calls whose vault is unknown. Raises ConfigInvalid without a home folder."""
     return f"{state_home(environ)}/hooks.jsonl"
 
 
@@ -84,8 +84,8 @@ def read_lines(file: str) -> Iterator[Mapping[str, Any]]:
 
 
 def owes_start(file: str, event: str, client: str, session: str, project: str) -> set[str] | None:
-    """The notes that this session has been shown, if it lacks the text of its start, an `event`, or of the project that
-    it has moved to: that failed or never came, and no prompt has made up for it. Else None. Raises OSError."""
+    """Return the notes that this session has been shown if it lacks the text of its start (an `event`) or of the
+    project that it moved to, and no prompt has brought that text since; else None. Raises OSError."""
     projects, notes = set[str](), set[str]()
     for facts in lines_of(file, client, session):
         if facts.get("outcome") != "failed" and facts.get("project") is not None:  # no tool's or sub-agent's

@@ -56,7 +56,7 @@ class HooksReport:
 
 
 def report(lines: Iterable[Line], sessions: int) -> HooksReport:
-    """A report on the last so many sessions. `lines` in the order in which they were written."""
+    """Report on the last `sessions` sessions. `lines` are in the order in which they were written."""
     by_session: dict[tuple[str, str], list[Line]] = {}
     without_session: list[Line] = []
     for line in lines:
@@ -85,8 +85,8 @@ def report(lines: Iterable[Line], sessions: int) -> HooksReport:
 
 
 def count_late(lines: Iterable[Line], latest: int = 0) -> dict[str, tuple[int, int]]:
-    """Moment → how many calls were silent because their deadline had passed, of how many, failed ones included; of each
-    moment the `latest` so many, 0 for all. Without the moments that had no late call."""
+    """Map each moment with late calls to the number of calls that were silent because their deadline had passed, and to
+    the number of all calls, failed ones included; among the `latest` calls of each moment, 0 for all."""
     calls: dict[str, list[bool]] = {event: [] for event in LIMITED}
     for line in lines:
         if (event := str(line.get("event"))) in calls:

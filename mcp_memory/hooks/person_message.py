@@ -35,7 +35,7 @@ def why_out(error: BaseException, state: str) -> str:
 
 
 def trouble_of(status: Mapping[str, Any]) -> str:
-    """The same of a daemon that answers. `status`: its facts."""
+    """Return the message for a daemon that answers but has a fault. `status`: its facts."""
     if paused := status["pruning_paused"]:
         return _line(str(paused), "bring the files back (mount the disk, finish the sync); mcp-memory doctor says more")
     if status["read_only"]:
@@ -49,7 +49,7 @@ def for_person(text: str) -> dict[str, str]:
 
 
 def was_told(log: str, client: str, session: str) -> bool:
-    """Whether the person has been told in this session; True if that can't be known."""
+    """Return whether this session has shown the message; True if that can't be known."""
     try:
         return not session or any(facts.get("told_person") for facts in lines_of(log, client, session))
     except OSError:

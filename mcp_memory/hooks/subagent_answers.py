@@ -1,10 +1,9 @@
 """Answers the hooks of sub-agents: the standing orders at their start, and what bears on their task.
 
-Seen with Claude Code 2.1.329 and Codex 0.169.0: both name the sub-agent and its type at its start, and add what the
-hook gives to its context, but neither says what it is to do. Codex sends the task as the sub-agent's own prompt. Claude
+Seen with Claude Code 2.1.329 and Codex 0.169.0: both name the sub-agent and its type at its start, and add the hook's
+text to its context. Neither passes the sub-agent's task. Codex sends the task as the sub-agent's own prompt. Claude
 Code shows it only to the hook before the tool that starts one. Several that start at once come in any order, so what
-bears on a task is added to the task's text.
-"""
+bears on a task is added to the task's text."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +33,7 @@ async def answer_before_subagent(call: HookCall) -> bytes:
     given = call.given.tool_input
     if not isinstance(task := given.get("prompt"), str) or call.given.is_shortened:
         return b""
-    # Of a session that has no name yet, and sees this once.
+    # The sub-agent's session has no name yet, and sees this text once.
     wanted = {"prompt": task, "session": f"{call.session}/subagent", "lasting": False}
     text = await _told(call, str(given.get("subagent_type")), wanted)
     return specific_output("PreToolUse", {"updatedInput": {**given, "prompt": f"{task}\n\n{text}"}}) if text else b""

@@ -1,5 +1,5 @@
-"""Answers the hook before a tool call: allows our own tools, fills in whose project and session a call is of, and tells
-an agent what bears on its action, and a sub-agent what bears on its task."""
+"""Answers the hook before a tool call: allows our own tools and fills in the project and session of a call. An agent
+gets the notes about its action, a sub-agent the notes about its task."""
 
 import re
 from typing import Any
@@ -10,8 +10,8 @@ from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
 
 _OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
-"""As Claude Code and Codex name our tools. The matcher of `install` names our server too, so another server's tool of
-that name doesn't come here."""
+"""The names that Claude Code and Codex give our tools. The matcher of `install` names our server too, so another
+server's tool of that name doesn't come here."""
 
 
 async def answer_before_tool(call: HookCall) -> bytes:

@@ -1,4 +1,4 @@
 """`Memory` for Python programs, with a daemon or without one.
 
-What opens a vault holds its lock, or asks the process that does (invariant 10).
+A program that opens a vault takes its lock, or asks the process that has it (invariant 10).
 """

@@ -40,8 +40,9 @@ class VaultStatus:
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """What a compaction did: a line for each job in `done`, what was `left` and why, and how many fresh notes are
-    `waiting`. To undo it: `mcp-memory compact --undo RUN`. `note`: why notes wait for a model, if they do."""
+    """The outcome of a compaction: a line for each job in `done`, the jobs that were `left` with the reason, and how
+    many fresh notes are `waiting`. To undo it: `mcp-memory compact --undo RUN`. `note`: why notes wait for a model, if
+    they do."""
 
     run: str
     done: Sequence[str]

@@ -13,7 +13,7 @@ from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.settings.settings import Settings
 
 WHOLE_S = 60.0
-"""How long a question waits for the first sweep and its vectors, since a script asks once; after that the answer says
+"""How long a question waits for the first sweep and its vectors, since a script asks once; after that the answer names
 what is missing."""
 
 _NEED_ALL = frozenset({"search", "recall", "compact"})
@@ -35,7 +35,7 @@ class InProcess:
             opening.enter_context(alone(settings))
             self._portal = opening.enter_context(start_blocking_portal(name="mcp-memory"))
             config = engine_config(settings)
-            # A program may not run for long, so notes move only when it says so.
+            # A program may not run for long, so notes move only on its request.
             config = replace(config, topics=replace(config.topics, automatic=False))
             engine = open_engine(config, progress=progress)
             self._engine = opening.enter_context(self._portal.wrap_async_context_manager(engine))

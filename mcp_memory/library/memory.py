@@ -104,7 +104,7 @@ class Memory(WholeNotes):
 
         A message is a mapping, `{"role": "user", "content": "…"}`, with `name` or `speaker`, `timestamp` and `session`
         if they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A chunk
-        is of one session; `session` is that of the messages that name none. Times without an offset are local.
+        belongs to one session; messages that name no session belong to `session`. Times without an offset are local.
 
         Raises InvalidInput that names the message.
         """
@@ -240,7 +240,7 @@ class Memory(WholeNotes):
 
     @property
     def wiki(self) -> Wiki:
-        """What notes claim about projects, people, services and tools."""
+        """The claims of notes about projects, people, services and tools."""
         return Wiki(self._ask)
 
     def settled(self, *, deadline_s: float = SETTLE_S) -> bool:

@@ -22,7 +22,7 @@ AT_ONCE = 4
 appends instead of 8, another client's search takes 70 ms instead of 160 (two busy processors)."""
 
 SWALLOWED_BYTES = 2_000_000
-"""Of a refused request: larger than any append, so that its client reads why."""
+"""The bytes of a refused request that are still read: more than any append, so that its client reads the reason."""
 
 RESERVED = "reserved"
 """In a request's state: it came on one of the reserved connections."""

@@ -58,7 +58,7 @@ class HookEndpoint:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
         engine, given = self.engine, HookInput(data)
-        if given.tool not in ACTING:  # these are answered by words alone
+        if given.tool not in ACTING:  # keyword search answers these
             engine.wake_model()  # a prompt that finds it unloaded gets less
         call = HookCall(
             event, client, given, within_ms, environ, engine.perform, engine.projects.find, self._owes_start,

@@ -16,7 +16,7 @@ UNAUTHORIZED = "the token is missing, unknown or was revoked"
 UNAUTHORIZED_HINT = "run mcp-memory doctor --clients on this machine; it says which command helps"
 
 SWALLOWED = 4
-"""Of a refused request, this many times the largest body is still read, so that its client gets the answer."""
+"""How many times the largest body is still read of a refused request, so that its client gets the answer."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to

@@ -22,7 +22,7 @@ from mcp_memory.text.pluralize import counted
 NOTE_TOKENS = 100_000
 
 Topic = dict[str, Any]
-"""As the operation `tree` gives it."""
+"""A topic as the operation `tree` returns it."""
 
 REFLECT = """Look back over this session. With memory_search and memory_recall, compare what was learned with what
 memory already holds{about}. Then: store what is new with memory_append, supersede what has become wrong, forget what

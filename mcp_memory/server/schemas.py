@@ -24,7 +24,8 @@ class ListedSchemas(Middleware):
 
 
 def listed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Without defaults, which descriptions name and some clients strip, and without null, which means the default."""
+    """Return the schema without defaults, which descriptions name and some clients strip, and without null, which means
+    the default."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     found = {name: _argument(about) for name, about in properties.items() if about.get(IS_LISTED, True)}
     return {"type": "object", "properties": found, **{key: schema[key] for key in ("required",) if key in schema}}

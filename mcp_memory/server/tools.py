@@ -37,10 +37,11 @@ log = logging.getLogger(__name__)
 
 PROJECT_HEADER, FOLDER_HEADER = "mcp-memory-project", "mcp-memory-folder"
 ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
-"""Claude Code hides tools behind a search unless told otherwise; these two are wanted on most prompts."""
+"""Claude Code hides tools behind a search unless they ask not to be; these two are wanted on most prompts."""
 
 SNIPPET_CHARS = 600
-"""Of a hit; two in three passages are shorter. A client that also shows the structured part pays for both."""
+"""The most characters of a hit's snippet; two in three passages are shorter. A client that also shows the structured
+part pays for both."""
 
 
 _SVG = (
