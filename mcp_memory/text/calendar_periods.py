@@ -1,5 +1,6 @@
-"""Reads weeks, weekends, months and years that are named by their place or number (`vorletzte Woche`, `le week-end
-dernier`, `KW 47`) in English, German, French and Spanish. Pure."""
+"""Parses weeks, weekends, months and years given by position or number (`vorletzte Woche`, `le week-end dernier`, `KW
+47`) in English, German, French and Spanish. Pure.
+"""
 
 import re
 from datetime import date, timedelta
@@ -35,7 +36,7 @@ _NUMBERED = re.compile(
 
 
 def find_period(text: str, leans: Literal["past", "future"], today: date) -> Period | None:
-    """The period that the whole text names. `leans`: whether week 47 is the last or the next one."""
+    """Return the period that the whole text names. `leans`: whether week 47 is the last or the next such week."""
     if week := _NUMBERED.fullmatch(text):
         return _week(int(week["week"]), week["year"] or week["of"], leans, today)
     found = _NAMED.fullmatch(text.lower())
@@ -47,8 +48,8 @@ def find_period(text: str, leans: Literal["past", "future"], today: date) -> Per
 
 
 def _period(unit: str, step: int, today: date) -> Period:
-    """The week, weekend, month or year of today, or the one so many steps from it. This weekend is the latest that has
-    begun, and the last one is over."""
+    """Return the week, weekend, month or year that is `step` periods from today's. This weekend is the latest weekend
+    that has begun; the last weekend has ended."""
     if unit == "week":
         monday = today - timedelta(days=today.weekday()) + timedelta(weeks=step)
         return monday, monday + timedelta(weeks=1)
@@ -64,7 +65,7 @@ def _period(unit: str, step: int, today: date) -> Period:
 
 
 def _week(number: int, year: str | None, leans: str, today: date) -> Period | None:
-    """None if the year has no such week."""
+    """Return the week; None if the year has no such week."""
     years = [int(year)] if year else [today.year + ahead for ahead in ((0, -1) if leans == "past" else (0, 1))]
     for candidate in years:
         try:

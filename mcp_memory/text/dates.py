@@ -1,4 +1,4 @@
-"""Reads and writes dates: ISO 8601 from arguments and frontmatter."""
+"""Parses and formats dates: ISO 8601 from arguments and frontmatter."""
 
 from datetime import UTC, date, datetime, time, tzinfo
 from typing import Any
@@ -10,14 +10,14 @@ MONTHS = {
     "jun": 6, "july": 7, "jul": 7, "august": 8, "aug": 8, "september": 9, "sept": 9, "sep": 9, "october": 10, "oct": 10,
     "november": 11, "nov": 11, "december": 12, "dec": 12,
 }  # fmt: skip
-"""English names in lower case, the longest first."""
+"""English names in lower case, longest first."""
 
 _EXAMPLE = "pass for example 2026-11-21 or 2026-11-21T10:00:00+01:00"
 
 
 def parse_when(text: str, zone: tzinfo) -> datetime:
-    """An ISO 8601 date or time as an aware datetime; without an offset it is in `zone`, a date is its midnight. Raises
-    InvalidInput with an example."""
+    """Parse an ISO 8601 date or time as an aware datetime. Without an offset it is in `zone`; a date means its
+    midnight. Raises InvalidInput with an example."""
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -26,14 +26,14 @@ def parse_when(text: str, zone: tzinfo) -> datetime:
 
 
 def format_when(moment: datetime) -> str:
-    """ISO 8601 to the second, with offset. `moment` must be aware."""
+    """Format a time in ISO 8601 to the second, with offset. `moment` must be aware."""
     if moment.tzinfo is None:
         raise InvalidInput("a time without an offset cannot be written", hint=_EXAMPLE)
     return moment.isoformat(timespec="seconds")
 
 
 def as_datetime(value: Any, zone: tzinfo) -> datetime | None:
-    """A value from frontmatter as an aware datetime; None for anything but a date."""
+    """Return a value from frontmatter as an aware datetime; None for anything but a date."""
     try:
         match value:
             case datetime():

@@ -1,8 +1,8 @@
-"""Reads for when something is promised, in English, German, French and Spanish: `by Friday`, `morgen um 9`, `fin du
-mois`, `el lunes a las 15:00`. Pure.
+"""Parses due dates of promises, in English, German, French and Spanish: `by Friday`, `morgen um 9`, `fin du mois`, `el
+lunes a las 15:00`. Pure.
 
-The words are turned into English first, in which dateparser reads them. Alone it misreads 29 of 69 such phrases:
-`nächsten Freitag`, `el viernes` and `end of month` not at all, `Freitag um 15 Uhr` as the 15th.
+The words are first translated into English for dateparser. Without this, dateparser misreads many such phrases: it
+doesn't know `nächsten Freitag`, `el viernes` and `end of month`, and reads `Freitag um 15 Uhr` as the 15th.
 """
 
 import re
@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 from mcp_memory.text.dates import MONTHS, as_datetime
 
 MOST_CHARS = 2000
-"""Of a text that are read."""
+"""The most characters of a text that are read."""
 
 WEEK_ENDS_ON = 4
-"""`by the end of the week` means Friday, or on a weekend, Sunday: better told too early than too late."""
+"""The day meant by `by the end of the week`: Friday, or on a weekend, Sunday. An early reminder is better than a late
+one."""
 
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _FOREIGN = {
@@ -78,7 +79,7 @@ _NOT = re.compile(
     r"\b(?:last|every|each|since|from|ago|seit|letzte[nrs]?|vergangene[nrs]?|jede[nrs]?|chaque|tous les|dernière?"
     r"|depuis|cada|todos los|pasad[oa]|desde|yesterday|gestern|ayer)\b *(?:week|day|den|el|le|dem)? *$"
 )
-"""Before a day: it is over, or comes again and again."""
+"""Words before a day that has passed, or recurs."""
 _OVER = re.compile(r" *(?:dernier|pasado|passée?|ago)\b")
 _CORE = re.compile(
     rf"\b(?P<iso>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})\b"
@@ -100,18 +101,18 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-’][^\W\d_]+)*")
 
 
 class DueDate(NamedTuple):
-    """A day, and the time of that day if one was named; both in the person's zone."""
+    """A day, and the time of that day if given; both in the person's zone."""
 
     day: date
     at: time | None = None
 
     def moment(self, zone: tzinfo) -> datetime:
-        """A day's is its beginning."""
+        """The due time; for a day, its beginning."""
         return datetime.combine(self.day, self.at or time(), zone)
 
 
 def due_from(value: Any, zone: tzinfo) -> DueDate | None:
-    """Of a value in frontmatter or ISO 8601; None for anything but a date."""
+    """Parse a value in frontmatter or ISO 8601; return None for anything but a date."""
     with suppress(ValueError, TypeError):
         return DueDate(date.fromisoformat(value))
     moment = as_datetime(value, zone)
@@ -122,8 +123,8 @@ def due_from(value: Any, zone: tzinfo) -> DueDate | None:
 
 
 def find_due(text: str, said: datetime) -> DueDate | None:
-    """The first day or time to come that a text names; `said` is when, in the zone of who said it. A day of the week
-    is the next one after that day, `next Friday`, too; next week is its Monday, next month its first day."""
+    """Return the first future day or time in a text. `said` is the time of the text, in its author's zone. A weekday,
+    also `next Friday`, is the next such day after `said`; next week is its Monday, next month its first day."""
     plain = _in_english(text[:MOST_CHARS])
     clock = next(_CLOCK.finditer(plain), None)
     at = _time_of(clock) if clock else None
@@ -147,7 +148,7 @@ def _in_english(text: str) -> str:
     plain = " ".join(text.lower().split())
     for pattern, english in _PHRASES:
         plain = pattern.sub(english, plain)
-    # Number words count only before a unit: `un` is also a French article.
+    # Number words are translated only before a unit: `un` is also a French article.
     plain = _COUNTED.sub(lambda found: f"in {_NUMBERS.get(found[1], found[1])} {found[2]}", plain)
     return " ".join(_WORD.sub(lambda word: _ENGLISH.get(word[0], word[0]), plain).split())
 
@@ -173,14 +174,14 @@ def _moment(match: re.Match[str], said: datetime) -> datetime | None:
     }  # fmt: skip
     if match["word"] in ahead:
         return datetime.combine(today + timedelta(ahead[match["word"]]), time())
-    if match["numbers"]:  # which dateparser takes for a time
+    if match["numbers"]:  # dateparser takes the numbers for a time
         day, month, year = match["numbers"].split(".")
         return _parsed(f"{day} {date(2000, int(month), 1):%B} {year}", said)
     return _parsed(match["iso"] or match["word"] or re.sub(r"\b(?:of|de|del) ", "", match["absolute"]), said)
 
 
 def _parsed(phrase: str, said: datetime) -> datetime | None:
-    from dateparser.date import DateDataParser  # a sixth of a second
+    from dateparser.date import DateDataParser  # importing it takes a sixth of a second
 
     settings = {"PREFER_DATES_FROM": "future", "RELATIVE_BASE": said.replace(tzinfo=None), "DATE_ORDER": "DMY"}
     try:

@@ -5,22 +5,24 @@ import unicodedata
 from typing import Any, cast
 
 QUOTED = ">"
-"""Begins each quoted line, unless a mark of ours does: no line of a note can be mistaken for ours."""
+"""Begins each quoted line, unless a mark of ours does, so that no line of a note can be mistaken for ours."""
 
 SOFT_HYPHEN = "\u00ad"
 _PLAIN = re.compile("[\n\t -~\u00a0-\u02ff]*")
-"""Most texts have only these, which need no closer look."""
+"""Matches texts without unusual characters, as most are, which need no closer look."""
 
 _CODE = re.compile(r"\\u\{(0|[1-9A-F][0-9A-F]{0,4}|10[0-9A-F]{4})\}")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\\\\\ud800-\udfff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Controls, backslash, lone surrogates (bytes that aren't UTF-8), line separators and bidirectional overrides."""
+"""Matches control characters, backslash, lone surrogates (bytes that aren't UTF-8), line separators and bidirectional
+overrides."""
 
 _BLANK = re.compile("[\u115f\u1160\u2800\u3164\uffa0\ufe00-\ufe0e\U000e0100-\U000e01ef]")
-"""Invisible letters, and variation selectors, which can encode invisible text."""
+"""Matches invisible letters, and variation selectors, which can encode invisible text."""
 
 
 def visible(text: str) -> str:
-    """Characters that hide or reorder text (controls, bidi marks, tags, zero-width) become codes; CRLF becomes LF."""
+    """Replace characters that hide or reorder text (controls, bidi marks, tags, zero-width) with codes, and CRLF with
+    LF."""
     text = text.replace("\r\n", "\n")
     if _PLAIN.fullmatch(text):
         return text
@@ -29,7 +31,7 @@ def visible(text: str) -> str:
 
 
 def visible_in(value: Any) -> Any:
-    """A JSON value with all text in it visible."""
+    """Return a JSON value with all of its text made visible."""
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
@@ -38,22 +40,22 @@ def visible_in(value: Any) -> Any:
 
 
 def named_again(name: str) -> str:
-    """The stored form of an id or path that was shown."""
+    """Return the stored form of an id or path that was shown."""
     return _CODE.sub(lambda code: c if visible(c := chr(int(code[1], 16))) == code[0] else code[0], name)
 
 
 def in_line(text: str) -> str:
-    """Visible, on one line."""
+    """Return the visible text on one line."""
     return visible(" ".join(text.split()))
 
 
 def in_quotes(text: str) -> str:
-    """Visible, on one line, in quotation marks that the text cannot close."""
+    """Return the visible text on one line, in quotation marks that the text cannot close."""
     return '"' + in_line(text).replace('"', "'") + '"'
 
 
 def quoted(text: str) -> str:
-    """Visible, each line quoted."""
+    """Return the visible text with each line quoted."""
     return QUOTED + visible(text).replace("\n", f"\n{QUOTED}")
 
 
@@ -66,5 +68,5 @@ def _harmless(character: str) -> bool:
 
 
 def printable(path: str) -> str:
-    """The path as one line of valid Unicode, with the rest escaped."""
+    """Return the path as a line of valid Unicode, with the rest escaped."""
     return _UNPRINTABLE.sub(lambda found: ascii(found.group())[1:-1], path)

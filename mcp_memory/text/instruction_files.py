@@ -8,28 +8,28 @@ _NAMES = """
     crush cursor cursorrules gemini goose goosehints heartbeat hook hooks identity iflow jules junie memory opencode
     qwen replit roo roorules skill skills soul system tools user warp windsurf windsurfrules
 """
-"""Up to the first dot, so CLAUDE.local.md and AGENTS.override.md too. From Claude Code, Codex, Gemini CLI, OpenClaw,
-opencode, Copilot, Cursor, Windsurf, Cline, Roo, Goose, Crush, Warp, Qwen Code, Jules, Junie."""
+"""Names up to the first dot, to include CLAUDE.local.md and AGENTS.override.md. From Claude Code, Codex, Gemini CLI,
+OpenClaw, opencode, Copilot, Cursor, Windsurf, Cline, Roo, Goose, Crush, Warp, Qwen Code, Jules, Junie."""
 
 _STEMS = frozenset(_NAMES.split())
 
 _ENDINGS = (".instructions.md", ".prompt.md", ".chatmode.md", ".agent.md", ".mode.md")
-"""VS Code reads these in any configured folder."""
+"""Endings of files that VS Code reads in any configured folder."""
 
 _FOLDERS = frozenset({"skills"})
-"""OpenClaw loads files in these as needed."""
+"""Folders whose files OpenClaw loads as needed."""
 
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 
 def plain_name(name: str) -> str:
-    """A name without case, width and invisible characters, which a file system or a reader may ignore."""
+    """Normalize a name: without case, width and invisible characters, which a file system or a reader may ignore."""
     shown = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in {"Cf", "Mn"})
     return "".join(shown).casefold().strip()
 
 
 def are_orders(path: str) -> bool:
-    """Whether some agent's program would read the file at `path` as instructions, in any folder."""
+    """Return whether some agent's program would read the file at `path` as instructions, in any folder."""
     *folders, name = map(plain_name, path.split("/"))
     stem = _SEPARATORS.sub("-", name.partition(".")[0].strip())
     return stem in _STEMS or name.endswith(_ENDINGS) or not _FOLDERS.isdisjoint(folders)

@@ -1,5 +1,6 @@
-"""Reads dates as people write them (`yesterday`, `letzte Woche`, `il y a 3 jours`, `el viernes`, `14:30`) in English,
-German, French and Spanish. Pure."""
+"""Parses dates as people write them (`yesterday`, `letzte Woche`, `il y a 3 jours`, `el viernes`, `14:30`) in English,
+German, French and Spanish. Pure.
+"""
 
 import re
 from collections.abc import Iterator
@@ -16,10 +17,10 @@ Leans = Literal["past", "future"]
 _AMBIGUOUS = re.compile(
     r"[-+0-9]{1,3}|[a-zA-Z]|[0-9]{1,2}/[0-9]{1,2}(?:/[0-9]+)?|[0-9]{4}-(?:1[3-9]|[2-9][0-9]).*|[QTqt][1-4]\b.*"
 )
-"""A number or letter alone, `3/11`, which is in March or in November, and a 13th month or a quarter, which would become
-a day."""
+"""Matches ambiguous dates: a lone number or letter; `3/11`, which is in March or in November; a 13th month or a
+quarter, which would become a day."""
 _COUNTED = re.compile(r"[0-9]\s*[a-zäöü]|\b(?:an?|one|ein\w*|une?|una)\b", re.IGNORECASE)
-"""`2 weeks ago` is counted from today; `last week` begins on its Monday."""
+"""Matches counted periods: `2 weeks ago` is counted from today, but `last week` begins on its Monday."""
 _PREPOSITION = re.compile(
     r"(?:since|from|until|by|on|seit|ab|bis|am|zum|dem|depuis|dès|jusqu['’]?(?:à|au)|à partir d[eu]|le|desde|hasta|el)"
     r"\s+",
@@ -29,7 +30,8 @@ _WHICH = re.compile(
     r"(?:am\s+)?(?:(?P<past>letzte|vorige|vergangene)|(?P<future>nächste|kommende)|diese)[nmrs]?\s+(?=\w+(?:tag|abend|woch)$)",
     re.IGNORECASE,
 )
-"""The words before a German weekday, as in `letzten Freitag`; dateparser reads them only before weeks and months."""
+"""Matches the words before a German weekday, as in `letzten Freitag`; dateparser knows them only before weeks and
+months."""
 _NUMBERS = {
     word: str(number)
     for number, words in {
@@ -41,7 +43,7 @@ _NUMBERS = {
     }.items()
     for word in (*words.partition("|")[0].split(), *filter(None, words.partition("|")[2].split("|")))
 }  # fmt: skip
-"""Number words, and those that leave the number open, which mean three: `a few days ago`."""
+"""Number words. Vague words mean three: `a few days ago`."""
 _UNIT = (
     r"(?:minute[sn]?|minutos?|hours?|stunden?|heures?|horas?|days?|tage?n?|jours?|días?|weeks?|wochen?|semaines?|semanas?"
     r"|months?|monate?n?|mois|mes(?:es)?|years?|jahre?n?|ans?|années?|años?)"
@@ -57,24 +59,24 @@ _RUNNING = re.compile(
     rf"|(?P<unit2>{_UNIT})\s+(?:passée?s|pasad[oa]s)))",
     re.IGNORECASE,
 )
-"""`the last two weeks`, `ces 3 derniers jours`: until now."""
+"""Matches periods that end now: `the last two weeks`, `ces 3 derniers jours`."""
 _AGO = ("{} ago", "vor {}", "il y a {}", "hace {}")
 _LAST = re.compile(r"\s+(?:dernier|pasado)$", re.IGNORECASE)
-"""The words after a French or Spanish weekday, as in `vendredi dernier`."""
+"""Matches the words after a French or Spanish weekday, as in `vendredi dernier`."""
 _PART_OF_DAY = re.compile(
     r"(?<=\w)(?<!\bthis)(?<!\bce)(?<!\bcet)(?<!\bcette)"
     r"(?:\s*abends?|\s+(?:früh|morgens?|nachts?|(?:vor|nach)?mittags?|(?:(?:au|dans la|in the) )?"
     r"(?:soir|matin|après-midi|nuit|evening|morning|afternoon)|(?:por|en) la (?:mañana|tarde|noche)))$",
     re.IGNORECASE,
 )
-"""A part of a past day, `gestern Abend`. The whole day is meant, so that nothing is missed."""
+"""Matches a part of a past day, `gestern Abend`. It stands for the whole day, so that nothing is missed."""
 _PART_OF_MONTH = re.compile(
     r"(?:(?:a|the|am|zu|à la|au)\s+)?(?:(?P<early>early|beginning of|start of|anfang|début|principios de|inicios de)"
     r"|(?P<mid>mid|middle of|mitte|milieu|mi|mediados de)|(?P<late>late|end of|ende|fin|finales de|final de|fines de))"
     r"[\s-]+(?=\w)(?!de semana)",
     re.IGNORECASE,
 )
-"""`early November`, `Ende 2025`: a third of what is named."""
+"""Matches a third of a period: `early November`, `Ende 2025`."""
 _COMPOUND = re.compile(r"(monat|jahr)e?s(anfang|mitte|ende)", re.IGNORECASE)
 _SAME = {
     "ce mois": "ce mois-ci", "l'an dernier": "l'année dernière", "voriges jahr": "letztes jahr",
@@ -82,9 +84,9 @@ _SAME = {
     "ce matin": "aujourd'hui", "ce soir": "aujourd'hui", "cette nuit": "aujourd'hui", "cet après-midi": "aujourd'hui",
     "esta mañana": "hoy", "esta tarde": "hoy", "esta noche": "hoy", "anoche": "ayer",
 }  # fmt: skip
-"""Phrases that dateparser doesn't know, with equivalents that it does."""
+"""Phrases that dateparser doesn't know, with equivalent phrases that it knows."""
 _ARTICLES = ("la ", "le ", "el ")
-"""dateparser knows `la semaine dernière`, and not `semaine dernière`."""
+"""Articles that dateparser needs: it knows `la semaine dernière`, but not `semaine dernière`."""
 _EXAMPLES = {
     "past": "yesterday, last weekend, 2 days ago, Friday, week 47",
     "future": "tomorrow, Friday, in 2 weeks, end of the month",
@@ -92,14 +94,14 @@ _EXAMPLES = {
 
 
 class SpokenDate(NamedTuple):
-    """A date in ISO 8601: a moment, with both fields the same, or a day, week, month or year and the day after it."""
+    """A date in ISO 8601: a moment, with both fields equal, or a day, week, month or year with the day after it."""
 
     start: str
     end: str
 
 
 def is_iso(text: str) -> bool:
-    """Whether it is a date or time in ISO 8601, in which nothing is to be read. A week like `2026-W47` is."""
+    """Return whether a text is a date or time in ISO 8601, which isn't parsed here. A week like `2026-W47` is."""
     try:
         datetime.fromisoformat(text.strip())
     except ValueError:
@@ -108,8 +110,8 @@ def is_iso(text: str) -> bool:
 
 
 def read_date(name: str, text: str, leans: Leans, now: datetime) -> SpokenDate:
-    """Read a date in words. `leans`: whether a weekday is the last or the next one. `now`: aware, in the speaker's
-    zone. Takes half a second the first time, most of it imports. Raises InvalidInput with `name` and examples."""
+    """Parse a date in words. `leans`: whether a weekday is the last or the next. `now` is aware, in the speaker's zone.
+    Takes half a second the first time, most of it for imports. Raises InvalidInput with `name` and examples."""
     if is_iso(text):
         return SpokenDate(text.strip(), text.strip())
     if len(text) <= MAX_CHARS and not _AMBIGUOUS.fullmatch(text.strip()):
@@ -147,7 +149,8 @@ def _named(text: str, leans: Leans, now: datetime) -> SpokenDate | None:
 
 
 def _part(part: re.Match[str], of: str, leans: Leans, now: datetime) -> SpokenDate | None:
-    """A third of the period. The end of one to come is its last day; that of a week is left to `find_due`."""
+    """Return a third of the period. The end of a future period is its last day; the end of a week is left to
+    `find_due`."""
     number = ("early", "mid", "late").index(str(part.lastgroup))
     whole = _named(of, leans, now)
     if whole and leans == "past" and _third(whole, number).start > now.date().isoformat():
@@ -159,7 +162,7 @@ def _part(part: re.Match[str], of: str, leans: Leans, now: datetime) -> SpokenDa
 
 
 def _third(whole: SpokenDate, number: int) -> SpokenDate:
-    """The first, second or last third of a month or year; all of what is shorter than three days."""
+    """Return the first, second or last third of a month or year; the whole period if it is shorter than three days."""
     first, after = (datetime.fromisoformat(at).date() for at in whole)
     third = (after - first) // 3
     if not third:

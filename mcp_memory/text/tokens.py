@@ -1,7 +1,7 @@
-"""Counts tokens for budgets: four characters each, the figure that OpenAI gives for English text.
+"""Counts tokens for budgets: four characters each, OpenAI's figure for English text.
 
-An estimate by design: a tokenizer would tie budgets to one model. Chinese, Japanese and Korean cost a model up to four
-times as much, so ask for a smaller budget.
+The estimate is deliberate: a tokenizer would tie budgets to a model. Chinese, Japanese and Korean cost a model up to
+four times as much, so ask for a smaller budget.
 """
 
 from mcp_memory.text.chunking.boundaries import best_cut
@@ -11,13 +11,13 @@ _ELLIPSIS = "…"
 
 
 def count_tokens(text: str) -> int:
-    """Length in tokens, rounded up: 0 for the empty text, 1 for one to four characters."""
+    """Return the length in tokens, rounded up: 0 for the empty text, 1 for one to four characters."""
     return -(-len(text) // CHARS_PER_TOKEN)
 
 
 def truncate(text: str, budget_tokens: int) -> str:
-    """`text` if it fits the budget, else its beginning, cut at the best boundary, with an ellipsis. Empty for a budget
-    of 0 or less."""
+    """Return `text` if it fits the budget, else its beginning with an ellipsis, cut at the best boundary. Empty for a
+    budget of 0 or less."""
     if budget_tokens <= 0:
         return ""
     limit_chars = budget_tokens * CHARS_PER_TOKEN

@@ -1,1 +1,1 @@
-"""Cuts notes into chunks, exact slices that search ranks."""
+"""Cuts notes into chunks: exact slices that search ranks."""

@@ -1,4 +1,4 @@
-"""Finds where to cut a text: at a line end, after a sentence, between words, or as a last resort inside a word."""
+"""Finds the place to cut a text: at a line end, after a sentence, between words, or as a last resort inside a word."""
 
 import unicodedata
 from itertools import takewhile
@@ -6,14 +6,15 @@ from itertools import takewhile
 _SENTENCE_ENDS = (". ", "! ", "? ", "; ", "。", "！", "？", "；", "… ")
 _WORD_ENDS = (" ", "\t", "\u3000", "、", "，")
 _LONGEST_CLUSTER_CHARS = 64
-"""A cut moves back this far at most: a longer run of combining marks is noise."""
+"""The most characters that a cut moves back; a longer run of combining marks is noise."""
 
 
 def best_cut(text: str, start: int, limit: int) -> int:
-    """The best place in `(start, limit]` to end a piece that begins at `start`.
+    """Return the best place in `(start, limit]` to end a piece that begins at `start`.
 
-    Looks in the second half only, so that pieces stay large: for the end of a line, then of a sentence, then of a word;
-    else cuts before a whole character with its combining marks. `limit` must be inside the text and after `start`.
+    Only the second half is searched, so that pieces stay large: for the end of a line, then of a sentence, then of a
+    word. Otherwise, the cut comes before a whole character with its combining marks. `limit` must be inside the text
+    and after `start`.
     """
     half = start + (limit - start) // 2
     line_end = text.rfind("\n", half, limit)
@@ -27,10 +28,10 @@ def best_cut(text: str, start: int, limit: int) -> int:
 
 
 def cluster_start(text: str, start: int, cut: int) -> int:
-    """`cut`, or a place shortly before it where no grapheme cluster is split; always after `start`.
+    """Return `cut`, or a place shortly before it that splits no grapheme cluster; always after `start`.
 
     Approximates Unicode's text segmentation (UAX 29): marks, joiners, emoji modifiers, flags, surrogate pairs and CRLF.
-    Splits a cluster that would leave nothing before the cut.
+    A cluster that would leave nothing before the cut is split.
     """
     floor = max(start, cut - _LONGEST_CLUSTER_CHARS)
     place = cut
@@ -40,7 +41,7 @@ def cluster_start(text: str, start: int, cut: int) -> int:
 
 
 def _joined(text: str, place: int) -> bool:
-    """Whether the characters before and at `place` belong together."""
+    """Return whether the characters before and at `place` belong together."""
     if not 0 < place < len(text):
         return False
     before, after = text[place - 1], text[place]

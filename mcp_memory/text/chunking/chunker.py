@@ -1,9 +1,9 @@
 """Cuts a note into chunks, the exact slices that search ranks.
 
-Strategy `entry` makes a chunk of each entry: in a log one bullet or paragraph, in a conversation one turn; elsewhere a
-paragraph, list item, fence or table, with small neighbours under one heading joined and large ones cut. Strategy
-`window` makes overlapping windows of whole lines. A heading is in the `headings` of its chunks, not in their text; with
-nothing below it, it becomes a chunk itself, so that a note with only a title can be found.
+Strategy `entry` makes a chunk of each entry. An entry is a bullet or paragraph in a log, a turn in a conversation, and
+elsewhere a paragraph, list item, fence or table; small neighbours under a common heading are joined, and large entries
+are cut. Strategy `window` makes overlapping windows of whole lines. A heading is in the `headings` of its chunks, not
+in their text. A heading with nothing below becomes a chunk itself, so that a note with only a title can be found.
 """
 
 from __future__ import annotations
@@ -22,24 +22,25 @@ from mcp_memory.text.markdown.blocks import BlockKind, scan
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MAX_CHARS, MAX_LINES = 2_000_000, 50_000
-"""The rest of a longer body is left out: 300,000 words are more than most novels have."""
+"""The limits of a body, beyond which the rest is skipped: 300,000 words are more than most novels have."""
 
 FINE_CHUNKS = 5_000
-"""After so many chunks, the rest is cut into plain pieces of `max_chars`: 1 MB of tiny entries would make 125,000."""
+"""The number of chunks after which the rest is cut into plain pieces of `max_chars`: 1 MB of tiny entries would make
+125,000 chunks."""
 
 MAX_CHUNKS = 10_000
-"""Only a log can have more, since no piece spans two of its entries. The rest is left out."""
+"""The most chunks; the rest is skipped. Only a log can have more, since no piece spans two of its entries."""
 
 _PREFIX_CHARS = 120
-"""Enough of an entry to see whether it begins with a name."""
+"""The length of an entry's start that shows whether it begins with a name."""
 
 Span = tuple[int, int]
-"""Start and end in characters of the whole text."""
+"""Start and end as character offsets in the whole text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkMark:
-    """Where a log entry begins: character, line and number of its section; or a distance in these."""
+    """The start of a log entry: character, line and number of its section; or a distance in these units."""
 
     start: int
     line: int
@@ -51,8 +52,8 @@ class ChunkMark:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedNote:
-    """A note's chunks in order, up to `end`: the text's own end unless a limit was met. `entries`: the first and last
-    entry of a log that has any. `turns`: the body is a conversation, of which each turn is a chunk."""
+    """A note's chunks in order, up to `end`: the end of the text unless a limit was reached. `entries` are the first
+    and last entry of a log. `turns`: the body is a conversation, with a chunk per turn."""
 
     chunks: list[Chunk]
     end: int
@@ -61,16 +62,16 @@ class ChunkedNote:
 
 
 def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> ChunkedNote:
-    """The chunks of `text[body_start:]`; offsets and lines count from the start of `text`.
+    """Return the chunks of `text[body_start:]`; offsets and lines count from the start of `text`.
 
     Chunks are exact slices, never empty, without blank lines at their ends. Every line of the body up to the end of the
-    cut is in at least one, unless it is blank, a heading or a rule. With `log` no chunk spans two log entries.
+    cut is in at least one chunk, unless it is blank, a heading or a rule. With `log`, no chunk spans two log entries.
     """
     end = _limit(text, body_start)
     read = text[:end]
     sections = _sections(read, body_start, log=log)
     if log and end < len(text):
-        # Half an entry has another hash than the whole, so it could not be forgotten.
+        # Half an entry has another hash than the whole entry, so it couldn't be forgotten.
         last = sections[-1].entry
         sections = [section for section in sections if section.entry is not last]
         end = sections[-1].end if sections else body_start
@@ -93,7 +94,7 @@ def cut(text: str, body_start: int, config: ChunkingConfig, *, log: bool) -> Chu
 
 @dataclass(slots=True)
 class _Section:
-    """One heading and the blocks right under it. `above` is the heading path without its own heading."""
+    """A heading and the blocks directly under it. `above` is the heading path without its own heading."""
 
     number: int
     start: int
@@ -110,7 +111,7 @@ _Piece = tuple[_Section, tuple[str, ...], int, int]
 
 
 def _limit(text: str, body_start: int) -> int:
-    """The end of the part that is read: the text's own, or that of a line within both limits."""
+    """Return the end of the part that is read: the end of the text, or of the last line within both limits."""
     end = min(len(text), body_start + MAX_CHARS)
     if end < len(text):
         end = best_cut(text, body_start, end)
@@ -132,7 +133,7 @@ def _sections(text: str, body_start: int, *, log: bool) -> list[_Section]:
                 found[-1].units.append((block.start, block.end))
             continue
         entry = entry_at.get(block.start, found[-1].entry)
-        # A heading inside a log entry is below the entry's own, whatever its marks.
+        # A heading inside a log entry is below the entry's own heading, whatever its level.
         level = max(3, block.level) if entry and block.start != entry.start else block.level
         while path and path[-1][0] >= level:
             path.pop()
@@ -155,7 +156,7 @@ def _first_and_last(sections: list[_Section]) -> tuple[ChunkMark, ChunkMark] | N
 
 
 def _coarse(text: str, sections: list[_Section], start: int, config: ChunkingConfig) -> Iterator[_Piece]:
-    """The text from `start` on, whatever its blocks."""
+    """Yield pieces of the text from `start` on, ignoring its blocks."""
     rest = [section for section in sections if section.end > start]
     rest[0] = replace(rest[0], start=start)
     return _windows(text, rest, config.max_chars, 0)
@@ -188,7 +189,7 @@ def _bare_pieces(text: str, bare: list[_Section], config: ChunkingConfig) -> Ite
 
 
 def _joined(units: list[Span], join_chars: int) -> Iterator[Span]:
-    """Neighbours merged, front to back, as long as the whole is within `join_chars`."""
+    """Merge neighbours, front to back, as long as the result is within `join_chars`."""
     joined: Span | None = None
     for start, end in units:
         if joined and end - joined[0] <= join_chars:
@@ -210,7 +211,7 @@ def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Span]:
 
 
 def _windows(text: str, sections: list[_Section], size: int, overlap: int) -> Iterator[_Piece]:
-    """Windows over all sections; in a log over each entry alone, so that each can be forgotten by itself."""
+    """Yield windows across sections. In a log, each entry gets windows of its own, so that it can be forgotten."""
     starts = [section.start for section in sections]
     for start, end in _regions(sections):
         begin = start
@@ -225,7 +226,7 @@ def _windows(text: str, sections: list[_Section], size: int, overlap: int) -> It
 
 
 def _regions(sections: list[_Section]) -> Iterator[Span]:
-    """Stretches of sections in the same log entry; one for any other note."""
+    """Yield the range of the sections of each log entry; a single range for any other note."""
     if not sections:
         return
     first = sections[0]
@@ -242,7 +243,8 @@ def _window_end(text: str, begin: int, limit: int) -> int:
 
 
 def _next_window(text: str, begin: int, stop: int, overlap: int) -> int:
-    """The first line that starts within the overlap before `stop`; if there is none, a place inside the line."""
+    """Return the first line that starts within the overlap before `stop`; without such a line, a place inside the
+    line."""
     if not overlap:
         return stop
     back = max(stop - overlap, begin + 1)
@@ -272,7 +274,7 @@ def _chunks(text: str, pieces: Iterator[_Piece]) -> Iterator[Chunk]:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span:
-    """Without white space at the end and blank lines at the start; keeps the first line's indentation."""
+    """Trim white space at the end and blank lines at the start; keep the first line's indentation."""
     words = text[start:end]
     end = start + len(words.rstrip())
     first = start + len(words) - len(words.lstrip())
@@ -283,7 +285,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
 
 
 def _line_counter(text: str) -> Callable[[int], int]:
-    """Returns 1-based line numbers for places in ascending order, counting each character once."""
+    """Return a function from ascending places to 1-based line numbers that counts each character once."""
     line, counted_to = 1, 0
 
     def line_of(place: int) -> int:

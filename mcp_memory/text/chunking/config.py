@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from mcp_memory.errors import ConfigInvalid
 
 CHUNKER_VERSION = 2
-"""Increase it whenever the same text would be cut differently: indexes are rebuilt then."""
+"""The version of the cutting. Increase it whenever the same text would be cut differently: indexes are then rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkingConfig:
     """Section `[chunking]`. Raises ConfigInvalid for values that make no sense.
 
-    The defaults found most evidence on the evaluation sets; 400 and 80 tokens are the customary window.
+    The defaults found the most evidence on the evaluation sets; 400 and 80 tokens are the customary window.
     """
 
     strategy: str = "entry"
     join_chars: int = 300
-    """Entries under one heading are joined up to this length."""
+    """The length up to which entries under a common heading are joined."""
     max_chars: int = 1600
-    """Longer entries are cut."""
+    """The length from which entries are cut."""
     window_tokens: int = 400
     overlap_tokens: int = 80
 
@@ -38,7 +38,7 @@ class ChunkingConfig:
 
     @property
     def fingerprint(self) -> str:
-        """Equal fingerprints, equal chunks."""
+        """A string that is equal for configurations that give equal chunks."""
         if self.strategy == "window":
             return f"chunker{CHUNKER_VERSION}:window:{self.window_tokens}:{self.overlap_tokens}"
         return f"chunker{CHUNKER_VERSION}:entry:{self.join_chars}:{self.max_chars}"

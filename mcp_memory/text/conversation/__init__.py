@@ -1,1 +1,1 @@
-"""Conversations as turns, and as chunks of a readable size."""
+"""Represents conversations as turns, and as chunks of a readable size."""

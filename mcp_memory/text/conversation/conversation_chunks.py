@@ -28,18 +28,18 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 CHUNK_TOKENS = 2048
 MIN_TOKENS = 128
-"""A smaller chunk hardly has room for more than the marks of a turn that goes on."""
+"""The minimum size of a chunk; a smaller chunk has hardly room for more than the marks of a continued turn."""
 
 GOES_ON = "*(goes on)*"
 CONTINUED = "continued"
 
 _INDENT = "  "
 _BLOCK = re.compile(r"\s*(?:```|~~~|#{1,6}(?:\s|$)|[-*+](?:\s|$)|[0-9]{1,9}[.)](?:\s|$)|[>|<])| {4}|\t")
-"""A line that begins so would lose its meaning behind a name."""
+"""Matches a line whose start would lose its meaning after a name."""
 
 _FENCE = re.compile(r"(?P<before>[^`~\n]*)(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^\s`]{0,20})")
 _MAX_FENCE_MARKS = 40
-"""A longer run isn't reopened where it is cut: marks would fill each chunk."""
+"""The longest fence that is reopened after a cut; longer marks would fill each chunk."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _MARKS = re.compile(r"[*`>#|]+|(?<!\w)_+|(?<!_)_+(?!\w)")
@@ -51,21 +51,21 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class ConversationChunk:
-    """A stretch of one conversation, ready to be stored: `content` is Markdown."""
+    """A section of a conversation, ready to be stored: `content` is Markdown."""
 
     title: str
-    """Its first sentence of some length."""
+    """The first sentence of some length."""
     content: str
     session: str | None = None
     speakers: tuple[str, ...] = ()
-    """In the order in which they first speak."""
+    """The speakers in the order in which they first speak."""
     began: datetime | None = None
-    """The earliest and latest times of its turns; aware."""
+    """The earliest and latest times of its turns, with time zone."""
     ended: datetime | None = None
 
 
 def chunk_conversation(turns: Iterable[Turn], max_tokens: int = CHUNK_TOKENS) -> list[ConversationChunk]:
-    """Chunks in the order of the turns, none longer than `max_tokens`. Turns added to the end of a conversation change
+    """Return chunks in the order of the turns, none longer than `max_tokens`. Appending turns to a conversation changes
     only its last chunk. Raises InvalidInput for less than MIN_TOKENS."""
     if max_tokens < MIN_TOKENS:
         raise InvalidInput(f"a conversation chunk of {max_tokens} tokens", hint=f"{MIN_TOKENS} or more")
@@ -114,7 +114,7 @@ class _Growing:
         )
 
     def _above(self, turn: Turn) -> str:
-        """The heading of a new day."""
+        """Return the heading of a new day."""
         if turn.at is None or turn.at.date() == self.day:
             return ""
         return ("\n" if self.pieces else "") + _heading(turn.at.date())
@@ -125,7 +125,7 @@ def _heading(day: date) -> str:
 
 
 def _entries(turn: Turn, max_chars: int) -> Iterator[str]:
-    """The turn as one list item, or as several if it is too long for one chunk."""
+    """Yield the turn as a list item, or as several items if it is too long for a chunk."""
     text, start, opener = turn.text, 0, ""
     fences: list[Span] | None = None
     while True:
@@ -140,8 +140,8 @@ def _entries(turn: Turn, max_chars: int) -> Iterator[str]:
 
 
 def _cut(turn: Turn, start: int, opener: str, fences: list[Span], max_chars: int) -> tuple[str, int, str]:
-    """As much of the turn's text from `start` on as fits; where the rest begins, and what reopens a fence that was
-    cut."""
+    """Return the part of the turn's text from `start` on that fits, the start of the rest, and the marks that reopen a
+    cut fence."""
     text = turn.text
     room = min(max_chars, len(text) - start - 1)
     while True:
@@ -156,7 +156,7 @@ def _cut(turn: Turn, start: int, opener: str, fences: list[Span], max_chars: int
 
 
 def _best_end(text: str, start: int, limit: int, fences: list[Span]) -> int:
-    """Between paragraphs, else between lines outside a fence, else as `best_cut`; in the second half."""
+    """Return a place in the second half between paragraphs, else between lines outside a fence, else `best_cut`."""
     half = start + (limit - start) // 2
     for mark in ("\n\n", "\n"):
         found = text.rfind(mark, half, limit)
@@ -168,7 +168,7 @@ def _best_end(text: str, start: int, limit: int, fences: list[Span]) -> int:
 
 
 def _fences(text: str) -> list[Span]:
-    """Start and end of each fence, in lists too, in order."""
+    """Return the start and end of each fence in order, including fences in lists."""
     found: list[Span] = []
     for block in scan(text):
         found += [(block.start, block.end)] if block.kind is BlockKind.FENCE else block.fences
@@ -176,13 +176,14 @@ def _fences(text: str) -> list[Span]:
 
 
 def _around(place: int, fences: Sequence[Span]) -> Span | None:
-    """The fence that a cut at `place` would go through."""
+    """Return the fence that a cut at `place` would split."""
     at = bisect_right(fences, place, key=lambda fence: fence[0]) - 1
     return fences[at] if at >= 0 and fences[at][0] < place < fences[at][1] else None
 
 
 def _marks(text: str, fence: Span) -> tuple[str, str]:
-    """What opens a fence like this one, and what closes it; both empty for one that is cut like other text."""
+    """Return the marks that open and close a fence like this; both are empty for a fence that is cut like other
+    text."""
     match = _FENCE.match(text, *fence)
     if not match or len(match["marks"]) > _MAX_FENCE_MARKS:
         return "", ""
@@ -201,13 +202,13 @@ def _entry(turn: Turn, text: str, *, continued: bool = False, goes_on: bool = Fa
 
 
 def _stands_alone(lines: Sequence[str]) -> bool:
-    """Whether the first line would lose its meaning behind a name: a fence, a list, a heading, a table …"""
+    """Return whether the first line would lose its meaning after a name: a fence, a list, a heading, a table …"""
     underlined = len(lines) > 1 and bool(lines[1].strip()) and not lines[1].strip("-=|: \t")
     return underlined or bool(_BLOCK.match(lines[0]))
 
 
 def _title(pieces: Iterable[str]) -> str:
-    """The first sentence of some length, else the first short one."""
+    """Return the first sentence of some length, else the first short sentence."""
     short = ""
     for piece in pieces:
         text = re.sub(r"\A(?:\s*## [0-9-]+\s+)?- [^\n:(]*(?:\([^()\n]*\))?:", "", piece)

@@ -1,10 +1,10 @@
-"""Reads chat messages from programs and exports as turns: who said what, and when.
+"""Parses chat messages of programs and exports as turns, each with speaker, words and time.
 
-A message is a mapping. Its speaker is `speaker`, else `name`, else `role`; its words are `content`, else `text`, as a
-string or as the list of parts that Anthropic's and OpenAI's APIs use; `timestamp` or `created_at` is a datetime, an ISO
-8601 string or seconds since 1970; `session` names its conversation. Other keys are ignored.
+A message is a mapping. Its speaker is `speaker`, else `name`, else `role`. Its words are `content`, else `text`, as a
+string or as the list of parts that Anthropic's and OpenAI's APIs use. `timestamp` or `created_at` is a datetime, an ISO
+8601 string or seconds since 1970. `session` names its conversation. Other keys are ignored.
 
-An image, a recording or a file becomes its type, `[image]`. Thinking, tool calls and tool results are left out.
+An image, a recording or a file becomes its type, `[image]`. Thinking, tool calls and tool results are skipped.
 """
 
 import re
@@ -19,32 +19,32 @@ from mcp_memory.text.dates import as_datetime, parse_when
 Message = Mapping[str, Any]
 
 MAX_SPEAKER_CHARS = 40
-"""A longer name isn't recognized as a speaker prefix."""
+"""The longest name recognized as a speaker prefix."""
 
 _TOOLS = frozenset({"tool", "function"})
 _UNSPOKEN = re.compile(r"tool|function_call|computer_call|thinking|reasoning")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _MILLISECONDS_FROM = 1e11
-"""In seconds this is the year 5138, so larger numbers are milliseconds."""
+"""The year 5138 in seconds, so larger numbers are milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """`text` has LF line ends, no control characters and no blank lines around it; it is never empty."""
+    """A turn. `text` has LF line ends, no control characters and no blank lines around it; it is never empty."""
 
     speaker: str
     text: str
     at: datetime | None = None
-    """Aware, with the message's own offset."""
+    """The time with the message's own offset."""
     session: str | None = None
 
 
 def read_turns(messages: Iterable[Message], zone: tzinfo, session: str | None = None) -> list[Turn]:
-    """The turns of a conversation, in order; messages without words are left out.
+    """Return the turns of a conversation in order, without messages that have no words.
 
-    A time without an offset is in `zone`. `session` is the default for messages that name none. Raises InvalidInput
-    for the first message that cannot be read.
+    A time without an offset is in `zone`. `session` is the default for messages without a session. Raises InvalidInput
+    for the first invalid message.
     """
     turns: list[Turn] = []
     for number, message in enumerate(messages, 1):
@@ -72,7 +72,7 @@ def _first(message: Message, *names: str) -> Any:
 
 
 def _speaker(message: Message) -> str:
-    """On one line, without marks that end a name or mean emphasis. A role is capitalized."""
+    """Return the speaker on one line, without marks that end a name or mean emphasis. A role is capitalized."""
     for value in (message.get("speaker"), message.get("name"), (_named(message.get("role")) or "").capitalize()):
         name = " ".join(re.sub(r"[:*`()\[\]]", " ", _named(value) or "").split()).strip("_ ")
         if short := name[:MAX_SPEAKER_CHARS].strip("_ "):
@@ -110,7 +110,7 @@ def _part(part: object) -> str:
 
 
 def _plain(text: str) -> str:
-    """Control characters become spaces, so that no two words join."""
+    """Replace control characters with spaces, so that no two words join."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n")
     shown = _HALF_PAIR.sub("\ufffd", _CONTROL.sub(" ", lines))
     return re.sub(r"\A(?:[^\S\n]*\n)+", "", shown).rstrip() if shown.strip() else ""

@@ -1,8 +1,8 @@
-"""Recognizes what a person wants nobody to keep: `off the record`, `das bleibt unter uns`, `<private>…</private>`.
+"""Recognizes requests not to keep something: `off the record`, `das bleibt unter uns`, `<private>…</private>`.
 
-In English, German, French and Spanish; `off_record.toml` has the phrases. In doubt a wish counts, since what was kept
-against somebody's will can't be made unheard. A sentence about a program (`don't save this: write to temp instead`)
-is not a wish.
+The requests may be in English, German, French and Spanish; `off_record.toml` has the phrases. In doubt a request is
+assumed, since text that was kept against somebody's will can't be unread. A sentence about a program (`don't save this:
+write to temp instead`) is not a request.
 """
 
 import re
@@ -17,23 +17,23 @@ from mcp_memory.text.language.terms import content_words
 
 
 class OffRecord(Flag):
-    """The parts of a session that a message wants nobody to keep."""
+    """The parts of a session that a message asks not to keep."""
 
     NOTHING = 0
     THIS = auto()
-    """The message, and what follows until the person's next one."""
+    """The message, and everything until the person's next message."""
     NEXT = auto()
     """The person's next message, too."""
     BEFORE = auto()
-    """The person's message before it, and what followed."""
+    """The person's message before it, and everything after that message."""
     ALL = auto()
-    """Everything before it."""
+    """Everything before the message."""
     SESSION = auto()
-    """Everything from here on, until the person says otherwise."""
+    """Everything from here on, until the person revokes it."""
 
 
 def off_record(message: str) -> OffRecord:
-    """Return the wish that a person's message expresses. Pasted and quoted text expresses none."""
+    """Return the request in a person's message. Pasted and quoted text contains none."""
     sentences = _sentences(own_words(message.replace("\r", "\n")))
     wishes = [sentence for sentence in sentences if _is_wish(sentence)]
     if not wishes:
@@ -56,19 +56,19 @@ def off_record(message: str) -> OffRecord:
 
 
 def says_off_record(text: str) -> bool:
-    """Whether a sentence of a note says that nobody is to keep it."""
+    """Return whether a sentence of a note asks that nobody keep it."""
     return any(map(_is_wish, _sentences(text.replace("\r", "\n"))))
 
 
 class OffRecordSessions:
-    """Remembers, as long as it lives, when each session's person last spoke, and what they wished."""
+    """Remembers in memory when each session's person last wrote, and the person's request."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, OffRecord]] = {}
 
     def hear(self, session: str, prompt: str, at: datetime) -> tuple[bool, datetime | None]:
-        """Return whether nothing of this prompt may be kept, and since when nothing before it, if that is taken back.
-        Where it isn't known when the prompt before was, that is the whole session."""
+        """Return whether this prompt must not be kept, and the time from which earlier messages must be dropped, if the
+        prompt asks for that. If the time of the previous prompt is unknown, the whole session is dropped."""
         first = datetime.min.replace(tzinfo=UTC)
         began, before = self._last.pop(session, (first, OffRecord.NOTHING))
         wish = off_record(prompt)
@@ -82,7 +82,7 @@ class OffRecordSessions:
 
 
 def on_record_again(message: str) -> bool:
-    """Whether a person ends a session's being off the record."""
+    """Return whether a person ends the off-the-record part of a session."""
     return _has("on_again", masked(own_words(message)))
 
 
@@ -93,7 +93,7 @@ def without_private(text: str, mark: str = "") -> str:
     for tag in _TAG.finditer(text):
         if not depth and not tag[1]:
             kept.append(text[at : tag.start()])
-        elif not depth:  # only its end is left
+        elif not depth:  # only the closing tag remains
             kept = [""]
         depth = max(0, depth - 1) if tag[1] else depth + 1
         at = tag.end()
@@ -101,7 +101,7 @@ def without_private(text: str, mark: str = "") -> str:
 
 
 def open_sentences(text: str) -> str:
-    """Remove the sentences that have something between `<private>` and `</private>`: their rest says little."""
+    """Remove the sentences that contain something between `<private>` and `</private>`: their rest means little."""
     if not _TAG.search(text):
         return text
     return "".join(part for part in _WHOLE_SENTENCE.findall(without_private(text, _CUT)) if _CUT not in part)
@@ -109,7 +109,8 @@ def open_sentences(text: str) -> str:
 
 _MOST_SESSIONS = 1000
 _FEW = 2
-"""Fewer content words beside a wish say nothing: then it is about another message."""
+"""The number of content words beside a request from which it concerns its own message; with fewer, it concerns another
+message."""
 
 _TAG = re.compile(r"(?<!`)<(/?)private(?:\s[^<>]{0,80})?>", re.IGNORECASE)
 _CUT = "\0"
@@ -130,7 +131,7 @@ def _is_wish(sentence: str) -> bool:
 
 
 def _speaks_of_session(clause: str) -> bool:
-    """Whether a clause of a wish extends it: `between us, we use X from now on` doesn't."""
+    """Return whether a clause of a request extends it: `between us, we use X from now on` doesn't."""
     session = _patterns()["session"]
     if not session.search(clause):
         return False
@@ -152,7 +153,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
     def joined(patterns: list[str]) -> re.Pattern[str]:
         one = "|".join(f"(?:{pattern})" for pattern in patterns)
-        for _ in parts:  # a part may contain others
+        for _ in parts:  # patterns may be nested
             for name, part in parts.items():
                 one = one.replace(f"<{name}>", part)
         return re.compile(one)

@@ -1,7 +1,7 @@
-"""Separates a person's own words in a message from what they pasted and what a program put there.
+"""Separates a person's own words in a message from pasted text and from text that a program added.
 
-A message also holds logs, mails and pages, code, quotations, chats, what a client adds, and notes recalled from memory.
-In doubt a part counts as pasted, since what a person types is stored as their word.
+A message may also contain logs, mails and pages, code, quotations, chats, additions of a client, and notes recalled
+from memory. In doubt a part is treated as pasted, since typed words are stored as the person's own.
 """
 
 import re
@@ -13,7 +13,8 @@ MASK = "▪"
 
 
 def own_words(message: str) -> str:
-    """The message at the same length, with spaces for what isn't the person's own. Lines end with LF."""
+    """Return the message at the same length, with spaces for everything except the person's own words. Lines end with
+    LF."""
     if not typed_words(message).strip():
         return covered(message, " ")
     mail = _MAIL.search(message)
@@ -24,7 +25,7 @@ def own_words(message: str) -> str:
 
 
 def pasted_words(message: str) -> str:
-    """Return the words that aren't the person's own, with spaces in place of the others."""
+    """Return the words that aren't the person's own, with spaces for the others."""
     message = message.replace("\r\n", "\n").replace("\r", "\n")
     own = own_words(message)
     start = pasted_from(message, own)
@@ -32,24 +33,24 @@ def pasted_words(message: str) -> str:
 
 
 def masked(text: str) -> str:
-    """In lower case at the same length, with quotations and code masked."""
+    """Return the text in lower case at the same length, with quotations and code masked."""
     return lowered(_QUOTED.sub(lambda quoted: covered(quoted[0], MASK), text))
 
 
 def lowered(text: str) -> str:
-    """In lower case at the same length, with typographic apostrophes."""
+    """Return the text in lower case at the same length, with typographic apostrophes."""
     lower = "".join(small if len(small := c.lower()) == 1 else c for c in text)
     return lower.replace("'", "’").replace("‘", "’").replace("\u00a0", " ").replace("\u202f", " ")
 
 
 def covered(text: str, cover: str) -> str:
-    """With another character in place of each but line ends."""
+    """Replace every character except line ends with `cover`."""
     return re.sub(r"[^\n]", cover, text)
 
 
 def pasted_from(message: str, typed: str) -> int:
-    """Return where pasted text may begin. Skips openings in text that `typed` masks as foreign, since the person goes
-    on after it."""
+    """Return the place where pasted text may begin. Openings in text that `typed` masks as foreign are skipped, since
+    the person continues after such text."""
     for opening in _OPENING.finditer(message):
         if not typed[opening.start()].isspace() and not typed[opening.end()].isspace():
             return opening.end()
@@ -63,7 +64,7 @@ def _without_handed_over(text: str) -> str:
         above, below = text[: wish.start()], text[wish.end() :]
         if not below.strip():
             return covered(above, " ") + text[wish.start() :]
-        if not above.strip() and not wish["opinion"]:  # what follows a question may be a person's own
+        if not above.strip() and not wish["opinion"]:  # the text after a question may be a person's own
             return text[: wish.end()] + covered(below, " ")
     return text
 
@@ -79,9 +80,9 @@ _OPENING = re.compile(
     r"from (?:the|our|their|his|her) [^\n]{0,30}\b(?:mail|letter|brochure|docs|ticket|contract))\b)"
     r"[^\n]{0,80}(?<![.!])[ \t]{0,20}\n\s*(?=\S)"
 )
-"""The openings after which text may be pasted: a line that ends with a colon or a question mark, or is about something
-from elsewhere. So is a paragraph that doesn't end as a sentence: a heading, or `I fetched it and got`. People also
-type like that, so the rest waits for review."""
+"""Matches the openings after which text may be pasted. An opening is a line that ends with a colon or a question mark,
+or is about something from elsewhere; or a paragraph that doesn't end like a sentence, such as a heading or `I fetched
+it and got`. People also type like that, so the rest waits for review."""
 
 _TIME = (
     r"\[?(?:[0-9]{1,4}[./-][0-9]{1,2}(?:[./-][0-9]{2,4})?,? )?"
@@ -90,15 +91,15 @@ _TIME = (
 _NAME = r"[^\W\d_a-z][\w.’-]{0,30}(?: [\w.’-]{1,30}){0,2}"
 
 _FOREIGN = (
-    re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),  # code, before what is covered looks like it
+    re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),  # code; first, because masked text looks like it
     re.compile(r"^[ \t]*(`{3,32}|~{3,32})[^\n]*\n.*?(?:^[ \t]*\1[^\n]*$|\Z)", re.DOTALL | re.MULTILINE),
     re.compile(r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)|%%\n.*?(?:%%|\Z)", re.DOTALL),  # comments
     re.compile(r"\A.*-->[ \t]*$", re.DOTALL | re.MULTILINE),
     re.compile(r"<<<([0-9a-zA-Z_]{3,64})\b[^\n]*\n.*?(?:\1>>>|\Z)", re.DOTALL),  # notes, as recall quotes them
-    re.compile(r"\A.*(?<!\w)[0-9a-zA-Z_]{3,64}>>>", re.DOTALL),  # the end of another one is left
+    re.compile(r"\A.*(?<!\w)[0-9a-zA-Z_]{3,64}>>>", re.DOTALL),  # only the end of a recalled note
     re.compile(r"<\|[\w/ ]{1,40}\|>.*|\[/?(?:INST|SYS|SYSTEM)\b[^\]\n]{0,80}\].*", re.DOTALL),  # a model's own marks
     re.compile(r"<([A-Za-z][\w.:-]*)(?:\s[^<>\n]*)?>.*?(?:</\1\s*>|\Z)", re.DOTALL),
-    re.compile(r"\A.*(?<!`)</[A-Za-z][\w.:-]*\s{0,9}>(?!`)", re.DOTALL),  # a closing tag is left: tags were nested
+    re.compile(r"\A.*(?<!`)</[A-Za-z][\w.:-]*\s{0,9}>(?!`)", re.DOTALL),  # the closing tag of nested tags
     re.compile(
         r"^[^\n]{1,60}[ \t]\[?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[APap]\.?[Mm]\.?)?\]?[ \t]*\n.*",
         re.DOTALL | re.MULTILINE,
@@ -107,7 +108,7 @@ _FOREIGN = (
         rf"^(?:{_TIME}[ \t]?(?:[-–] )?(?:{_NAME}:|<[^\n<>]{{1,40}}>)|{_NAME}[ ,(]{{1,3}}{_TIME}\)?:|"
         rf"<[^\W\d_][\w.-]{{0,30}}>) .*",
         re.DOTALL | re.MULTILINE,
-    ),  # a chat of which each line names the time or the speaker
+    ),  # a chat in which each line begins with the time or the speaker
     re.compile(r"^commit [0-9a-f]{6,40}\b.*", re.DOTALL | re.MULTILINE),
     re.compile(r"^[ \t]*([=~+-])\1{2,40} [^\n]{1,80} \1{3,40}[ \t]*$.*", re.DOTALL | re.MULTILINE),  # a banner
     re.compile(r"\{\{#[ \t]{0,9}([\w-]{1,40})[^{}\n]{0,80}\}\}.*?(?:\{\{/[ \t]{0,9}\1\b|\Z)", re.DOTALL),
@@ -186,4 +187,4 @@ _HANDS_OVER = re.compile(
     rf"|^[ \t]{{0,20}}(?P<opinion>{_OPINION})[ \t]?[.!?…]{{0,3}}[ \t]{{0,9}}$",
     re.MULTILINE,
 )
-"""A line that asks for something to be done with a text, which the person didn't write then."""
+"""Matches a line that asks for work on a text, which the person therefore didn't write."""

@@ -1,10 +1,10 @@
-"""Recognizes where a person passes on what somebody else said, in English, German, French and Spanish. Pure."""
+"""Recognizes sentences that relay another person's words, in English, German, French and Spanish. Pure."""
 
 import re
 
 
 def relays(view: str) -> bool:
-    """Whether a sentence, as `masked` shows it, passes on what somebody else says: `Bob just messaged me: …`."""
+    """Return whether a sentence, as `masked` shows it, relays another person's words: `Bob just messaged me: …`."""
     head = _RELAYED_HEAD.match(view)
     if head and _RELAYS.search(head[0]) and not _SAYS_ITSELF.search(head[0]):
         return True
@@ -49,7 +49,7 @@ _SAYS_ITSELF = re.compile(
     r"|^(?:(?:so|and|ok|und|et|y) )?(?:when|if|once|before|after|wenn|falls|sobald|quand|si|cuando)\b"
     r"|^(?:from now on|always|never|whenever|ab jetzt|ab sofort|immer|nie|désormais|toujours|siempre|nunca|a partir)\b"
 )
-"""Who passes on what they said themselves states it: `I told Bob: …`."""
+"""Matches relayed words of the person's own, which are statements: `I told Bob: …`."""
 _RELAYS_PLAINLY = re.compile(
     r"(?:(?:ok(?:ay)?|so|and|also|hey|well|fyi|btw),? ){0,3}(?:"
     r"as per [^,]{1,40}, |apparently [^,:]{1,30} (?:wants?|expects?|says?|said|told)\b|"

@@ -1,13 +1,13 @@
-"""Separates the words that a person typed from those that a program wrote in their name. Pure."""
+"""Separates the words that a person typed from words that a program wrote in the person's name. Pure."""
 
 import re
 
 _INSERTED = r"system[-_]reminder|hook_context|ide_[a-z_]{1,40}|new-diagnostics|[a-z-]{1,40}-hook"
-"""Tags that clients put beside typed words."""
+"""Tags that clients add to typed words."""
 
 _FRAME = re.compile(rf"(?<!`)<({_INSERTED})(?:\s[^<>\n]{{0,500}})?>.*?(?:</\1\s{{0,9}}>|\Z)", re.DOTALL)
 _LEFT_OPEN = re.compile(rf"\A.*(?<!`)</(?:{_INSERTED})\s{{0,9}}>(?!`)", re.DOTALL)
-"""A closing tag is left where frames were nested."""
+"""Matches a closing tag that remains of nested frames."""
 
 _BY_A_PROGRAM = re.compile(
     r"[\s\ufeff]*(?:"
@@ -29,10 +29,10 @@ _BY_A_PROGRAM = re.compile(
     r"System: \[|\[cron:|\[Subagent (?:Context|Task)\]|\[Inter-session message\]|"
     r"The conversation history before this point was compacted)"
 )
-"""How messages begin that nobody typed: notices, commands' output, what hooks said, summaries of compactions."""
+"""Matches the start of messages that nobody typed: notices, output of commands and hooks, summaries of compactions."""
 
 
 def typed_words(message: str) -> str:
-    """Returns the message without what its client put beside it; empty if a program wrote it."""
+    """Return the message without its client's additions; empty if a program wrote it."""
     words = _LEFT_OPEN.sub("", _FRAME.sub("", message))
     return "" if _BY_A_PROGRAM.match(words) else words
