@@ -1,1 +1,1 @@
-"""Words, sentences, identifiers and dates of natural language."""
+"""Analyzes natural language: words, sentences, identifiers and dates."""

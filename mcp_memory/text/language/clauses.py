@@ -1,47 +1,47 @@
-"""Finds the main clause of a sentence, and whether a sentence leaves something open."""
+"""Finds the main clause of a sentence, and decides whether a sentence leaves something open."""
 
 import re
 
 from mcp_memory.text.language.terms import fold, words
 
 LEAST_WORDS = 4
-"""A clause of fewer words isn't told alone."""
+"""The minimum number of words in a clause that can be shown without the rest of its sentence."""
 
 _LEAD = re.compile(r"(?P<lead>[^\s:`][^:`\n]{0,60}): +(?=\S)")
 _NOT_OUTSIDE = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]")
 _REASON = re.compile(
     r"(?:,? (?:because|weil)|, (?:since|as|so that|so|which|da|denn|damit|sodass|obwohl|although|though)|;) "
 )
-"""What begins a clause that says why or what follows."""
+"""Matches the start of a clause that gives a reason or a consequence."""
 
 _MARKED = re.compile(
     r"(?:fix|decision|decided|rule|answer|solution|l(?:ö|oe)sung|entscheidung|open question|offene frage|todo)"
     r"(?: \([^()]{1,80}\))?: +(?=\S)",
     re.IGNORECASE,
 )
-"""A lead that says no more than what sort of sentence follows."""
+"""Matches a lead that only names the type of the sentence after it."""
 _EXPLAINING = re.compile(
     r"(?:symptoms?|errors?|causes?|reasons?|why|problem|rejected|alternatives?|grund|ursache|fehler)\b[^:.]{0,40}:",
     re.IGNORECASE,
 )
-"""A lead to a reason, an error or what was not done."""
+"""Matches a lead to a reason, an error or a rejected option."""
 _LEANING = re.compile(
     r".*\b(?:rejected|turned down|given up|considered|verworfen|abgelehnt)\b"
     r"|(?:not|it|this|that|these|those|they|he|she|his|her|its|their|both|also|so|then|later|replaced|moved|instead)\b"
     r"|(?:das|dies|diese|es|er|beide|auch|dann|später|elle|il|ils|elles|cela|también|ella|ellos)\b|`",
     re.IGNORECASE,
 )
-"""What tells of something that was not done, or refers to what stands before it."""
+"""Matches wording about a rejected option, or a reference to earlier text."""
 
 _DEFINES = re.compile(
     r"(?:(?:the|our|die|der|das|unser|unsere|la|le|el) )?(?P<name>[^\s.:;,][^.:;,]{0,60}?)"
     r" (?:is|are|ist|sind|est|es) (?:an?|the|our|one|eine?|die|der|das|une?|una|el|la|le) ",
     re.IGNORECASE,
 )
-"""What says of a thing what it is."""
+"""Matches a definition of a thing."""
 
 _ARGUMENT = re.compile(r"--?\w|[~.]*/\w|\w+[@=]\w")
-"""A second word that makes the first one a command."""
+"""Matches a second word that makes the first word a command."""
 
 _OPEN = re.compile(
     r"(?:open|todo|to do|tbd|offen)\b ?(?:question|frage|ist|is|:)|(?:still|noch) (?:open|offen)\b|\b(?:TODO|TBD)\b",
@@ -50,29 +50,29 @@ _OPEN = re.compile(
 
 
 def is_question(sentence: str) -> bool:
-    """Whether a sentence asks, or says that something is open."""
+    """Return whether a sentence asks, or calls something open."""
     return sentence.rstrip('*_"”’) ').endswith(("?", "？", "؟")) or bool(_OPEN.search(sentence[:80]))
 
 
 def is_explaining(sentence: str) -> bool:
-    """Whether a sentence says of itself that it is a reason, an error or what was not done, rather than what holds."""
+    """Return whether a sentence marks itself as a reason, an error or a rejected option instead of a fact."""
     return bool(_EXPLAINING.match(sentence))
 
 
 def is_secondary(sentence: str) -> bool:
-    """Whether a sentence explains, or leans on another, rather than saying what holds."""
+    """Return whether a sentence explains, or depends on another sentence, instead of stating a fact."""
     return is_explaining(sentence) or bool(_LEANING.match(sentence))
 
 
 def defined_by(sentence: str) -> str:
-    """The name of what a sentence defines: `Harbor` for "Harbor is a booking system"; empty if it doesn't."""
+    """Return the defined name: `Harbor` for "Harbor is a booking system"; empty for any other sentence."""
     found = _DEFINES.match(sentence)
     return found["name"] if found else ""
 
 
 def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
-    """The sentence without a lead that is the title, such as `Japan trip: `, and, unless it is wanted `whole`, up to
-    the reason that it gives. All of it is in the sentence."""
+    """Return the main clause, a slice of the sentence. A lead that repeats the title, such as `Japan trip: `, is
+    dropped, and so is a reason at the end unless `whole` is set."""
     text = sentence
     lead = _LEAD.match(text)
     if lead and _plain(lead["lead"]) in {_plain(part) for part in (title, *title.split(", "))}:
@@ -89,12 +89,13 @@ def main_clause(sentence: str, title: str, *, whole: bool = False) -> str:
 
 
 def capitalized(text: str) -> str:
-    """With a capital letter, unless it begins with code or a command."""
+    """Capitalize a text, unless it begins with code or a command."""
     return text[0].upper() + text[1:] if text[:1].isalpha() and not _is_code(text) else text
 
 
 def _is_code(text: str) -> bool:
-    """Whether it begins with a word whose small letters matter: `harbor.jobs`, `iPhone`, `ssh deploy@web`."""
+    """Return whether the text begins with a word whose lower case matters: `harbor.jobs`, `iPhone`, `ssh
+    deploy@web`."""
     first, *rest = (word.rstrip(".,:;") for word in text.split(maxsplit=2)[:2])
     is_name = any(not c.isalpha() and c != "-" for c in first) or any(c.isupper() for c in first[1:])
     return is_name or any(_ARGUMENT.match(word) for word in rest)

@@ -1,7 +1,7 @@
 """Finds facts that a summary must not lose, by their form: numbers, dates, names, identifiers, negations.
 
-No model is needed, and the same text always has the same facts. Names are capitalized words that don't merely begin a
-sentence, as in English; other scripts have only numbers and identifiers.
+No model is needed, and the same text always has the same facts. Names are capitalized words inside a sentence, as in
+English; other scripts only have numbers and identifiers.
 """
 
 import re
@@ -13,7 +13,7 @@ from mcp_memory.text.dates import MONTHS
 from mcp_memory.text.language.terms import STOP_WORDS, fold, terms
 
 MAX_FACTS = 5000
-"""Per text. A table of numbers may hold more."""
+"""The limit per text. A table of numbers may contain more."""
 
 
 class FactKind(StrEnum):
@@ -25,19 +25,19 @@ class FactKind(StrEnum):
 
 
 EXACT = frozenset({FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER})
-"""Kinds that are written in one way, unlike names."""
+"""Kinds with a single spelling, unlike names."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fact:
-    """`key` is the same in any two texts that state it."""
+    """A fact. `key` is the same in all texts that state the fact."""
 
     kind: FactKind
     key: str
 
 
 _GAP = r"(?:[ \t\u00a0]+|[ \t]*\n[ \t]*)"
-"""Between the parts of a date: anything but an empty line."""
+"""Matches the space between the parts of a date: anything but an empty line."""
 _MONTH = f"(?a:{'|'.join(MONTHS)})"
 _DAY = r"(?:0?[1-9]|[12][0-9]|3[01])(?:st|nd|rd|th)?"
 _YEAR = rf"(?:,?{_GAP}(?P<year%s>[0-9]{{4}}))?"
@@ -63,11 +63,11 @@ _NEGATION = re.compile(r"\b(?:not|never|no longer|without|cannot|nobody|none|ins
 _CLAUSE_END = re.compile(r"[.!?;:\n]")
 _NEGATED_WORDS, _NEGATED_CHARS = 2, 60
 _HOLE = ")"
-"""Replaces a fact that was found. It doesn't end a sentence, so that a name behind it is still recognized."""
+"""Replaces a fact that was found. It doesn't end a sentence, so that a name after it is still recognized."""
 
 
 def facts(text: str) -> frozenset[Fact]:
-    """The facts in plain text or Markdown, at most MAX_FACTS."""
+    """Return the facts in plain text or Markdown, at most MAX_FACTS."""
     found: set[Fact] = set()
     for fact in _all(text):
         found.add(fact)
@@ -101,7 +101,7 @@ def _all(text: str) -> Iterator[Fact]:
 
 
 def _date_key(match: re.Match[str]) -> str:
-    """`YYYY-MM-DD`, or `MM-DD` where no year is named."""
+    """Return the key of a date: `YYYY-MM-DD`, or `MM-DD` without a year."""
     if match["iso"]:
         return match["iso"]
     month = MONTHS[(match["month"] or match["month2"]).lower()]

@@ -1,4 +1,4 @@
-"""Finds the days that a question names: `7 May 2023`, `last week`, `two weeks ago`."""
+"""Finds the days in a question: `7 May 2023`, `last week`, `two weeks ago`."""
 
 import re
 from calendar import monthrange
@@ -10,15 +10,16 @@ from datetime import date, datetime, timedelta
 from mcp_memory.text.dates import MONTHS
 
 YEARS_BACK = 5
-"""A day or month without a year may be in any of this many past years."""
+"""The number of past years that a day or month without a year may belong to."""
 
 MAX_CHARS, MAX_YEARS, MAX_RANGES = 2000, 20, 100
-"""Dates in text pasted behind a question mean nothing, and passages are compared with all of its ranges."""
+"""Limits for dates: dates in text pasted after a question mean nothing, and each passage is compared with all
+ranges."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class DateRange:
-    """Days from `start` to `end`, both included."""
+    """The days from `start` to `end`, both included."""
 
     start: date
     end: date
@@ -28,12 +29,12 @@ class DateRange:
 
 
 def dates_in_question(text: str, now: datetime) -> list[DateRange]:
-    """The days, weeks, months and years that a question names, in order, each once; at most MAX_RANGES.
+    """Return the days, weeks, months and years in a question, in order and without duplicates; at most MAX_RANGES.
 
-    English and ISO forms: `2023-05-07`, `7 May 2023`, `May 2023`, `in 2023`, `yesterday`, `last week`, `two weeks
-    ago`, `last March`, `between 3 and 9 May 2023`. `3/4/2023` gives both readings. A day or month without a year
-    takes the year of another date in the question, else each of the last five, the latest first. Numbers that aren't
-    dates give nothing, and neither does a bare year without a word such as `in` before it.
+    English and ISO forms are read: `2023-05-07`, `7 May 2023`, `May 2023`, `in 2023`, `yesterday`, `last week`, `two
+    weeks ago`, `last March`, `between 3 and 9 May 2023`. `3/4/2023` gives both readings. A day or month without a year
+    takes the year of another date in the question, else each of the last five, latest first. Other numbers are ignored,
+    and so is a bare year without a word such as `in` before it.
     """
     text = text[:MAX_CHARS]
     found: list[_Found] = []
@@ -46,7 +47,7 @@ def dates_in_question(text: str, now: datetime) -> list[DateRange]:
             try:
                 ranges = read(match, context)
             except (ValueError, OverflowError, LookupError):
-                continue  # 31 June, the year 10000, or a month with a letter that only resembles one (ſ, ı)
+                continue  # 31 June, the year 10000, or a month with a look-alike letter (ſ, ı)
             if ranges:
                 found.append((*match.span(), ranges))
                 taken[match.start() : match.end()] = b"\1" * len(match[0])
@@ -58,15 +59,15 @@ def dates_in_question(text: str, now: datetime) -> list[DateRange]:
 class _Context:
     today: date
     years: list[int]
-    """Years that the question names beside a month."""
+    """The years that the question gives beside a month."""
 
 
 _Found = tuple[int, int, list[DateRange]]
-"""Where a date is in the question, and the ranges that it may mean."""
+"""The position of a date in the question, and the ranges that it may mean."""
 _Read = Callable[["re.Match[str]", _Context], list[DateRange]]
 
 _VERBS = frozenset(("may", "march", "mar"))
-"""In lower case, these are months only with a year."""
+"""Words that are months only with a year if they are in lower case."""
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBER_WORDS = {
@@ -93,7 +94,7 @@ _COUNTED = (
     "ms|s|sec|seconds|minutes|hours|days|px|[kmg]i?b|bytes|tokens|chars|characters|words|lines|rows|items|users|people|"
     "requests|records|files|notes|messages|times|points|steps|entries|percent|dollars|euros"
 )
-"""A number before one of these isn't a year."""
+"""Words after a number that isn't a year."""
 
 _BARE_YEAR = rf"{_YEAR}(?! ?(?:{_COUNTED})\b)"
 _YEAR_WORDS = r"(?:in|since|during|of|year|until|till|before|after|early|late|mid|throughout)"
@@ -114,7 +115,7 @@ def _years_in(text: str) -> list[int]:
 
 
 def _calendar(match: re.Match[str], context: _Context) -> list[DateRange]:
-    """A day, month or year, as far as the match names one; without a year, in each year that it may mean."""
+    """Return a day, month or year, depending on the match; without a year, return the range in each possible year."""
     groups = match.groupdict()
     month = int(groups["number"]) if "number" in groups else None
     if "month" in groups:
@@ -126,14 +127,14 @@ def _calendar(match: re.Match[str], context: _Context) -> list[DateRange]:
 
 
 def _slashed(match: re.Match[str], _context: _Context) -> list[DateRange]:
-    """Both readings, day first and month first, as far as they exist."""
+    """Return both readings, day first and month first, if they exist."""
     one, two, year = int(match["one"]), int(match["two"]), int(match["year"])
     readings = [(one, two)] if match["mark"] == "." else [(one, two), (two, one)]
     return [_period(year, month, day) for day, month in readings if 1 <= month <= 12 and 1 <= day <= 31]
 
 
 def _day_span(match: re.Match[str], context: _Context) -> list[DateRange]:
-    """`between 3 and 9 May 2023`, `May 3-9, 2023`."""
+    """Parse `between 3 and 9 May 2023`, `May 3-9, 2023`."""
     month, first, last = MONTHS[match["month"].lower()], int(match["first"]), int(match["day"])
     years = [int(match["year"])] if match["year"] else context.years or [context.today.year]
     return [DateRange(date(year, month, first), date(year, month, last)) for year in years if first <= last]
@@ -163,7 +164,7 @@ def _named_day(match: re.Match[str], context: _Context) -> list[DateRange]:
 
 
 def _relative_unit(match: re.Match[str], context: _Context) -> list[DateRange]:
-    """`last week`, `this month`, `next year`, `last weekend`."""
+    """Parse `last week`, `this month`, `next year`, `last weekend`."""
     step = _STEPS[_normalized(match["which"])]
     monday = context.today - timedelta(days=context.today.weekday())
     match match["unit"].lower():
@@ -178,14 +179,14 @@ def _relative_unit(match: re.Match[str], context: _Context) -> list[DateRange]:
 
 
 def _weekday(match: re.Match[str], context: _Context) -> list[DateRange]:
-    """The nearest one in the past, without today; with `next` or `this` the nearest to come."""
+    """Return the nearest such day in the past, excluding today; with `next` or `this`, the nearest in the future."""
     ahead = (_WEEKDAYS.index(match["weekday"].lower()) - context.today.weekday()) % 7
     is_to_come = _normalized(match["which"]) in {"next", "this"}
     return _days(context.today + timedelta(days=(ahead or 7) if is_to_come else ahead - 7))
 
 
 def _ago(match: re.Match[str], context: _Context) -> list[DateRange]:
-    """`3 days ago` is that day, `2 weeks ago` the week around it; months and years are whole ones."""
+    """Parse an age: `3 days ago` is that day, `2 weeks ago` the week around it; months and years are whole."""
     amount, today = _amount(match), context.today
     slack = 1 if _normalized(match["amount"]) in _INEXACT else 0
     match match["unit"].lower():
@@ -201,7 +202,7 @@ def _ago(match: re.Match[str], context: _Context) -> list[DateRange]:
 
 
 def _past_stretch(match: re.Match[str], context: _Context) -> list[DateRange]:
-    """`the last 10 days`, `past two months`: up to today."""
+    """Parse `the last 10 days`, `past two months`: the days up to today."""
     days = {"day": 1, "week": 7, "month": 30, "year": 365}[match["unit"].lower()] * _amount(match)
     return _days(context.today - timedelta(days=days), days)
 
@@ -229,14 +230,14 @@ _READERS: tuple[tuple[re.Pattern[str], _Read], ...] = tuple(
         (rf"(?:summer|spring|winter|autumn|fall)(?: of)? {_BARE_YEAR}", _calendar),
     )
 )
-"""Tried in this order: where two match the same words, the earlier one wins."""
+"""Readers in order of priority: where two match the same words, the earlier reader wins."""
 
 _JOINER = re.compile(r"\s{1,3}(?:and|to|until|till|through)\s{1,3}|\s?[-–]\s?", re.IGNORECASE)
 _OPENER = re.compile(r"(?:between|from)\s{1,3}$", re.IGNORECASE)
 
 
 def _merge_spans(text: str, found: list[_Found]) -> list[list[DateRange]]:
-    """Merges `between A and B`, `from A to B` into one range where each side is one."""
+    """Merge `between A and B` and `from A to B` into a single range if each side is a single range."""
     merged: list[list[DateRange]] = []
     at = 0
     while at < len(found):
@@ -267,7 +268,7 @@ def _amount(match: re.Match[str]) -> int:
 
 
 def _in_years(context: _Context, month: str, build: Callable[[int], DateRange]) -> list[DateRange]:
-    """The range in each year that it may mean; years without it (29 February) are left out."""
+    """Return the range in each possible year; years without the day (29 February) are skipped."""
     if month in _VERBS:
         return []
     years = context.years or range(context.today.year, context.today.year - YEARS_BACK, -1)
@@ -283,7 +284,7 @@ def _days(start: date, more: int = 0) -> list[DateRange]:
 
 
 def _period(year: int, month: int | None = None, day: int | None = None) -> DateRange:
-    """The day, or the whole month or year."""
+    """Return the day, or the whole month or year."""
     if month is not None and day is not None:
         return DateRange(date(year, month, day), date(year, month, day))
     first, last = (1, 12) if month is None else (month, month)

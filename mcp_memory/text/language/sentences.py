@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from mcp_memory.text.markdown.blocks import BlockKind, scan
 
 _END = re.compile(
-    r"`[^`]+`"  # code, in which nothing ends
+    r"`[^`]+`"  # code, which never ends a sentence
     r"|(?P<end>(?<![.!?…])[.!?…]+[\"'”’)\]*_]*(?=\s+[^\sa-z])|[。！？]+[」』）]*)"
 )
-"""The end of a sentence; in scripts with spaces only before anything but a lower-case letter."""
+"""Matches the end of a sentence; in scripts with spaces, not before a lower-case letter."""
 
 _NO_END = re.compile(
     r"(?:\b(?i:approx|bspw|bzw|ca|cf|co|corp|dept|dr|est|et al|etc|evtl|exkl|ggf|hrsg|inc|ing|inkl|insb|jr|lt|ltd|mio"
     r"|mr|mrd|mrs|ms|mt|prof|resp|sog|sr|st|str|tel|usf|usw|vgl|vs|zzgl|(?:dr|prof)\. (?:h|med|jur|phil|rer))"
     r"|(?:^|[\s(])[A-ZÄÖÜdiosuvz]|\b[^\W\d_]{1,2}\.[^\W\d_]"  # J. R., z. B., p.m., Ph.D.
-    # A number in a list; a German day: am 3., vom 24.12.
+    # A number in a list; a German date: am 3., vom 24.12.
     r"|^\d{1,3}|\b(?i:am|ab|bis|das|dem|den|der|des|die|im|seit|vom|zum|zur)\s(?:\d{1,2}\.)?\d{1,2})\.$"
     r"|(?:::\w+|_\w+|\b(?:assert|dbg|e?println|format|matches|panic|select|todo|vec|writeln))!$"  # a macro of Rust
 )
@@ -25,32 +25,32 @@ _NO_END_BEFORE = re.compile(
     r"|ver|vol)\. \d|\d{1,2}\. (?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez))"
 )
 _ABBREVIATION_CHARS = 24
-"""The longest abbreviation, with what comes before it."""
+"""The longest abbreviation, including the text before it."""
 _MARKER = re.compile(r"\s*(?:>\s*)*(?:[-*+]\s+(?:\[[ xX]\]\s+)?|[0-9]{1,9}[.)]\s+)?")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _MIN_CHARS = 3
 _WHOLE_CHARS = 300
-"""A shorter list entry stays whole, since its sentences alone don't say whose words they are."""
+"""The length up to which a list entry stays whole, since its later sentences don't name their speaker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`text` has no line break and no list mark; `place` counts from 0 in the note."""
+    """A sentence. `text` has no line break and no list mark; `place` counts from 0 in the note."""
 
     text: str
     place: int
 
 
 def sentences(text: str, start: int = 0) -> list[Sentence]:
-    """The sentences of paragraphs and quotes and the lines of lists and tables in `text[start:]`, in order. Headings,
-    code and raw HTML have none."""
+    """Return the sentences of paragraphs and quotes and the lines of lists and tables in `text[start:]`, in order.
+    Headings, code and raw HTML contain no sentences."""
     found = (piece for block in scan(text, start) for piece in _pieces(text, block.kind, block.start, block.end))
     worded = (piece for piece in found if sum(c.isalnum() for c in piece) >= _MIN_CHARS)
     return [Sentence(piece, place) for place, piece in enumerate(worded)]
 
 
 def first_sentence(line: str) -> str:
-    """The first sentence of a line, with the next one if it is a single word."""
+    """Return the first sentence of a line, and the second if the first is a single word."""
     first, *others = _split(line)
     return f"{first} {others[0]}" if others and " " not in first else first
 
@@ -68,7 +68,7 @@ def _pieces(text: str, kind: BlockKind, start: int, end: int) -> Iterator[str]:
 
 
 def _items(block: str) -> Iterator[str]:
-    """Each entry of a list, nested ones too, with its continuation lines."""
+    """Yield each entry of a list, including nested entries, with its continuation lines."""
     entry: list[str] = []
     in_fence = False
     for line in block.splitlines():
@@ -102,6 +102,6 @@ def _split(text: str) -> list[str]:
 
 
 def _bare(line: str) -> str:
-    """The line without marks of a quote or list."""
+    """Return the line without marks of a quote or list."""
     marker = _MARKER.match(line)
     return line[marker.end() if marker else 0 :].strip()

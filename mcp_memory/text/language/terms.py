@@ -1,4 +1,4 @@
-"""Splits text into words, leaves out those without meaning, and folds the forms of a word into one."""
+"""Splits text into words, drops words without meaning, and folds the forms of a word into a single key."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -7,18 +7,19 @@ from string import ascii_lowercase
 from unicodedata import normalize
 
 _ACCENTS = "\u0300-\u036f"
-"""`Zu` and one of these is how some systems write `Zü`."""
+"""Combining accents; some systems write `Zü` as `Zu` plus an accent."""
 _ACCENT = re.compile(f"[{_ACCENTS}]")
 _SOUTH_EAST_ASIAN = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _WORD = re.compile(rf"[\w{_SOUTH_EAST_ASIAN}{_ACCENTS}]+")
-"""Includes the marks of these scripts and combining accents, which are not letters but occur within words."""
+"""Matches a word, including the marks of these scripts and combining accents, which aren't letters but occur in
+words."""
 _EAST_ASIAN = r"\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _UNSPACED = re.compile(f"[{_EAST_ASIAN}{_SOUTH_EAST_ASIAN}]+")
-"""Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, which put no space between words."""
+"""Matches runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese, which have no spaces between words."""
 
 _EMOJI_CHARS = "\u231a-\u23ff\u2600-\u27bf\u2b1b-\u2b55\U0001f000-\U0001f1e5\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
 _MODIFIERS = "\ufe0e\ufe0f\U0001f3fb-\U0001f3ff"
-"""The modifiers of an emoji: its presentation and its skin tone."""
+"""Modifiers of an emoji: its presentation and its skin tone."""
 _JOINER = "\u200d"
 _EMOJI = f"[\U0001f1e6-\U0001f1ff]{{2}}|[{_EMOJI_CHARS}][{_MODIFIERS}]*(?:{_JOINER}[{_EMOJI_CHARS}][{_MODIFIERS}]*)*"
 _MODIFIER = re.compile(f"[{_MODIFIERS}]")
@@ -34,10 +35,11 @@ _MAY_BE_SHARP, _MAY_LEAD, _MAY_BE_EMOJI = (
     re.compile(r"\.[A-Za-z]"),
     re.compile("[\u231a-\U0001faff]"),
 )
-"""Looked for first, since that takes a twentieth of the time."""
+"""Quick checks before the full patterns; they take a twentieth of the time."""
 _DOTTED = re.compile(r"(?<![\w.])[a-z]\w*(?:\.[a-z]\w*)+(?!\w)", re.IGNORECASE)
 _MOST_WORDS_ASIDE, _MOST_WORDS_BESIDE_EMOJI = 4, 2
-"""In a longer question an emoji is an ornament, and the words of `node.js` say enough."""
+"""The most words of a question in which an emoji is meaningful, and `node.js` isn't described well enough by its
+words."""
 
 _GRAMMAR = """
 a about all also am an and any are as at be been being both but by can could d did didn do does doesn doing don
@@ -47,37 +49,38 @@ t than that the their theirs them then there these they this those to too us ve 
 when where which who whom whose why will with would wouldn you your yours
 """
 STOP_WORDS = frozenset(_GRAMMAR.split())
-"""English function words, and what contractions leave (`didn`, `ll`). Other languages need none: the index drops words
-that most chunks contain."""
+"""English function words, and the remains of contractions (`didn`, `ll`). Other languages need none: the index drops
+words that most chunks contain."""
 
 _SHORTEST_STEM = 3
 
 MIN_SPELLING_CHARS, MAX_SPELLING_CHARS = 5, 24
-"""Nearly any shorter word is one letter away from another, and longer ones aren't words."""
+"""The lengths of words that are checked for typing errors. Nearly any shorter word is one letter away from another, and
+longer strings aren't words."""
 
 MAX_TOPIC_QUERY_CHARS = 300
-"""A longer text doesn't ask about one topic."""
+"""The maximum length of a question about a topic."""
 _ABOUT_A_TOPIC = re.compile(
     r"\b(?:overview|summary|summari[sz]e|recap|everything|(?:we|you|i) (?:\w+ )?know (?:about|of|on)"
     r"|tell me about|what about)\b",
     re.IGNORECASE,
 )
-"""English only: in other languages a question is answered by passages."""
+"""Matches questions about a topic, only in English: in other languages, passages answer them."""
 
 
 def words(text: str) -> list[str]:
-    """All words in order, in lower case. A run of a script without spaces becomes its overlapping pairs."""
+    """Return all words in order, in lower case. A run of a script without spaces becomes its overlapping pairs."""
     if text.isascii():
         return _WORD.findall(text.lower())
     return [piece for match in _WORD.finditer(text) for piece in _pieces(match[0])]
 
 
 def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
-    """The distinct words that a keyword search should look for, in order of appearance.
+    """Return the distinct words that a keyword search should look for, in order of appearance.
 
-    Leaves out stop words unless there is nothing else. A stop word in capitals is an acronym (IT, US, WHO) and stays,
-    unless the whole question is in capitals. `C++` and `.NET` are terms; in a short question, so are emoji and
-    `node.js`. A question that is just `node.js` has only that term. Empty for a question without any of these.
+    Stop words are dropped unless there are no other words. A stop word in capitals is an acronym (IT, US, WHO) and
+    stays, unless the whole question is in capitals. `C++` and `.NET` are terms; in a short question, so are emoji and
+    `node.js`. The question `node.js` has only that term. The result is empty for a question without any of these.
     """
     head = question[:limit_chars]
     if _DOTTED.fullmatch(alone := head.strip(" \n?!.,")):
@@ -108,7 +111,7 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
 
 
 def symbol_names(text: str) -> list[str]:
-    """The emoji of a text, and its names that signs are part of: `c++`, `c#`, `.net`."""
+    """Return the emoji of a text, and its names that contain signs: `c++`, `c#`, `.net`."""
     found = _PLUSES.findall(text) if "++" in text else []
     sharps = (_SHARP.match(text, max(sign.start() - 1, 0)) for sign in _MAY_BE_SHARP.finditer(text))
     dots = (_LEADING_DOT.match(text, sign.start()) for sign in _MAY_LEAD.finditer(text))
@@ -122,46 +125,46 @@ def symbol_names(text: str) -> list[str]:
 
 
 def symbol_name(written: str) -> str:
-    """A name with signs, or an emoji, as the index has it: in lower case, without the tone of a skin."""
+    """Return the index form of a name with signs, or of an emoji: in lower case, without skin tone."""
     return _MODIFIER.sub("", written.lower())
 
 
 def is_symbol(term: str) -> bool:
-    """Whether a term is an emoji or a name that signs are part of."""
+    """Return whether a term is an emoji or a name that contains signs."""
     return _SYMBOL.fullmatch(term) is not None
 
 
 def is_aside(term: str, others: Collection[str]) -> bool:
-    """Whether a term only adds to the others, so that a text without it lacks nothing: an emoji beside words, and
-    `node.js` beside its parts."""
+    """Return whether a term is optional beside the others, so that a text without it is still complete: an emoji beside
+    words, and `node.js` beside its parts."""
     if _DOTTED.fullmatch(term):
         return all(part in others for part in term.split("."))
     return not any(map(str.isalnum, term)) and any(any(map(str.isalnum, other)) for other in others)
 
 
 def dotted_names(question: str) -> list[str]:
-    """`node.js`, in lower case."""
+    """Return names such as `node.js`, in lower case."""
     return _DOTTED.findall(question.lower())
 
 
 def folded(text: str) -> frozenset[str]:
-    """The folded words of a text."""
+    """Return the folded words of a text."""
     return frozenset(map(fold, words(text)))
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The folded words of a text, without stop words."""
+    """Return the folded words of a text, without stop words."""
     return frozenset(fold(word) for word in words(text) if word not in STOP_WORDS)
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """The Jaccard similarity of two sets of words, 0 to 1; 0 for two empty ones."""
+    """Return the Jaccard similarity of two sets of words, 0 to 1; 0 for two empty sets."""
     return len(one & other) / len(one | other) if one or other else 0.0
 
 
 def topic_asked_about(question: str) -> frozenset[str]:
-    """The folded words of the topic in a question such as "what do we know about the Japan trip?"; empty for a question
-    about something in particular."""
+    """Return the folded words of the topic in a question such as "what do we know about the Japan trip?"; empty for a
+    more specific question."""
     if len(question) > MAX_TOPIC_QUERY_CHARS:
         return frozenset()
     rest, count = _ABOUT_A_TOPIC.subn(" ", question)
@@ -169,7 +172,8 @@ def topic_asked_about(question: str) -> frozenset[str]:
 
 
 def plain(text: str) -> str:
-    """Removes differences of case, accents and full-width letters; NUL and surrogates go too. The index uses it."""
+    """Remove differences of case, accents and full-width letters, and drop NUL and surrogates. The index uses this
+    function."""
     if text.isascii():
         return text.lower().replace("\0", " ")
     spelled = normalize("NFKD", text.encode("utf-8", "replace").decode("utf-8").casefold())
@@ -178,11 +182,11 @@ def plain(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def fold(word: str) -> str:
-    """A key shared by forms of an English word (`paint`, `painted`, `painting`) and by spellings that differ only in
-    accents (`Zürich`, `zurich`).
+    """Return a key shared by forms of an English word (`paint`, `painted`, `painting`) and by spellings that differ
+    only in accents (`Zürich`, `zurich`).
 
-    A light suffix stripper, after the first step of Porter's algorithm (1980): enough to tell whether a passage has a
-    word of the question. Ranking uses the index's own stemmer.
+    The light suffix stripper follows the first step of Porter's algorithm (1980). It suffices to decide whether a
+    passage has a word of the question. Ranking uses the index's own stemmer.
     """
     if not word.isascii():
         word = plain(word)
@@ -201,7 +205,7 @@ _SUFFIXES = (
 
 
 def _plain_ending(stem: str) -> str:
-    """Drops a final `e` and a doubled consonant, so that `dance` equals `dancing`, and `planned` equals `plan`."""
+    """Drop a final `e` and a doubled consonant, so that `dance` equals `dancing`, and `planned` equals `plan`."""
     drop = stem[-1] == "e" or (stem[-1] == stem[-2:-1] and stem[-1] not in "aeiouls")
     return stem[:-1] if len(stem) > _SHORTEST_STEM and drop else stem
 
@@ -210,8 +214,8 @@ _FILLERS = frozenset(map(fold, ("give", "show", "list", "tell", "know", "notes",
 
 
 def one_letter_away(word: str) -> list[str]:
-    """The words in which one letter is missing, added, or another one, or two have changed places, in alphabetical
-    order: some 53 for each letter. None for anything but a lower-case word of 5 to 24 English letters."""
+    """Return the words with one letter missing, added or replaced, or with two adjacent letters swapped, in
+    alphabetical order: some 53 for each letter. Empty for anything but a lower-case word of 5 to 24 English letters."""
     if not MIN_SPELLING_CHARS <= len(word) <= MAX_SPELLING_CHARS:
         return []
     if not (word.isascii() and word.isalpha() and word.islower()):

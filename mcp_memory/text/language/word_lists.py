@@ -1,7 +1,7 @@
 """Lists words that name nothing: function words by language, and generic English words.
 
-The languages are those that put spaces between words and that many write notes in. A text is taken to be in the
-language of which it has the most such words, so that English `war` and `son` are not lost to German and French.
+The languages are those that put spaces between words and are common in notes. The language of a text is the language
+with the most function words in the text, so that English `war` and `son` aren't lost to German and French.
 """
 
 from collections import Counter
@@ -96,29 +96,29 @@ world worried worries worry worth worthwhile wow ya yea yeah year years yep yes 
 
 ARTICLES = frozenset(_ARTICLES.split())
 PREPOSITIONS = frozenset(_PREPOSITIONS.split())
-"""English ones. What follows these, or an article, is mostly a noun."""
+"""English prepositions. The word after a preposition or an article is mostly a noun."""
 
 ENGLISH = STOP_WORDS | ARTICLES | PREPOSITIONS | frozenset(_ENGLISH.split())
 _LANGUAGES = {"en": ENGLISH} | {code: frozenset(words.split()) for code, words in _OTHERS.items()}
 
 GENERIC_WORDS = frozenset(map(fold, _GENERIC.split()))
-"""Folded English words that name no subject, however often a conversation has them: they greet, thank, praise, feel, or
-tell the time. Other languages need none: what all of memory says counts little anyway."""
+"""Folded English words that name no subject, however frequent in a conversation: words of greeting, thanks, praise,
+feeling and time. Other languages need none, because words common in memory have little weight anyway."""
 
 _LABELS = """
 note notes decision decisions fact fix fixes lesson idea workflow reference preference error errors symptom cause reason
 problem todo update open question warning rule info tip wip done rejected
 """
 LABELS = frozenset(map(fold, _LABELS.split()))
-"""Leads that say what sort of note it is."""
+"""Leads that name the type of a note."""
 
 
 def function_words(words: Iterable[str]) -> frozenset[str]:
-    """The function words of the language that these words are in."""
+    """Return the function words of the language of these words."""
     return _LANGUAGES[language_of(words)]
 
 
 def language_of(words: Iterable[str]) -> str:
-    """The code of the language that these words most likely are in; `en` if there is no sign of any."""
+    """Return the code of the most likely language of these words; `en` without any sign of a language."""
     counts = Counter(words)
     return max(_LANGUAGES, key=lambda code: sum(n for word, n in counts.items() if word in _LANGUAGES[code]))

@@ -11,7 +11,7 @@ _SENTENCE_END = ".:!?…|"
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\n]{0,1000}\)")
 _NOISE = re.compile(r"\{[^{}\n]{0,300}\}|<[^<>\n]{1,300}>|https?://\S{1,1000}")
 _MAX_CHARS = 40
-"""In a script without spaces, a longer word is a sentence."""
+"""The longest word; in a script without spaces, a longer string is a sentence."""
 
 _UNSPACED = re.compile(r"[\u3005\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 _PARTICLES = (
@@ -21,13 +21,14 @@ _PARTICLES = (
 _STRETCH = re.compile(
     rf"(?:(?![{_PARTICLES}])[\u3005\u3400-\u4dbf\u4e00-\u9fff])+|[\u30a0-\u30ff]+|[^\W\u3005\u3040-\u9fff]+"
 )
-"""In Chinese and Japanese: ideographs between the commonest particles, katakana, foreign words; hiragana is grammar."""
+"""Matches, in Chinese and Japanese, ideographs between the commonest particles, katakana, and foreign words; hiragana
+is grammar."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordRun:
-    """`words` as written, with the function words directly `before` and `after` them, in lower case, or empty. `opens`:
-    it begins a sentence, so that its capital means nothing."""
+    """A run. `words` are spelled as written. `before` and `after` are the adjacent function words in lower case, or
+    empty. `opens`: the run begins a sentence, so that its capital means nothing."""
 
     words: tuple[str, ...]
     before: str = ""
@@ -36,12 +37,13 @@ class WordRun:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether it contains Chinese or Japanese."""
+    """Return whether the text contains Chinese or Japanese."""
     return bool(_UNSPACED.search(text))
 
 
 def runs(text: str, is_empty: Callable[[str], bool]) -> Iterator[WordRun]:
-    """The runs in one line of plain text or Markdown. `is_empty`: a word in lower case names nothing."""
+    """Yield the runs in a line of plain text or Markdown. `is_empty` decides whether a lower-case word names
+    nothing."""
     words: list[str] = []
     before = last = ""
     opens = starts = True

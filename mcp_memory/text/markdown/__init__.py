@@ -1,1 +1,1 @@
-"""Markdown: blocks, frontmatter, links, daily logs."""
+"""Parses and edits Markdown: blocks, frontmatter, links, daily logs."""

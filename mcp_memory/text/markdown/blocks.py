@@ -1,8 +1,8 @@
 """Splits Markdown into blocks: headings, paragraphs, list items, fences, tables, quotes.
 
-One pass over the lines in linear time, after CommonMark 0.31 and GitHub's tables. Deliberate differences: a list item
-is one block with all that is nested in it; an underlined heading is one line long; a comment or `<pre>` without an end
-is a paragraph, so that a slip hides nothing; indented code is a paragraph.
+A single pass over the lines in linear time, after CommonMark 0.31 and GitHub's tables. It deliberately differs in these
+cases: a list item is a single block with all nested content; an underlined heading has a single line; a comment or
+`<pre>` without an end is a paragraph, so that a slip hides nothing; indented code is a paragraph.
 """
 
 from bisect import bisect_left
@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 MAX_HEADING_CHARS = 300
-"""A longer line is a paragraph even with a `#`, since each chunk repeats its headings."""
+"""The longest heading. A longer line is a paragraph even with a `#`, since each chunk repeats its headings."""
 
 _BULLETS = "-*+"
 _MAX_NESTED_MARKERS = 8
@@ -30,29 +30,30 @@ class BlockKind(Enum):
 
 
 class Block(NamedTuple):
-    """`text[start:end]` is the block from the start of its first line to the end of its last, without the newline."""
+    """A block. `text[start:end]` is the block from the start of its first line to the end of its last, without the
+    newline."""
 
     kind: BlockKind
     start: int
     end: int
     level: int = 0
-    """1 to 6 for a heading."""
+    """The level of a heading, 1 to 6."""
     title: str = ""
     """A heading's words, without its marks."""
     unclosed_fence: str = ""
     """The marks that would close a fence that runs to the end of the text."""
     fences: tuple[tuple[int, int], ...] = ()
-    """Inside a list item: start and end of each fence."""
+    """The start and end of each fence inside a list item."""
 
 
 def scan(text: str, start: int = 0, *, breaks: Callable[[str], bool] | None = None) -> Iterator[Block]:
-    """The blocks of `text[start:]` in order; every line that isn't blank is in exactly one. No comment or raw HTML
-    contains a line that `breaks` returns true for."""
+    """Yield the blocks of `text[start:]` in order; every nonblank line is in exactly one block. No comment or raw HTML
+    contains a line for which `breaks` returns true."""
     return _Scanner(text, start, breaks).blocks()
 
 
 def split_heading(line: str) -> tuple[int, str] | None:
-    """`## Words ##` → (2, "Words"); None for any other line."""
+    """Split `## Words ##` into (2, "Words"); return None for any other line."""
     level = len(line) - len(line.lstrip("#"))
     if not 1 <= level <= 6 or len(line) > MAX_HEADING_CHARS or (line[level:] and line[level] not in " \t"):
         return None
@@ -62,7 +63,7 @@ def split_heading(line: str) -> tuple[int, str] | None:
 
 
 class _Row(NamedTuple):
-    """One line: its place, its indentation in columns, and its text without outer white space."""
+    """A line: its place, its indentation in columns, and its text without outer white space."""
 
     start: int
     end: int
@@ -77,7 +78,7 @@ class _Scanner:
             index for index, row in enumerate(self._rows) if breaks and breaks(text[row.start : row.end])
         ]
         self._ends: dict[str, list[int]] = {}
-        """Rows that hold a mark of `_HTML_ENDS`."""
+        """Maps a mark of `_HTML_ENDS` to the rows that contain it."""
 
     def blocks(self) -> Iterator[Block]:
         rows, at = self._rows, 0
@@ -89,7 +90,7 @@ class _Scanner:
             yield block
 
     def _block(self, at: int) -> tuple[Block, int]:
-        """The block that begins at row `at`, and the row after it."""
+        """Return the block that begins at row `at`, and the row after it."""
         row = self._rows[at]
         if row.indent < 4:
             if marks := _fence_marks(row.body):
@@ -116,8 +117,8 @@ class _Scanner:
         return Block(BlockKind.FENCE, rows[at].start, rows[-1].end, unclosed_fence=marks), len(rows)
 
     def _html(self, at: int) -> int | None:
-        """The row after a comment or raw element that begins at `at`; None without an end before the next break, so
-        that text added after a break never changes the blocks before it."""
+        """Return the row after a comment or raw element that begins at `at`. Return None without an end before the next
+        break, so that text added after a break never changes the blocks before it."""
         opening = self._rows[at].body[:10].lower()
         mark = next((end for begin, end in _HTML_ENDS.items() if opening.startswith(begin)), None)
         if mark is None:
@@ -135,7 +136,7 @@ class _Scanner:
         return self._ends[mark]
 
     def _item(self, at: int) -> tuple[Block, int]:
-        """A list item with its continuation: lines indented at least as far as its text, and lazy lines."""
+        """Parse a list item with its continuation: lines indented at least as far as its text, and lazy lines."""
         rows = self._rows
         content_indent, inner = _item_content(rows[at])
         fences: list[tuple[int, int]] = []
@@ -160,7 +161,7 @@ class _Scanner:
         return Block(BlockKind.ITEM, rows[at].start, rows[last].end, fences=tuple(fences)), last + 1
 
     def _paragraph(self, at: int) -> tuple[Block, int]:
-        """A quote, a table or plain lines, up to a blank line or an interrupting block."""
+        """Parse a quote, a table or plain lines, up to a blank line or an interrupting block."""
         rows = self._rows
         kind = BlockKind.PARAGRAPH
         if rows[at].body.startswith(">") and rows[at].indent < 4:
@@ -183,7 +184,7 @@ class _Scanner:
         return self._made(kind, at, index), index
 
     def _interrupts(self, at: int) -> bool:
-        """Whether row `at` begins a block even directly below a paragraph's line."""
+        """Return whether row `at` begins a block even directly below a paragraph's line."""
         row = self._rows[at]
         if row.indent >= 4:
             return False
@@ -219,7 +220,7 @@ def _rows(text: str, start: int) -> Iterator[_Row]:
 
 
 def _fence_marks(body: str) -> str:
-    """The run of ``` or ~~~ that opens a fence, else the empty string."""
+    """Return the run of ``` or ~~~ that opens a fence, else the empty string."""
     if not body.startswith(("```", "~~~")):
         return ""
     rest = body.lstrip(body[0])
@@ -237,7 +238,7 @@ def _is_rule(body: str) -> bool:
 
 
 def _underline_level(row: _Row) -> int:
-    """2 for `---`, 1 for `==`, else 0; single marks are too often slips."""
+    """Return 2 for `---`, 1 for `==`, else 0; single marks are too often slips."""
     if row.indent >= 4:
         return 0
     if len(row.body) >= 2 and not row.body.strip("="):
@@ -246,7 +247,7 @@ def _underline_level(row: _Row) -> int:
 
 
 def _marker_width(body: str) -> int:
-    """Length of a list marker (`-`, `12.`, `3)`) before white space or the line's end; else 0."""
+    """Return the length of a list marker (`-`, `12.`, `3)`) before white space or the line's end, else 0."""
     if body[:1] and body[0] in _BULLETS:
         width = 1
     else:
@@ -258,7 +259,7 @@ def _marker_width(body: str) -> int:
 
 
 def _item_content(row: _Row) -> tuple[int, str]:
-    """The column at which an item's text begins, and that text without further markers."""
+    """Return the column of an item's text, and the text without further markers."""
     width = _marker_width(row.body)
     rest = row.body[width:]
     content = rest.lstrip(" \t")
