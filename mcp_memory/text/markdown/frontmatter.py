@@ -1,7 +1,7 @@
-"""Reads, patches and writes frontmatter, the YAML head between `---` lines at the very top of a note.
+"""Reads, patches and writes frontmatter, the YAML head between `---` lines at the start of a note.
 
 The head begins with a line `---` (after a byte order mark, if any) and ends with the next line `---` or, as in YAML
-itself, `...`. A text that begins so but has plain prose between the lines is Markdown with two rules.
+itself, `...`. A text of that form with plain prose between the lines is Markdown with two rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mcp_memory.text.markdown.yaml_head import YamlEntry
 
     Edit = tuple[int, int, str]
-    """Start, end, and what stands there instead."""
+    """Start, end, and the new text for that range."""
 
 BOM = "\ufeff"
 
@@ -27,10 +27,10 @@ deleted_by deleted_in deleted_because expires_at source session derived_from for
 descendant_count earliest_at latest_at stale provisional token_count
 """
 FIELD_ORDER = tuple(_FIELDS.split())
-"""The order in which a note's keys are written; unknown ones follow."""
+"""The order of a note's keys; unknown keys follow."""
 
 Value = str | int | float | bool | datetime | date | list[str]
-"""What `patch` can write."""
+"""The values that `patch` can write."""
 
 _RANK = {name: rank for rank, name in enumerate(FIELD_ORDER)}
 _NUL_SHARE_OF_BINARY = 0.01
@@ -38,8 +38,8 @@ _NUL_SHARE_OF_BINARY = 0.01
 
 @dataclass(frozen=True, slots=True)
 class DecodedNote:
-    """`text` is None for bytes that aren't UTF-8 at all. Don't write back a text with a problem: the replaced
-    bytes would be lost."""
+    """A decoded file. `text` is None for bytes that aren't UTF-8 at all. Don't write a text with a problem back: the
+    replaced bytes would be lost."""
 
     text: str | None
     problem: str | None
@@ -47,29 +47,30 @@ class DecodedNote:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """`body == text[body_start:]`. With a problem `meta` is empty, except for a repeated key: its last value counts."""
+    """A parsed note with `body == text[body_start:]`. With a problem, `meta` is empty, except that the last value of a
+    repeated key is used."""
 
     meta: dict[str, Any]
     body: str
     body_start: int
-    """Offset in characters; 1 after a byte order mark without frontmatter."""
+    """The offset in characters; 1 after a byte order mark without frontmatter."""
     problem: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """`text[start:end]` is the YAML between the two delimiter lines."""
+    """The location of the head: `text[start:end]` is the YAML between the two delimiter lines."""
 
     start: int
     end: int
     body_start: int
     newline: str
-    """The first line's ending, for lines to be added."""
+    """The first line's ending, for new lines."""
     exists: bool
 
 
 def decode(data: bytes) -> DecodedNote:
-    """A file's bytes as text: UTF-8, with invalid bytes replaced by U+FFFD and reported. A byte order mark stays as
+    """Decode a file's bytes as UTF-8. Invalid bytes are replaced with U+FFFD and reported. A byte order mark stays as
     U+FEFF, so that encoding gives the same bytes again."""
     if data.startswith((b"\xff\xfe\0\0", b"\0\0\xfe\xff")):
         return DecodedNote(None, "the file is UTF-32; save it as UTF-8")
@@ -86,7 +87,7 @@ def decode(data: bytes) -> DecodedNote:
 
 
 def split_head(text: str) -> Head:
-    """Finds the head by its delimiter lines, without reading its YAML."""
+    """Find the head by its delimiter lines, without parsing its YAML."""
     start = len(BOM) if text.startswith(BOM) else 0
     line_end = text.find("\n", start)
     opening = text[start : line_end if line_end >= 0 else len(text)]
@@ -105,7 +106,7 @@ def split_head(text: str) -> Head:
 
 
 def parse(text: str) -> Document:
-    """Never raises: `problem` says what cannot be read, and the text is a note all the same.
+    """Parse a note without ever raising. `problem` describes unreadable parts; the text is a note all the same.
 
     Uses python-frontmatter's YAML handler with a stricter loader: no aliases, anchors or tags, at most 64 KB and 20
     levels. Keys are strings; dates are `date` or `datetime` if they exist in the calendar, else strings.
@@ -127,12 +128,12 @@ def parse(text: str) -> Document:
 
 
 def patch(text: str, changes: Mapping[str, Value | None]) -> str:
-    """`text` with these top-level keys set (None removes one), and every other byte as it was. A list with a line for
-    each item stays one; of what is replaced or removed, comments stay on lines of their own.
+    """Return `text` with these top-level keys set (None removes a key), and every other byte unchanged. A list with a
+    line for each item keeps that form. Comments on lines of their own survive the replacement or removal of a value.
 
-    New keys go after the known key that precedes them in `FIELD_ORDER`, unknown ones last; new lines end as the head's
-    first line does. Adds frontmatter if there is none. Raises InvalidInput if the head cannot be read, or if the result
-    would not be exactly the old keys with the changes.
+    New keys go after the known key that precedes them in `FIELD_ORDER`, unknown keys last. New lines end like the
+    head's first line. Frontmatter is added if there is none. Raises InvalidInput if the head cannot be parsed, or if
+    the result would differ from the old keys with the changes.
     """
     from mcp_memory.text.markdown import yaml_head
 
@@ -164,8 +165,8 @@ def patch(text: str, changes: Mapping[str, Value | None]) -> str:
 
 
 def render(meta: Mapping[str, Any], body: str) -> str:
-    """A new note: known keys in their order, then others, without None; a blank line, and the body without blank lines
-    around it. Raises InvalidInput for a value that YAML could not give back as it was."""
+    """Render a new note: known keys in order, then other keys, without None; a blank line, and the body without blank
+    lines around it. Raises InvalidInput for a value that YAML would not give back unchanged."""
     from mcp_memory.text.markdown import yaml_head
 
     present = {key: value for key, value in meta.items() if value is not None}
@@ -178,12 +179,12 @@ def render(meta: Mapping[str, Any], body: str) -> str:
 
 
 def newline_of(text: str) -> str:
-    """The line ending of most lines."""
+    """Return the most frequent line ending."""
     return "\r\n" if text.count("\r\n") * 2 > text.count("\n") else "\n"
 
 
 def _lines(meta: Mapping[str, Any], newline: str, indent: str = "") -> str:
-    """The keys as lines, known ones in their order, then the others."""
+    """Format the keys as lines, known keys in order, then other keys."""
     from mcp_memory.text.markdown import yaml_head
 
     ordered = sorted(meta.items(), key=lambda pair: _rank(pair[0]))
@@ -220,8 +221,8 @@ def _edited(head: str, changes: Mapping[str, Value | None], meta: Mapping[str, A
 
 
 def _replacement(head: str, entry: YamlEntry, value: str, line: str) -> Edit:
-    """Replaces only the value on a single line, so that a comment after it stays; a longer value goes whole. `line`
-    begins one."""
+    """Replace only the value if it is on a single line, so that a comment after it stays; replace a longer value as a
+    whole. `line` is a complete new line."""
     from mcp_memory.text.markdown import yaml_head
 
     if entry.is_empty:
@@ -233,7 +234,8 @@ def _replacement(head: str, entry: YamlEntry, value: str, line: str) -> Edit:
 
 
 def _item_edits(head: str, entry: YamlEntry, old: Any, new: list[str], newline: str) -> list[Edit]:
-    """Items to take out of a list with a line for each, and to add at its end; none for another list or change."""
+    """Return edits that remove and append items of a list with a line for each item; nothing for any other list or
+    change."""
     from mcp_memory.text.markdown import yaml_head
 
     _, *places = yaml_head.scalars(head[entry.line_start : entry.value_end])
@@ -255,19 +257,21 @@ def _item_edits(head: str, entry: YamlEntry, old: Any, new: list[str], newline: 
 
 
 def _place_for(key: str, entries: list[YamlEntry], head: str) -> int:
-    """After the known key that precedes `key`; at the start if only later ones are known; else at the end."""
+    """Return the place after the known key that precedes `key`; the start if only later keys are known; else the
+    end."""
     if key not in _RANK or not any(entry.key in _RANK for entry in entries):
         return len(head)
     before = [entry for entry in entries if _rank(entry.key) < _RANK[key]]
     if not before:
         return 0
     last = max(before, key=lambda entry: _rank(entry.key))
-    # A block scalar may own the blank lines after it.
+    # A block scalar may include the blank lines after it.
     return max(_next_line(head, last.content_end), last.value_end)
 
 
 def _end_of(entry: YamlEntry, head: str) -> int:
-    """After the value and the comments indented below it, which would otherwise fall to the value above."""
+    """Return the place after the value and the comments indented below it, which would otherwise belong to the value
+    above."""
     end = _next_line(head, entry.content_end)
     while end < len(head) and head[end] in " \t" and head[end : _next_line(head, end)].lstrip().startswith("#"):
         end = _next_line(head, end)

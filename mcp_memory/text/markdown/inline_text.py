@@ -1,4 +1,4 @@
-"""Puts the words of notes into a line of a page that we make. Pure."""
+"""Inserts words of notes into a line of a generated page. Pure."""
 
 import re
 
@@ -7,10 +7,10 @@ _HIDES = re.compile(r"<[A-Za-z/!]|%%|!\[")
 
 
 def escaped(text: str) -> str:
-    """On one line, with no character that Markdown gives a meaning within a line."""
+    """Return the text on one line, with every character escaped that has a meaning in a line of Markdown."""
     return _MARKS.sub(lambda mark: chr(92) + mark[0], " ".join(text.split()))
 
 
 def is_harmless(text: str) -> bool:
-    """Whether nothing in it could hide the rest of a page, or load something."""
+    """Return whether the text can neither hide the rest of a page nor load anything."""
     return not _HIDES.search(text) and text.count("`") % 2 == 0

@@ -1,4 +1,4 @@
-"""Rewrites the targets of links when files move, and lists where a text's links lead."""
+"""Rewrites the targets of links when files move, and replaces links with their labels."""
 
 from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import unquote
@@ -6,11 +6,11 @@ from urllib.parse import unquote
 from mcp_memory.text.markdown.links import divided, find_links, relative_link, resolve
 
 Redirect = tuple[int, str, str]
-"""A target: where it begins in characters, what it is, and what it is to be."""
+"""A target: its offset in characters, the old text, and the new text."""
 
 
 def redirected(text: str, redirects: Iterable[Redirect]) -> str:
-    """`text` with these targets, in order, replaced. Raises ValueError if the text has another target there."""
+    """Return `text` with these targets replaced in order. Raises ValueError if the text has another target there."""
     pieces: list[str] = []
     done = 0
     for at, old, new in redirects:
@@ -24,9 +24,9 @@ def redirected(text: str, redirects: Iterable[Redirect]) -> str:
 def redirects(
     text: str, start: int, path: str, moved: Mapping[str, str], exists: Callable[[str], bool]
 ) -> list[Redirect]:
-    """The targets to rewrite in the note at `path`, so that they lead where they did once files are `moved` (from path
-    to path; the note itself may be among them). Places count from `start`. A target that doesn't exist stays as it is,
-    and so does a wikilink with a name alone."""
+    """Return the targets to rewrite in the note at `path`, so that they lead to the same files after files have `moved`
+    (from path to path; the note itself may be among them). Offsets count from `start`. A target that doesn't exist
+    stays as it is, and so does a wikilink with only a name."""
     found: list[Redirect] = []
     for link in find_links(text, start):
         follow = _wiki_target if link.kind == "wiki" else _markdown_target
@@ -37,13 +37,13 @@ def redirects(
 
 
 def unlinked(text: str, path: str | None = None) -> str:
-    """`text` with the labels of its links instead of the links; those that lead out of the vault from `path` stay."""
+    """Return `text` with the labels of its links instead of the links. Links out of the vault from `path` stay."""
     pieces: list[str] = []
     done = 0
     for link in find_links(text):
         if path is not None and link.kind == "markdown" and resolve(link.target, path) is None:
             continue
-        if link.start < done:  # an image within a link
+        if link.start < done:  # the link is an image within a link
             continue
         pieces += [text[done : link.start], link.label or divided(link.kind, link.target)[0].rpartition("/")[2]]
         done = link.end
@@ -51,8 +51,8 @@ def unlinked(text: str, path: str | None = None) -> str:
 
 
 def retargeted(kind: str, target: str, path: str, to: str, leads: Callable[[str], bool]) -> str | None:
-    """What to write in the note at `path` in place of a link's target, so that it leads to the note at `to`: in the
-    form that it had, with its heading or block; with as few folders as `leads` allows. None if that is impossible."""
+    """Return the target for a link from the note at `path` to the note at `to`. The target keeps the form of the old
+    target, with its heading or block, and has as few folders as `leads` allows. Return None if that is impossible."""
     bare, tail = divided(kind, target)
     name, unfit = to.removesuffix(".md"), "[]|#^\n"
     if kind == "markdown":
@@ -72,7 +72,8 @@ def retargeted(kind: str, target: str, path: str, to: str, leads: Callable[[str]
 
 
 def _in_form_of(bare: str, path: str, to: str) -> str:
-    """A Markdown target in the note at `path` that leads to another, from the root or with `./` as this one."""
+    """Return a Markdown target in the note at `path` that leads to `to`, from the root or with `./` like the old
+    target."""
     if bare.startswith("/"):
         return relative_link("root", to).removeprefix(".")
     link = relative_link(path, to)
@@ -81,7 +82,7 @@ def _in_form_of(bare: str, path: str, to: str) -> str:
 
 
 def _markdown_target(target: str, path: str, moved: Mapping[str, str], exists: Callable[[str], bool]) -> str | None:
-    """None for a target that stays."""
+    """Return the new target; None for a target that stays."""
     place, now = resolve(target, path), moved.get(path, path)
     bare, tail = divided("markdown", target)
     if place is None or not bare:

@@ -1,6 +1,6 @@
 """Finds, resolves and writes links between notes: `[label](./path.md)` and `[[wikilinks]]` outside code and comments.
 
-One pass over the characters, after CommonMark's and Obsidian's rules.
+A single pass over the characters, after the rules of CommonMark and Obsidian.
 """
 
 import posixpath
@@ -14,7 +14,7 @@ from mcp_memory.text.markdown.blocks import BlockKind, scan
 
 _SPECIAL = re.compile(r"[\\`\[]|\]|<!--|%%")
 _COMMENTS = {"<!--": "-->", "%%": "%%"}
-"""HTML's and Obsidian's."""
+"""Comments of HTML and Obsidian."""
 _WIKI_STOP = re.compile(r"[\[\]\n]")
 _TICKS = re.compile(r"`+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -26,19 +26,19 @@ _BARE_STOP = re.compile(r"[()\x00-\x20\x7f]|\\.")
 _UNSAFE = re.compile(r"[\x00-\x20\x7f%#?()<>\[\]\\`*|\"]")
 _MAX_LABEL_CHARS = 1000
 _MAX_PARENTHESES = 32
-"""CommonMark's bound on nested parentheses in a destination; it also keeps the search linear."""
+"""CommonMark's limit on nested parentheses in a destination; it also keeps the search linear."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`text[start:end]` is the whole link, `text[target_start:target_end]` its target, as written."""
+    """A link. `text[start:end]` is the whole link, `text[target_start:target_end]` its target, as written."""
 
     kind: str
     """`"markdown"` (also images and `[label]: target` definitions) or `"wiki"`."""
     target: str
-    """As written, without `<>` and title; for a wikilink without `|label`, but with `#heading`."""
+    """The target as written, without `<>` and title; for a wikilink, without `|label` but with `#heading`."""
     label: str
-    """The first 1,000 characters of what the reader sees; empty for a wikilink without one."""
+    """The first 1,000 characters of the visible text; empty for a wikilink without a label."""
     start: int
     end: int
     target_start: int
@@ -46,7 +46,7 @@ class Link:
 
 
 def find_links(text: str, start: int = 0) -> list[Link]:
-    """The links of `text[start:]` in order, without those in code and comments."""
+    """Return the links of `text[start:]` in order, without links in code and comments."""
     found: list[Link] = []
     comments = _Comments(text)
     for begin, end in prose(text, start):
@@ -55,9 +55,9 @@ def find_links(text: str, start: int = 0) -> list[Link]:
 
 
 def resolve(target: str, from_path: str) -> str | None:
-    """The path inside the vault (or source) that a Markdown link in the note `from_path` points to.
+    """Return the path inside the vault (or source) that a Markdown link in the note `from_path` points to.
 
-    Relative targets start at the note's folder, `/…` at the root; `#heading` alone is the note itself. None for
+    Relative targets start at the note's folder, `/…` at the root; a bare `#heading` is the note itself. Return None for
     other places: URLs, and paths that would leave the root.
     """
     if "\0" in target or _SCHEME.match(target) or target.startswith("//"):
@@ -81,14 +81,14 @@ def resolve(target: str, from_path: str) -> str | None:
 
 
 def divided(kind: str, target: str) -> tuple[str, str]:
-    """A target's path and the rest: `#heading`, `^block`, `?query`."""
+    """Split a target into its path and the rest: `#heading`, `^block`, `?query`."""
     marks = "#?" if kind == "markdown" else "#^"
     at = min((place for mark in marks if (place := target.find(mark)) >= 0), default=len(target))
     return target[:at], target[at:]
 
 
 def relative_link(from_path: str, to_path: str) -> str:
-    """The target to write in the note `from_path` so that `resolve` gives `to_path`: `./fix.md`, `../a/b.md`."""
+    """Return the target to write in the note `from_path` so that `resolve` gives `to_path`: `./fix.md`, `../a/b.md`."""
     path = posixpath.relpath("/" + to_path, posixpath.dirname("/" + from_path))
     if not path.startswith("../"):
         path = "./" + path
@@ -96,12 +96,12 @@ def relative_link(from_path: str, to_path: str) -> str:
 
 
 def prose(text: str, start: int) -> Iterator[tuple[int, int]]:
-    """The stretches in which a link, a tag or a code span may be: blocks without their fences."""
+    """Yield the ranges that may contain a link, a tag or a code span: blocks without their fences."""
     for block in scan(text, start):
         if block.kind in {BlockKind.FENCE, BlockKind.RULE}:
             continue
         begin = block.start
-        if block.kind is BlockKind.HTML and not text.startswith("<!--", begin):  # `<pre>`, `<script>` …
+        if block.kind is BlockKind.HTML and not text.startswith("<!--", begin):  # such as `<pre>` or `<script>`
             continue
         if block.kind is BlockKind.PARAGRAPH and (indented := _INDENTED_CODE.match(text, begin, block.end)):
             begin = indented.end()
@@ -112,7 +112,7 @@ def prose(text: str, start: int) -> Iterator[tuple[int, int]]:
 
 
 class _Comments:
-    """Comments, which may be longer than the block in which they begin. `end`: of the last one."""
+    """Finds comments, which may be longer than the block in which they begin. `end` is the end of the last comment."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -120,7 +120,7 @@ class _Comments:
         self.end = 0
 
     def end_of(self, opening: str, after: int) -> int:
-        """Where the comment ends; after its opening marks themselves if nothing closes it."""
+        """Return the end of the comment; the end of its opening marks if nothing closes it."""
         closing = _COMMENTS[opening]
         place = -1 if opening in self._endless else self._text.find(closing, after)
         if place < 0:
@@ -131,7 +131,7 @@ class _Comments:
 
 
 def _links_in(text: str, begin: int, end: int, comments: _Comments) -> list[Link]:
-    """The links of one block. `open_brackets` may still become labels, innermost last."""
+    """Return the links of a block. `open_brackets` may still become labels, innermost last."""
     found: list[Link] = []
     open_brackets: list[int] = []
     code = _CodeSpans(text, begin, end)
@@ -154,13 +154,13 @@ def _links_in(text: str, begin: int, end: int, comments: _Comments) -> list[Link
             found.append(link)
             at = link.end
             if text[link.start] != "!":
-                # A link holds no other link, so what was open around it is plain text.
+                # A link contains no other link, so open brackets around it are plain text.
                 open_brackets.clear()
     return sorted(found, key=lambda link: link.start)
 
 
 class _CodeSpans:
-    """Runs of backticks by length, so that each run finds its partner without a search."""
+    """Groups runs of backticks by length, so that each run finds its partner without a search."""
 
     def __init__(self, text: str, begin: int, end: int) -> None:
         self._text, self._end = text, end
@@ -169,7 +169,7 @@ class _CodeSpans:
             self._runs.setdefault(len(run[0]), deque()).append(run.start())
 
     def end_of(self, place: int) -> int:
-        """Where the code span that opens at `place` ends; after the backticks themselves if they have no partner."""
+        """Return the end of the code span that opens at `place`; the end of the backticks if they have no partner."""
         opening = _TICKS.match(self._text, place, self._end)
         after = opening.end() if opening else place + 1
         partners = self._runs.get(after - place, deque())
@@ -194,7 +194,7 @@ def _wiki_link(text: str, place: int, end: int) -> Link | None:
 
 
 def _markdown_link(text: str, opening: int, closing: int, begin: int, end: int) -> Link | None:
-    """The link whose label is between the brackets at `opening` and `closing`, if a destination follows."""
+    """Return the link whose label is between the brackets at `opening` and `closing`, if a destination follows."""
     start = opening - 1 if opening > begin and text[opening - 1] == "!" else opening
     if text.startswith("(", closing + 1):
         destination = _destination(text, closing + 2, end)
@@ -218,7 +218,7 @@ def _opens_line(text: str, place: int) -> bool:
 
 
 def _destination(text: str, at: int, end: int) -> tuple[int, int, int] | None:
-    """Start and end of the destination at `at`, and where to read on; None if there is none."""
+    """Return the start and end of the destination at `at`, and the place to continue; None without a destination."""
     at = _skip_blanks(text, at, end)
     if text.startswith("<", at):
         angle = _ANGLE.match(text, at, end)
@@ -237,7 +237,7 @@ def _destination(text: str, at: int, end: int) -> tuple[int, int, int] | None:
 
 
 def _closed_parenthesis(text: str, at: int, end: int) -> int | None:
-    """The place after the `)` that ends a link, past a title if there is one; None if the link doesn't end."""
+    """Return the place after the `)` that ends a link, past a title if present; None if the link doesn't end."""
     after = _skip_blanks(text, at, end)
     quote = text[after : after + 1] if after < end else ""
     if after > at and quote and quote in "\"'(":

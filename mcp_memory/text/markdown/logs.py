@@ -2,9 +2,9 @@
 continues in `2026-11-21.2.md`.
 
 An entry begins at a second-level heading in the first column that starts with a time (`## 10:30 Deploy`, `## 9:05 AM -
-Standup`), outside fences, and ends before the next one. Its heading may end with labels, percent encoded: its project,
-tags, the client that wrote it, and the session (`## 10:30 Deploy (project: infra; tags: db, ops; source: codex)`). Its
-hash identifies it for good: it doesn't change when other entries come and go, nor with line endings.
+Standup`), outside fences, and ends before the next such heading. The heading may end with percent-encoded labels: its
+project, tags, the client that wrote it, and the session (`## 10:30 Deploy (project: infra; tags: db, ops; source:
+codex)`). The hash of an entry is permanent: it doesn't change with other entries, nor with line endings.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ _LABELS = re.compile(
     + r"\)$"
 )
 PLACE = re.compile(r" [0-9]{2}:[0-9]{2}/[0-9]+/[0-9]+$")
-"""Ends a mark of an entry: which one of how many of that minute it is."""
+"""Matches the end of an entry's mark: its position among the entries of that minute, and their number."""
 _TAGGED = re.compile(r"^##[ \t].*\btags:.*$", re.MULTILINE)
 _ENDS_A_NAME = re.compile(r"[%(),;]|[^\S ]|(?<= ) ")
 _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")
@@ -42,25 +42,26 @@ _HASH_DIGITS = 16
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
-    """`text[start:end]` is the entry from its heading to right before the next one."""
+    """An entry. `text[start:end]` runs from its heading to directly before the next entry."""
 
     start: int
-    """Offset in characters of the decoded file, frontmatter included."""
+    """The offset in characters of the decoded file, including frontmatter."""
     end: int
     start_line: int
-    """1-based, inclusive, without blank lines at the end."""
+    """The first and last line, 1-based, inclusive, without blank lines at the end."""
     end_line: int
     time: str
     """`HH:MM`, 24 hours."""
     title: str
-    """Without who wrote it."""
+    """The title without its author."""
     hash: str
-    """First 16 hexadecimal digits of the sha256 of the entry's text, outer white space stripped, CRLF as LF."""
+    """The first 16 hexadecimal digits of the sha256 of the entry's text, with outer white space stripped and CRLF as
+    LF."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels in an entry's heading; `source` is the client that wrote it."""
+    """The labels in an entry's heading; `source` is the client that wrote the entry."""
 
     project: str | None = None
     tags: tuple[str, ...] = ()
@@ -79,12 +80,12 @@ NONE = Labels()
 
 
 def labels(headings: Iterable[str]) -> Labels:
-    """The labels of the entry below these headings, outermost first and without their marks."""
+    """Return the labels of the entry below these headings, which are outermost first and without marks."""
     return title_and_labels(headings)[1]
 
 
 def title_and_labels(headings: Iterable[str]) -> tuple[str, Labels]:
-    """The title of the entry below these headings, without its time, and its labels."""
+    """Return the title of the entry below these headings, without its time, and its labels."""
     for heading in headings:
         if parsed := _parse_heading(f"## {heading}"):
             found = _LABELS.search(parsed[1])
@@ -93,7 +94,7 @@ def title_and_labels(headings: Iterable[str]) -> tuple[str, Labels]:
 
 
 def without_author(text: str) -> str:
-    """An entry, or its heading, without the labels that say nothing about its subject: the client and the session."""
+    """Return an entry, or its heading, without the labels unrelated to its subject: the client and the session."""
     heading, newline, rest = text.partition("\n")
     found = _LABELS.search(heading.rstrip())
     if not found or not (found["source"] or found["session"]):
@@ -103,14 +104,15 @@ def without_author(text: str) -> str:
 
 
 def tags_in(text: str) -> list[str]:
-    """The tags of all entries of a log, and perhaps of lines that only look like one; to preselect files."""
+    """Return the tags of all entries of a log, and perhaps of lines that only resemble an entry; used to preselect
+    files."""
     lines = (line.group().rstrip()[2:].strip() for line in _TAGGED.finditer(text))
     return sorted({tag for line in lines for tag in labels([line]).tags})
 
 
 def is_log_path(path: str) -> date | None:
-    """The day of `memory/YYYY-MM-DD.md` or `YYYY-MM-DD.2.md`, at the root of the vault or a source, or one folder below
-    (`Agent/memory/…`); None for any other path."""
+    """Return the day of `memory/YYYY-MM-DD.md` or `YYYY-MM-DD.2.md`, at the root of the vault or a source, or a folder
+    below (`Agent/memory/…`); None for any other path."""
     match = _LOG_PATH.fullmatch(path)
     try:
         return date.fromisoformat(match[1]) if match else None
@@ -119,13 +121,13 @@ def is_log_path(path: str) -> date | None:
 
 
 def entries(text: str, body_start: int = 0) -> list[LogEntry]:
-    """The entries of a log, in order."""
+    """Return the entries of a log in order."""
     return entries_in(text, list(scan(text, body_start, breaks=starts_entry)))
 
 
 def places(found: Iterable[LogEntry]) -> dict[str, str]:
-    """The hash of each entry by its place, such as `09:15/2/3`: the second of three of that minute. Finds an entry
-    whose text, and so its hash, someone edited."""
+    """Map the place of each entry to its hash. The place, such as `09:15/2/3`, is the second of three entries of that
+    minute; it finds an entry whose text, and so its hash, was edited."""
     of_minute: dict[str, list[str]] = {}
     for entry in found:
         of_minute.setdefault(entry.time, []).append(entry.hash)
@@ -137,8 +139,8 @@ def places(found: Iterable[LogEntry]) -> dict[str, str]:
 
 
 def follow_edits(marks: Sequence[str], found: Sequence[LogEntry]) -> list[str]:
-    """Marks of entries (`hash … place`); one whose hash no entry has any more gets that of the unmarked entry in its
-    place."""
+    """Update marks of entries (`hash … place`). A mark whose hash no longer exists gets the hash of the unmarked entry
+    in its place."""
     hashes, marked = {entry.hash for entry in found}, {mark.partition(" ")[0] for mark in marks}
     at = {place: entry for place, entry in places(found).items() if entry not in marked}
     pairs = ((mark, *mark.partition(" ")[::2]) for mark in marks)
@@ -149,7 +151,7 @@ def follow_edits(marks: Sequence[str], found: Sequence[LogEntry]) -> list[str]:
 
 
 def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
-    """The entries of a log with these blocks, scanned with `starts_entry` as breaks."""
+    """Return the entries of a log with these blocks, scanned with `starts_entry` as breaks."""
     heads = [(block, head) for block in blocks if (head := _head_of(text, block))]
     ends = [block.start for block, _ in heads[1:]] + [len(text)]
     closer = _closing_fence(blocks)
@@ -167,32 +169,32 @@ def entries_in(text: str, blocks: Sequence[Block]) -> list[LogEntry]:
 
 
 def starts_entry(line: str) -> bool:
-    """Whether a line (without its ending) is an entry's heading."""
+    """Return whether a line (without its ending) is an entry's heading."""
     return _parse_heading(line) is not None
 
 
 def new_log(day: date) -> str:
-    """The text of a log without entries."""
+    """Return the text of a log without entries."""
     return f"# {day.isoformat()}\n"
 
 
 def render_entry(time: str, title: str, content: str, own: Labels = NONE) -> str:
-    """One entry with LF endings, for `append_entry`.
+    """Render an entry with LF endings, for `append_entry`.
 
-    Puts a backslash, which Markdown doesn't show, before a line of `content` that would begin an entry, and closes an
-    open fence. Raises InvalidInput for a time that isn't `HH:MM` or a title that is too long for a heading.
+    A line of `content` that would begin an entry gets a backslash, which Markdown doesn't show, and an open fence is
+    closed. Raises InvalidInput for a time that isn't `HH:MM` or a title that is too long for a heading.
     """
     if not _RENDERED_TIME.fullmatch(time):
         raise InvalidInput("the time of a log entry must be HH:MM", hint="pass for example 09:05")
     words = " ".join(title.split())
-    if own != NONE and (found := _LABELS.search(words)):  # a heading has one such place
+    if own != NONE and (found := _LABELS.search(words)):  # a heading has a single place for labels
         theirs = _labels(found)
         if own.project or own.tags:
             words = f"{words[: found.start()]} {found.group().strip()[1:-1]}".strip()
         else:
             own, words = replace(own, project=theirs.project, tags=theirs.tags), words[: found.start()]
     if len(words) + len(own.rendered()) >= _MAX_TITLE_CHARS:
-        own = replace(own, source=None, session=None)  # the journal of changes has them
+        own = replace(own, source=None, session=None)  # the change journal has them
     words = f"{words} {own.rendered()}".strip()
     if len(words) > _MAX_TITLE_CHARS:
         raise InvalidInput(
@@ -207,8 +209,8 @@ def render_entry(time: str, title: str, content: str, own: Labels = NONE) -> str
 
 
 def append_entry(text: str, entry: str) -> str:
-    """`text` with `entry` after a blank line, in the line endings of `text`, which is a prefix of the result. Closes an
-    open fence first, which would swallow the entry."""
+    """Return `text` with `entry` after a blank line, in the line endings of `text`, which is a prefix of the result. An
+    open fence is closed first, because it would swallow the entry."""
     newline = newline_of(text)
     addition = entry.replace("\r\n", "\n").replace("\n", newline)
     if not text.lstrip("\ufeff"):
@@ -236,7 +238,7 @@ def _head_of(text: str, block: Block) -> tuple[str, str] | None:
 
 
 def _parse_heading(line: str) -> tuple[str, str] | None:
-    """`## 9:05 PM - Standup` → ("21:05", "Standup"); None for any other line."""
+    """Parse `## 9:05 PM - Standup` into ("21:05", "Standup"); return None for any other line."""
     if not line.startswith("##"):
         return None
     heading = split_heading(line.rstrip())
@@ -272,7 +274,7 @@ def _hash(content: str) -> str:
 
 
 def _closing_fence(blocks: Iterable[Block]) -> str:
-    """The marks that close the fence that is open at the end; empty if none is."""
+    """Return the marks that close the fence still open at the end; empty without an open fence."""
     last = None
     for block in blocks:
         last = block
@@ -286,7 +288,8 @@ def _closed(content: str, closer: str) -> str:
 
 
 def _protected(content: str) -> str:
-    """`content` without blank lines around it, lines that begin an entry, and an open fence."""
+    """Return `content` without blank lines around it, with lines that begin an entry escaped and an open fence
+    closed."""
     words = len(content) - len(content.lstrip())
     body = content[content.rfind("\n", 0, words) + 1 :].rstrip()
     blocks = list(scan(body, breaks=starts_entry))

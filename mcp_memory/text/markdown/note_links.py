@@ -1,8 +1,8 @@
-"""Lists the links of a note to other notes: each with its line, its type, and the name by which its target is found.
+"""Lists a note's links to other notes, each with its line, its type, and the name that identifies its target.
 
-A link's type is the property or the start of the line that it stands in (`because: [[note]]`), else `link`. Names are
-compared without case; those that begin with `/` are whole paths. A source's links stay within it, so that the names of
-its notes begin with `@source:` there.
+The type of a link is the property or the start of the line that contains it (`because: [[note]]`), else `link`. Names
+are compared without case; names that begin with `/` are whole paths. Links of a source stay within the source, so the
+names of its notes begin with `@source:` there.
 """
 
 import re
@@ -15,17 +15,17 @@ from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.links import divided, find_links, resolve
 
 MOST_LINKS = 10_000
-"""Of one note."""
+"""The most links of a note."""
 PLAIN = "link"
 SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM = "supersedes", "superseded_by", "derived_from"
 HISTORY = frozenset({SUPERSEDES, SUPERSEDED_BY, DERIVED_FROM})
-"""The types of links to what a note was made from, which may be over, or replaced."""
+"""The types of links to the note's origins, which may be expired or replaced."""
 
 BY_ID, BY_PATH, BY_NAME, BY_ALIAS, BY_TITLE = range(5)
-"""How a name leads to a note: the lowest that any note has counts."""
+"""The ways in which a name identifies a note; only notes with the lowest value match."""
 
 OUTSIDE = "../"
-"""After the `/`, begins the name of what a link leads to outside the vault, of which the folder doesn't matter."""
+"""The start, after the `/`, of a target outside the vault, whose folder is ignored."""
 
 _MOST_NAME_CHARS = 300
 _MOST_TYPE_CHARS = 80
@@ -41,7 +41,7 @@ _ORIGIN = re.compile(
     r"""|(?<=[\s,\[])[A-Za-z][\w+.-]*:[^,\]\n]*""",  # in a list
     re.MULTILINE,
 )
-"""A place outside the vault that a note was imported from: `obsidian:/home/ada/My notes/kiln.md`, a URL."""
+"""Matches the place outside the vault that a note was imported from: `obsidian:/home/ada/My notes/kiln.md`, a URL."""
 _ULID = re.compile(r"[0-7][0-9A-HJKMNP-TV-Z]{25}")
 _ATTACHMENT = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|wav|ogg|m4a|mov|zip|canvas|base)$", re.IGNORECASE
@@ -51,7 +51,8 @@ _TEXT_KEYS = frozenset({"title", "description", "aliases", "alias", "tags", "id"
 
 @dataclass(frozen=True, slots=True)
 class NoteLink:
-    """`text[at : at + len(target)] == target`; `kind` is `markdown`, `wiki`, or `id` for one without brackets."""
+    """A link with `text[at : at + len(target)] == target`. `kind` is `markdown`, `wiki`, or `id` for a link without
+    brackets."""
 
     line: int
     at: int
@@ -63,8 +64,8 @@ class NoteLink:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedLink:
-    """A link of the note at `source`. `targets`: the notes that it may lead to, by path; none for a broken link,
-    several for an ambiguous one."""
+    """A link of the note at `source`. `targets` are the paths of the notes that it may lead to: none for a broken link,
+    several for an ambiguous link."""
 
     source: NotePath
     link: NoteLink
@@ -72,7 +73,7 @@ class ResolvedLink:
 
 
 def note_links(text: str, body_start: int, path: str) -> list[NoteLink]:
-    """In order, without those in code, and without those that can't lead to a note."""
+    """Return the links in order, without links in code, and links that can't lead to a note."""
     if not any(mark in text for mark in ("[[", "](", "]:", "\nsupersede", "\nderived_from")):
         return []
     found: list[NoteLink] = []
@@ -86,7 +87,7 @@ def note_links(text: str, body_start: int, path: str) -> list[NoteLink]:
 
 
 def key_of(kind: str, target: str, path: str) -> str | None:
-    """The name of the note that a link in the note at `path` leads to; None if it leads to no other note."""
+    """Return the name of the note that a link in the note at `path` leads to; None for a link to anything else."""
     bare = divided(kind, target)[0].strip()
     if not bare or (kind != "markdown" and _ATTACHMENT.search(bare)):
         return None
@@ -100,7 +101,7 @@ def key_of(kind: str, target: str, path: str) -> str | None:
 
 
 def names_of(path: str, note_id: str, title: str, aliases: Collection[str]) -> dict[str, int]:
-    """The names by which links find a note, each with how it does."""
+    """Map each name of a note to the way in which it identifies the note."""
     folded, scope = fold(path.removesuffix(".md")), _scope(path)
     names = {f"/{unicodedata.normalize('NFC', path)}": BY_PATH, folded: BY_PATH}
     if not note_id.startswith("path:"):
@@ -168,5 +169,5 @@ def _type(words: str) -> str:
 
 
 def without_spans(links: Sequence[NoteLink], spans: Sequence[tuple[int, int]]) -> list[NoteLink]:
-    """Those that stand in none of these stretches of the text."""
+    """Return the links outside these ranges of the text."""
     return [link for link in links if not any(start <= link.at < end for start, end in spans)]

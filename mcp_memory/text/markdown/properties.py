@@ -1,4 +1,4 @@
-"""Reads the properties of a head by the names that people give them, and finds those that are nearly ours."""
+"""Reads the properties of a head under the names that people use, and finds misspelled names of ours."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
@@ -9,17 +9,17 @@ _BY_HAND = (
     "title", "kind", "project", "status", "created", "updated", "tags", "always_load", "expires_at", "due", "refs",
     "source", "aliases", "private", "muted",
 )  # fmt: skip
-"""Our fields that people write, in any case. The others are the program's, and so is how they are spelled."""
+"""Our fields that people write, accepted in any case. The program writes all other fields, and spells them exactly."""
 
 _ALSO = {"expires": "expires_at", "tag": "tags", "alias": "aliases", "ref": "refs"}
-"""The names of our options, and Obsidian's older ones."""
+"""The names of our options, and Obsidian's older names."""
 
 _OURS = frozenset((
     *FIELD_ORDER, *_BY_HAND, *_ALSO, "contradicts", "compatible_with", "confirmed", "covers", "counts_again", "done_at",
     "done", "seal",
 ))  # fmt: skip
 _COMMON = frozenset(("sources", "course", "states", "stats", "tabs", "find", "mind", "link", "king", "rates", "date"))
-"""Words a letter away from ours that people mean."""
+"""Ordinary words that are only a letter away from our names."""
 
 _TECHNICAL = frozenset(
     ("cssclass", "cssclasses", "publish", "date", "position", "permalink", "layout", "draft", "lang")
@@ -30,13 +30,13 @@ MAX_WORDS_CHARS = 600
 
 
 def by_hand(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """The head with our fields under our names, however they are spelled. An exact spelling wins."""
+    """Return the head with our fields under our names, whatever their case. An exact spelling wins."""
     named = {_ALSO.get(name, name): value for key, value in meta.items() if (name := _name(key)) in {*_BY_HAND, *_ALSO}}
     return {**named, **meta}
 
 
 def nearly_ours(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each property that isn't ours but a slip away from one, with that."""
+    """Yield each property that is only a slip away from one of our names, with our name."""
     for key in meta:
         name = _name(key)
         if len(name) >= 4 and name not in _OURS | _COMMON:
@@ -46,7 +46,7 @@ def nearly_ours(meta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def is_slip(one: str, other: str) -> bool:
-    """Whether one letter is missing, too many, another, or has changed places with the next one."""
+    """Return whether a letter is missing, added, replaced, or swapped with the next letter."""
     if abs(len(one) - len(other)) > 1 or one == other:
         return False
     start = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
@@ -56,7 +56,7 @@ def is_slip(one: str, other: str) -> bool:
 
 
 def words(meta: Mapping[str, Any]) -> str:
-    """The text of the properties that aren't ours, in one line of limited length, for the search."""
+    """Return the text of all other properties in a line of limited length, for the search."""
     said = (text for key, value in meta.items() if _name(key) not in _NOT_SEARCHED for text in _texts(value))
     return " ".join(dict.fromkeys(said))[:MAX_WORDS_CHARS]
 

@@ -1,7 +1,7 @@
-"""Finds the entries of a curated file such as `MEMORY.md`, and adds some: list items and paragraphs below headings.
+"""Finds and adds entries of a curated file such as `MEMORY.md`: list items and paragraphs below headings.
 
-An item within an item is an entry of its own. An entry's hash identifies it as long as its words stay; it doesn't
-change with its mark, its line breaks, or other entries.
+A nested item is an entry of its own. The hash of an entry is stable as long as its words are; it doesn't change with
+its mark, its line breaks, or other entries.
 """
 
 import hashlib
@@ -15,29 +15,30 @@ from mcp_memory.text.markdown.blocks import Block, BlockKind, scan
 from mcp_memory.text.markdown.frontmatter import newline_of, parse
 
 _MARK = re.compile(r"[ \t]*(?:[-*+]|[0-9]{1,9}[.)])(?:[ \t]+|$)")
-_HASH_DIGITS = 8  # among 200 entries, two share one with a probability of 1 in 200,000
+_HASH_DIGITS = 8  # among 200 entries, the probability of a collision is 1 in 200,000
 
 
 @dataclass(frozen=True, slots=True)
 class CuratedEntry:
-    """`text[start:end]` is the entry, with the ending of its last line."""
+    """An entry. `text[start:end]` includes the ending of its last line."""
 
     start: int
     end: int
     start_line: int
-    """1-based, inclusive."""
+    """The first and last line, 1-based, inclusive."""
     end_line: int
     section: str
-    """The heading above it; empty without one."""
+    """The heading above it; empty without a heading."""
     mark: str
-    """Its indentation and list mark; empty for a paragraph."""
+    """The indentation and list mark; empty for a paragraph."""
     title: str
-    """Its words without the mark, in one line."""
+    """The words without the mark, on one line."""
     hash: str
 
 
 def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
-    """The entries in order. Headings, tables, quotes and comments are none, and code only with the words before it."""
+    """Return the entries in order. Headings, tables, quotes and comments aren't entries; code is part of the entry
+    before it."""
     found: list[CuratedEntry] = []
     section, line, counted_to = "", 1, 0
     for block in _with_their_code(text, scan(text, body_start)):
@@ -54,8 +55,8 @@ def entries(text: str, body_start: int = 0) -> list[CuratedEntry]:
 
 
 def render_entry(content: str, mark: str = "- ") -> str:
-    """One entry with LF endings behind this mark; a mark that `content` has already is dropped. Only a plain paragraph
-    goes without one. Raises InvalidInput for several entries, and for what is none behind a mark."""
+    """Render an entry with LF endings after this mark; a mark in `content` is dropped. Only a plain paragraph can have
+    no mark. Raises InvalidInput for several entries, and for content that isn't an entry after a mark."""
     body = content.replace("\r\n", "\n").strip()
     if len(found := entries(body)) > 1 and not _is_about_code(body):
         raise InvalidInput(f"this is {len(found)} entries", hint="add one at a time")
@@ -70,8 +71,8 @@ def render_entry(content: str, mark: str = "- ") -> str:
 
 
 def add_entry(text: str, section: str, entry: str) -> str:
-    """`text` with an entry at the end of the section of this name, in any case; a missing one is added at the end.
-    Every other byte stays. Raises InvalidInput for a file that ends in an open fence."""
+    """Return `text` with an entry at the end of the section of this name, in any case; a missing section is added at
+    the end. Every other byte stays. Raises InvalidInput for a file that ends in an open fence."""
     newline, blocks = newline_of(text), list(scan(text, parse(text).body_start))
     if blocks and blocks[-1].unclosed_fence:
         raise InvalidInput("the file ends in a code fence that isn't closed", hint="ask the user to close it")
@@ -87,7 +88,7 @@ def add_entry(text: str, section: str, entry: str) -> str:
     if last.kind is not BlockKind.ITEM:
         gap += newline
     elif (bullet := text[last.start : last.end].lstrip()[0]) in "*+" and entry.startswith("- "):
-        same = bullet + entry[1:]  # another one would begin a new list
+        same = bullet + entry[1:]  # another mark would begin a new list
         entry = same if _is_one(same) else entry
     return text[:at] + gap + entry.replace("\n", newline) + newline + text[at:]
 
@@ -98,14 +99,14 @@ def _is_one(entry: str) -> bool:
 
 
 def _is_about_code(body: str) -> bool:
-    """Whether these are paragraphs around code, which is one entry though a blank line parts them."""
+    """Return whether these blocks are paragraphs around code, which form a single entry despite blank lines."""
     kinds = {block.kind for block in scan(body)}
     return kinds == {BlockKind.PARAGRAPH, BlockKind.FENCE}
 
 
 def _with_their_code(text: str, blocks: Iterable[Block]) -> Iterator[Block]:
-    """Joins a paragraph or item with the fence right below it, or below its colon, and with what goes on right below
-    that."""
+    """Join a paragraph or item with the fence directly below it, or below its colon, and with the text directly below
+    the fence."""
     before: Block | None = None
     for block in blocks:
         if before and _goes_on(text, before, block):
@@ -133,7 +134,7 @@ _NO_MARK = ("",)
 
 
 def _entries_in(text: str, block: Block) -> Iterator[tuple[int, int]]:
-    """The start and end of a paragraph, or of an item and those within it."""
+    """Yield the start and end of a paragraph, or of an item and its nested items."""
     if block.kind not in {BlockKind.PARAGRAPH, BlockKind.ITEM}:
         return
     starts, at = [block.start], text.find("\n", block.start, block.end) + 1

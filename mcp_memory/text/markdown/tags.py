@@ -1,6 +1,7 @@
-"""Reads tags as Obsidian writes them: in a head as a list or as one text, and as `#tag` or `#tag/below` in the text.
+"""Reads tags as Obsidian writes them: in a head as a list or as a single text, and as `#tag` or `#tag/below` in the
+text.
 
-A tag in the text is a word behind a `#`; a number alone is none, nor is what stands in code, in a link or in a comment.
+A tag in the text is a word after a `#`. Plain numbers aren't tags, nor are words in code, in a link or in a comment.
 """
 
 import re
@@ -12,7 +13,7 @@ from mcp_memory.text.markdown.links import prose
 _TAG = re.compile(r"(?<![^\W_])(?<![/#&=\\])[#＃]([\w/\-\u2600-\u27bf\ufe0f\u200d\U0001f000-\U0001faff]+)")
 CODE = re.compile(r"(?<!`)``+[^`\n]+``+|(?<!`)`[^`\n]+`")
 _NOT_PROSE = re.compile(
-    CODE.pattern + r"|\[\[[^\[\]\n]*\]\]|(?<=\])\([^()\n]*\)|^ {0,3}\[[^\[\]\n]+\]:[^\n]*"  # links, and where they lead
+    CODE.pattern + r"|\[\[[^\[\]\n]*\]\]|(?<=\])\([^()\n]*\)|^ {0,3}\[[^\[\]\n]+\]:[^\n]*"  # links, with their targets
     r"|</?[A-Za-z][^<>\n]*>",
     re.MULTILINE,
 )
@@ -21,13 +22,13 @@ _COMMENTS = (("<!--", "-->"), ("%%", "%%"))
 
 
 def head_tags(meta: Mapping[str, Any]) -> list[str]:
-    """The tags of a head, under `tags` or `tag` in any case, without `#`; each once, as it is spelled."""
+    """Return the tags of a head, under `tags` or `tag` in any case, without `#` and duplicates, as they are spelled."""
     values = (value for key, value in meta.items() if key.strip().casefold() in {"tags", "tag"})
     return list(dict.fromkeys(tag for value in values for tag in tags_of(value)))
 
 
 def tags_of(value: object) -> Iterator[str]:
-    """The tags that a property lists. A single text is split at commas and semicolons, or else at spaces."""
+    """Yield the tags in a property. A single text is split at commas and semicolons, or else at spaces."""
     if isinstance(value, (list, Mapping)):
         for item in cast("Iterable[object]", value):
             yield from _named(item) if isinstance(item, str) and "#" not in item else tags_of(item)
@@ -40,7 +41,8 @@ def tags_of(value: object) -> Iterator[str]:
 
 
 def text_tags(text: str, start: int = 0, *, in_comments: bool = False) -> list[str]:
-    """The tags in `text[start:]` in their order, each once. `in_comments`: also those that a reader doesn't see."""
+    """Return the tags in `text[start:]` in order, without duplicates. `in_comments`: also tags that a reader doesn't
+    see."""
     if not _TAG.search(text, start):
         return []
     stretches = (plain_text(text[begin:end], in_comments=in_comments) for begin, end in prose(text, start))
@@ -49,7 +51,8 @@ def text_tags(text: str, start: int = 0, *, in_comments: bool = False) -> list[s
 
 
 def plain_text(stretch: str, *, in_comments: bool = False) -> str:
-    """A stretch of prose without code, HTML, wikilinks and the targets of links, nor, if not wanted, comments."""
+    """Return prose without code, HTML, wikilinks and the targets of links, and without comments unless `in_comments` is
+    set."""
     for opening, closing in () if in_comments else _COMMENTS:
         stretch = _without(stretch, opening, closing)
     return _NOT_PROSE.sub(" ", stretch)

@@ -1,6 +1,6 @@
-"""Reads the YAML of a note's head safely, locates its entries, and writes values that any YAML reader agrees on.
+"""Parses the YAML of a note's head safely, locates its entries, and writes values that every YAML parser reads alike.
 
-The only module of this room that imports PyYAML; `frontmatter` imports it when there is a head.
+This is the only module of this room that imports PyYAML; `frontmatter` imports it when there is a head.
 """
 
 import json
@@ -17,14 +17,15 @@ from frontmatter.default_handlers import YAMLHandler
 
 from mcp_memory.errors import InvalidInput
 
-# PyYAML ships without types for these; libyaml's loader is ten times the speed of the pure one, where it was built.
+# PyYAML has no types for these. Where libyaml's loader was built, it is ten times as fast as the pure loader.
 _SafeLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _parse_events = cast("Any", yaml).parse
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_DEPTH = 20
 _LONGEST_NUMBER_CHARS = 100
-"""Longer numbers stay strings: Python refuses to convert 4,300 digits, and base 60 takes quadratic time."""
+"""The longest number; longer numbers stay strings, because Python refuses to convert 4,300 digits, and base 60 takes
+quadratic time."""
 
 _KEY_LINE = re.compile(r"^[ \t]*[^\s#:][^:\n]{0,100}:(?:\s|$)", re.MULTILINE)
 _COMMENT = re.compile(r"(?:(?<=\s)|(?<![\s\S]))#[^\n]*")
@@ -36,16 +37,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class HeadRefused(Exception):
-    """The head isn't YAML that we accept; the message says where and why, without its text."""
+    """Raised for a head that isn't YAML that we accept; the message gives the place and the reason without quoting the
+    text."""
 
 
 class NotAMapping(HeadRefused):
-    """The text between the delimiters is prose or a list: not frontmatter at all."""
+    """Raised for prose or a list between the delimiters, which isn't frontmatter."""
 
 
 @dataclass(frozen=True, slots=True)
 class YamlEntry:
-    """One top-level key with its value, as offsets into the YAML."""
+    """A top-level key with its value, as offsets into the YAML."""
 
     key: str
     line_start: int
@@ -55,7 +57,7 @@ class YamlEntry:
     value_end: int
     """Equal to `value_start` for an empty value."""
     content_end: int
-    """The end of the value's last line that isn't blank, before its newline."""
+    """The end of the value's last nonblank line, before its newline."""
 
     @property
     def is_empty(self) -> bool:
@@ -63,7 +65,7 @@ class YamlEntry:
 
 
 def load(text: str) -> tuple[dict[str, Any], int | None]:
-    """The mapping, and the 1-based number of the first line that repeats a key. Raises HeadRefused."""
+    """Return the mapping, and the 1-based number of the first line that repeats a key. Raises HeadRefused."""
     found = survey(text)
     seen: set[str] = set()
     repeated = next((each for each in found if each.key in seen or seen.add(each.key)), None)
@@ -75,7 +77,7 @@ def load(text: str) -> tuple[dict[str, Any], int | None]:
 
 
 def survey(text: str) -> list[YamlEntry]:
-    """The top-level entries in order. Raises HeadRefused for a head that is too large, too deep, or not allowed.
+    """Return the top-level entries in order. Raises HeadRefused for a head that is too large, too deep, or not allowed.
 
     Works on the parser's events, without recursion; only text that has passed reaches a loader.
     """
@@ -90,19 +92,19 @@ def survey(text: str) -> list[YamlEntry]:
 
 
 def scalars(text: str) -> list[tuple[int, int]]:
-    """Where the keys and single values of valid YAML start and end."""
+    """Return the start and end of the keys and scalar values of valid YAML."""
     events = _parse_events(text, Loader=_SafeLoader)
     return [(event.start_mark.index, event.end_mark.index) for event in events if isinstance(event, yaml.ScalarEvent)]
 
 
 def comments(text: str) -> list[str]:
-    """Those of valid YAML, in order."""
+    """Return the comments of valid YAML in order."""
     gaps = pairwise([(0, 0), *scalars(text), (len(text), 0)])
     return [match[0].strip() for (_, start), (end, _) in gaps for match in _COMMENT.finditer(text, start, end)]
 
 
 def write(value: Any, *, flow: bool = False) -> str:
-    """`value` as YAML on one line. Raises InvalidInput for a value that YAML cannot hold."""
+    """Format `value` as YAML on one line. Raises InvalidInput for a value that YAML cannot represent."""
     match value:
         case None:
             return "null"
@@ -128,7 +130,8 @@ def write(value: Any, *, flow: bool = False) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Equal in value and type: 1 is neither True nor 1.0, NaN is NaN, a time keeps its offset."""
+    """Return whether two values are equal with equal types: 1 is neither True nor 1.0, NaN is NaN, a time keeps its
+    offset."""
     match one, other:
         case (str(), str()):
             return str(one) == str(other)
@@ -147,12 +150,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 class _Survey:
-    """Walks the events of one document once."""
+    """Walks the events of a document once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._open: list[bool] = []
-        """For each open collection, whether it is in flow style."""
+        """Whether each open collection is in flow style."""
         self._entries: list[YamlEntry] = []
         self._key: yaml.ScalarEvent | None = None
         self._value: tuple[int, int] | None = None
@@ -203,7 +206,8 @@ class _Survey:
         self._value_done()
 
     def _reach(self, end: int) -> None:
-        """A block collection ends after the comments that follow it; its last scalar doesn't."""
+        """Extend the last entry to `end`: a block collection ends after the comments that follow it, but its last
+        scalar doesn't."""
         if self._value is not None:
             self._value = (self._value[0], max(self._value[1], end))
 
@@ -225,7 +229,7 @@ class _Survey:
 
 
 class _Loader(_SafeLoader):
-    """Every key is a string, nothing is merged, and what isn't a valid number or date is a string."""
+    """Makes every key a string, merges nothing, and leaves everything except valid numbers and dates as strings."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
         return {str(key.value): self.construct_object(value, deep=deep) for key, value in node.value}
@@ -250,7 +254,7 @@ for _tag in ("merge", "value"):
 
 
 def _where(error: Exception) -> str:
-    """The place of an error; PyYAML's own message would quote the text."""
+    """Return the place of an error; PyYAML's own message would quote the text."""
     mark = getattr(error, "problem_mark", None)
     return f"{_line(mark)}: not valid YAML" if mark is not None else "not valid YAML"
 
@@ -269,7 +273,7 @@ def _write_string(text: str, *, flow: bool) -> str:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether every YAML reader, of version 1.1 or 1.2, reads the bare text as this string."""
+    """Return whether every YAML parser, of version 1.1 or 1.2, reads the bare text as this string."""
     if not text or not text[0].isalnum() or text[-1] == " " or text.lower() in _READ_AS_OTHER:
         return False
     if text[0].isdigit() and _NUMBER_CHARACTERS.issuperset(text):
@@ -283,5 +287,5 @@ def _write_float(value: float) -> str:
     if math.isinf(value):
         return ".inf" if value > 0 else "-.inf"
     digits, exponent, power = repr(value).partition("e")
-    # YAML 1.1 reads `1e+20` as text: it wants the point.
+    # YAML 1.1 reads `1e+20` as text, because it requires the point.
     return (digits if "." in digits else digits + ".0") + exponent + power

@@ -1,1 +1,1 @@
-"""Finds secrets by their shape, and takes them out of a text."""
+"""Finds secrets by their form, and redacts them."""

@@ -1,7 +1,7 @@
-"""Finds and redacts secrets: tokens of a known form, private keys, and values that are called a password, token or key.
+"""Finds and redacts secrets: tokens of a known form, private keys, and values labelled as a password, token or key.
 
-One detector refuses notes and redacts captured sessions. Plain words pass: "the password is stored in the keyring". The
-length of every pattern is bounded, so time is linear.
+The same detector refuses notes and redacts captured sessions. Plain words pass: "the password is stored in the
+keyring". The length of every pattern is bounded, so the time is linear.
 """
 
 import base64
@@ -27,14 +27,14 @@ class Secret:
 
 
 class RedactedText(NamedTuple):
-    """`secrets` counts what was redacted."""
+    """A redacted text; `secrets` is the number of redactions."""
 
     text: str
     secrets: int
 
 
 def redact(text: str) -> RedactedText:
-    """The text with `[redacted: KIND]` in place of each secret; the result has no further secrets."""
+    """Replace each secret with `[redacted: KIND]`; the result contains no further secrets."""
     found = find_secrets(text)
     pieces: list[str] = []
     at = 0
@@ -45,13 +45,14 @@ def redact(text: str) -> RedactedText:
 
 
 def find_secret(text: str) -> str | None:
-    """The kind of a secret in the text, or None. Never the secret itself."""
+    """Return the kind of a secret in the text, or None; never the secret itself."""
     found = find_secrets(text)
     return found[0].kind if found else None
 
 
 def find_secrets(text: str) -> list[Secret]:
-    """In order, without overlaps; if two forms match the same characters, the more exact one names it."""
+    """Return the secrets in order, without overlaps. If two forms match the same characters, the more exact form
+    wins."""
     found: list[Secret] = []
     for secret in sorted(_all(text), key=lambda secret: secret.start):
         last = found[-1] if found else None
@@ -80,7 +81,8 @@ def _matches(form: SecretShape, text: str) -> Iterator[Secret]:
 
 
 _AROUND_LINES = r"(?:[\s\"'>+|#*,]|\\{1,7}[rn])"
-"""Between the lines of a key: line ends, escaped or not, and marks that quote, indent or join them."""
+"""Matches the text between the lines of a key: line ends, escaped or not, and marks that quote, indent or join the
+lines."""
 _KEY_START = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
     rf"(?:{_AROUND_LINES}|[A-Za-z\-]{{4,20}}: [^\n]{{1,80}}\n){{1,60}}([A-Za-z0-9+/=]{{40,76}})"
@@ -94,11 +96,11 @@ _OF_SENTENCES = STOP_WORDS | frozenset(
 _MOST_LONG_WORDS = 12
 _FEWEST_DIGITS = 3
 _LEAST_IN_A_KEY = 6
-"""Different characters in its first line."""
+"""The minimum number of distinct characters in the first line of a key."""
 
 
 def _private_keys(text: str) -> Iterator[Secret]:
-    """Whole keys; without an end, everything that follows."""
+    """Yield whole keys; a key without an end extends to the end of the text."""
     at = 0
     while "PRIVATE KEY" in text and (begin := _KEY_START.search(text, at)):
         at = begin.end()
@@ -118,13 +120,14 @@ def _is_jwt(value: str) -> bool:
 
 
 def _are_chance_words(value: str) -> bool:
-    """Words drawn by chance, without those that make a sentence; no sentence has as many long words in a row."""
+    """Return whether the words look random: no words of a sentence, or more long words in a row than any
+    sentence has."""
     words = re.findall("[a-z]+", value)
     return len(words) >= _MOST_LONG_WORDS or _OF_SENTENCES.isdisjoint(words)
 
 
 def _is_card_number(value: str) -> bool:
-    """Whether its check digit is right, and it is none of those that manuals use."""
+    """Return whether the check digit is right and the number isn't an example from a manual."""
     digits = [int(digit) for digit in value if digit.isdigit()][::-1]
     doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
     is_of_manuals = len(set(digits)) <= _FEWEST_DIGITS or digits.count(0) > len(digits) // 3

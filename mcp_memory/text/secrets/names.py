@@ -1,7 +1,7 @@
 """Recognizes secrets by their names: the value after "password", `API_KEY=`, `--token`, `curl -u` and the like.
 
-In code the name alone proves nothing, since variables, calls and types follow it too; so the value must not look like
-one of these. Quotes may be escaped, as in JSON within JSON.
+In code, the name isn't enough, since variables, calls and types also follow it. The value must therefore look like none
+of these. Quotes may be escaped, as in JSON within JSON.
 """
 
 import re
@@ -14,7 +14,7 @@ from mcp_memory.text.secrets.shapes import PLACEHOLDER, looks_random, mixed, sha
 
 KIND = "password or key"
 MARK = "[redacted"
-"""Begins the text that replaces a redacted secret."""
+"""The start of the text that replaces a redacted secret."""
 _MARKED = re.compile(rf"{re.escape(MARK)}: [^\]\n]{{1,40}}\]")
 
 _COMMON_PASSWORDS = frozenset(
@@ -26,7 +26,8 @@ _CODE = re.compile(
     r"|(?:[a-z][a-z_]{2,}|[A-Z][A-Z_]{3,})=(?:[A-Za-z_]|\Z)|(?:self|True|False|None|null|undefined)\b|//|[a-z]{2,10}://|b?[\"']"
     r"|-?[A-Za-z_]\w*\.[a-z_]|[0-9]{1,9}\Z|[0-9.]+\Z|\\"
 )
-"""A call, an attribute, a name with an underscore, camelCase, a constant, the next argument, an address, a number."""
+"""Matches a call, an attribute, a name with an underscore, camelCase, a constant, the next argument, an address, a
+number."""
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _NO_VALUE = re.compile(r"[a-z]{2,10}://|[0-9.]+\Z|\\[uUx]")
 _PLAIN = re.compile(r"[A-Za-z]+(?:[_\-./:]{1,2}[A-Za-z]+)*[_\-]?[0-9]?")
@@ -34,26 +35,27 @@ _TAIL = ".,:;!?)]}&*|"
 _LEAST_CHARS = 6
 _JUDGED_CHARS = 200
 _LEAST_WORD_CHARS = 3
-"""On average; random letters change case more often."""
+"""The minimum mean length of words; random letters change case more often."""
 
 _RANDOM_TURNS = 0.3
-"""The share of neighboring letters that differ in case: half of random ones, a fifth in names."""
+"""The maximum share of adjacent letters that differ in case: half of random letters do, and a fifth of the letters in
+names."""
 
 
 def like_a_password(value: str) -> bool:
-    """Judges a value where only a password can be; rejects the words of manuals."""
+    """Return whether a value is a password where only a password can be; words from manuals aren't."""
     if value.lower() in _COMMON_PASSWORDS or len(set(value)) < 4:
         return False
     return not (PLACEHOLDER.search(value) or value[0] in "$%{[(" or value.lower().endswith(("password", "secret")))
 
 
 def _like_no_word(value: str) -> bool:
-    """Judges what follows an option, which manuals also name in a sentence."""
+    """Return whether a value is a secret after an option, which manuals also mention in a sentence."""
     return like_a_password(value) and not value.rstrip(_TAIL).isalpha()
 
 
 def _like_a_secret(value: str) -> bool:
-    """Rejects code and words of prose."""
+    """Return whether a value is neither code nor a word of prose."""
     value = value.rstrip(_TAIL)
     if len(value) < _LEAST_CHARS or _stands_for_another(value) or _CODE.match(value) or _is_name(value):
         return False
@@ -61,20 +63,21 @@ def _like_a_secret(value: str) -> bool:
 
 
 def _quoted_like_a_secret(value: str) -> bool:
-    """Judges a value in quotes, which is no variable, but may be a name, message or template."""
+    """Return whether a value in quotes is a secret. It can't be a variable, but may be a name, message or template."""
     if _stands_for_another(value) or any(map(str.isspace, value)) or _NO_VALUE.match(value):
         return False
     return _flickers(value) or (not _PLAIN.fullmatch(value) and not _is_name(value) and _has_other_than_letters(value))
 
 
 def _in_env(value: str) -> bool:
-    """After `NAME=` in capitals a plain word is a value too."""
+    """Return whether a value after `NAME=` in capitals is a secret; even a plain word is."""
     value = value.rstrip(_TAIL)
     return bool(value) and not _stands_for_another(value) and not (value.isalpha() and value.isupper())
 
 
 def _strong(value: str) -> bool:
-    """After a mere space: requires letters, digits and a third class of characters, or many of both."""
+    """Return whether a value after a mere space is a secret: it needs letters, digits and a third class of characters,
+    or many letters and digits."""
     value = value.rstrip(_TAIL)
     if len(value) < 8 or not _like_a_secret(value) or re.match(r"[a-z]+[\-=:(]|.?/", value):
         return False
@@ -92,7 +95,7 @@ def _has_other_than_letters(value: str) -> bool:
 
 
 def _is_name(value: str) -> bool:
-    """Whether it names a variable or a type: words joined by `_` or capitals, and few digits."""
+    """Return whether a value names a variable or a type: words joined by `_` or capitals, and few digits."""
     joined = "_" in value or not (value.islower() or value.isupper())
     if not joined or not re.fullmatch(r"\w+", value):
         return False
@@ -103,7 +106,7 @@ def _is_name(value: str) -> bool:
 
 
 def _flickers(value: str) -> bool:
-    """Letters that change case more often than in a name."""
+    """Return whether letters change case more often than in a name."""
     turns = [a.islower() != b.islower() for a, b in pairwise(value) if a.isalpha() and b.isalpha()]
     return len(value) >= 16 and looks_random(value) and sum(turns) > _RANDOM_TURNS * len(turns)
 
@@ -122,7 +125,7 @@ _NAMES = rf"(?i:{_NAME.pattern})"
 
 
 class _Behind(NamedTuple):
-    """What directly follows a name."""
+    """The text directly after a name."""
 
     pattern: re.Pattern[str]
     is_real: Callable[[str], bool]
@@ -132,7 +135,8 @@ _SIGN = (
     rf"(?:(?![a-z])\w{{1,20}})?(?:{_Q})?\]?"
     r"(?:\*{0,2}[ \t]{0,3}(?::[ \t]?\w{1,20}[ \t]?=|:=?|=>?|->|→)|[ \t]{1,20}\|)\*{0,2}\s{0,3}"
 )
-"""`NAME_2" =>`, `**NAME:**`, `| NAME |`, `NAME: str =`; a small letter would make another word of it: tokenizer."""
+"""Matches `NAME_2" =>`, `**NAME:**`, `| NAME |`, `NAME: str =`. With a lower-case letter after the name it would be
+another word: tokenizer."""
 _VERB = r"(?:is|was|ist|war|lautet|heißt|est|était|es|era)(?:[ \t]{1,3}(?:now|still|nun|jetzt|noch))?[ \t]{0,3}:?"
 _LATER = rf"(?:[ \t]{{1,3}}[^\W\d_]{{1,20}}){{0,5}}?(?:[ \t]{{1,3}}(?:{_VERB}|to|auf|zu)|:)[ \t]{{1,3}}(?:{_Q})?"
 _BEHIND = (
@@ -248,10 +252,10 @@ CALLED = (
 
 
 def find_named(text: str) -> Iterator[tuple[int, int]]:
-    """Finds values that follow a name."""
+    """Yield the values that follow a name."""
     masked = _MARKED.sub(lambda mark: "[" * len(mark[0]), text)
     lowered = masked.lower()
-    if len(lowered) != len(text):  # a few capitals have two small letters
+    if len(lowered) != len(text):  # a few capitals have two lower-case letters
         lowered = "".join(small if len(small := c.lower()) == 1 else c for c in masked)
     for name in _NAME.finditer(lowered):
         for pattern, is_real in _BEHIND:

@@ -1,7 +1,8 @@
 """Lists tokens that their issuers gave a recognizable form.
 
-Prefixes and lengths come from what issuers document for secret scanning, the rules of gitleaks 8 (config/gitleaks.toml,
-read for these facts), and issuers' consoles and manuals. Forms that hashes, UUIDs or prose may have are left out.
+Prefixes and lengths come from issuers' documentation for secret scanning, the rules of gitleaks 8
+(config/gitleaks.toml, read for these facts), and issuers' consoles and manuals. Forms that also fit hashes, UUIDs or
+prose are omitted.
 """
 
 import re
@@ -14,7 +15,8 @@ PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_DISTINCT_CHARACTERS = 8
-"""A token of 16 characters or more with fewer was typed by holding down keys."""
+"""The minimum number of distinct characters. A token of 16 characters or more with fewer was typed by holding down
+keys."""
 
 
 def looks_random(value: str) -> bool:
@@ -22,14 +24,14 @@ def looks_random(value: str) -> bool:
 
 
 def mixed(value: str) -> bool:
-    """Random, with a digit: long words joined by hyphens have none."""
+    """Return whether a value is random and contains a digit; long words joined by hyphens have none."""
     return looks_random(value) and any(character.isdigit() for character in value)
 
 
 @dataclass(frozen=True, slots=True)
 class SecretShape:
-    """Every match contains one of the literals in `hints`, a cheap check before the pattern. `is_real` judges the
-    pattern's group `secret`, which is what gets redacted."""
+    """The form of a secret. Every match contains one of the literals in `hints`, a cheap check before the pattern.
+    `is_real` judges the pattern's group `secret`, which gets redacted."""
 
     kind: str
     hints: tuple[str, ...]
@@ -38,24 +40,26 @@ class SecretShape:
 
 
 def shape(kind: str, hints: str, pattern: str, is_real: Callable[[str], bool] = looks_random) -> SecretShape:
-    """`hints` are separated by spaces."""
+    """Create a form; `hints` are separated by spaces."""
     return SecretShape(kind, tuple(hints.split()), re.compile(pattern), is_real)
 
 
 def _token(kind: str, prefixes: str, rest: str, is_real: Callable[[str], bool] = looks_random) -> SecretShape:
-    """A token that begins with one of the space-separated literal prefixes and continues as `rest`."""
+    """Create the form of a token that begins with any of the space-separated literal prefixes and continues with
+    `rest`."""
     start = "|".join(map(_beginning, prefixes.split()))
     return shape(kind, prefixes, rf"(?:{start})(?P<secret>{rest})(?![A-Za-z0-9])", is_real)
 
 
 def _beginning(prefix: str) -> str:
-    """Not inside a word, unless that is an escaped line end in JSON. The literal comes first, to be found fast."""
+    """Match a prefix only at the start of a word or after an escaped line end in JSON. The literal comes first, to be
+    found fast."""
     literal = re.escape(prefix)
     return rf"{literal}(?:(?<![A-Za-z0-9]{literal})|(?<=\\[nrt]{literal}))"
 
 
 OWN_PREFIX = "mcpm_"
-"""The daemon's tokens for its clients begin with it."""
+"""The prefix of the daemon's tokens for its clients."""
 
 _DOCUMENTED = (
     _token("mcp-memory token", OWN_PREFIX, r"[\w\-]{43}"),
