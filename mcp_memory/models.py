@@ -39,7 +39,7 @@ class Status(StrEnum):
 
 
 class NoteState(StrEnum):
-    """How search and recall treat a note: they use only `ACTIVE` ones unless asked otherwise."""
+    """The states of a note for search and recall, which use only `ACTIVE` notes unless asked otherwise."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"  # in `_archive/`, or superseded, or archived by status
@@ -66,7 +66,7 @@ class FileStat:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a file can't be used as it is, for `status` and `doctor`."""
+    """A reason why a file can't be used as it is, for `status` and `doctor`."""
 
     path: str
     reason: str

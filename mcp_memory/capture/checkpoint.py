@@ -37,7 +37,7 @@ class Checkpoint:
     message_count: int = 0
     """Messages captured so far, and so the number of valid digests."""
     restarts: int = 0
-    """How often the file was truncated or replaced, and read again from the start."""
+    """The number of times that the file was truncated or replaced, and read again from the start."""
     unreadable: int = 0
     """Lines that are not JSON, or too long."""
     captured_at: str | None = None
@@ -52,7 +52,7 @@ class Checkpoint:
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Self:
-        """Raises KeyError, TypeError, ValueError for anything else."""
+        """Parse a payload. Raises KeyError, TypeError, ValueError for anything else."""
         threads = {
             name: SessionSegment(number, tuple(SpokenTurn.from_payload(turn) for turn in turns))
             for name, (number, turns) in payload["threads"].items()
@@ -62,27 +62,29 @@ class Checkpoint:
 
 
 class Checkpoints:
-    """Used by one process at a time, which holds the vault's lock."""
+    """The checkpoints of all transcripts, used by one process at a time, which has the vault's lock."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def read(self, client: str, name: str) -> Checkpoint:
-        """Returns a new one if there is none or it can't be read; capturing again yields the same pages. Raises
-        StorageFailed."""
+        """Return the checkpoint; a new one if it is missing or can't be read, since capturing again yields the same
+        pages. Raises StorageFailed.
+        """
         file = self._file(name)
         with naming_the_cause(str(file)), suppress(FileNotFoundError):
             return _read(file) or Checkpoint(client, name)
         return Checkpoint(client, name)
 
     def save_if_new(self, checkpoint: Checkpoint) -> None:
-        """Saves a first checkpoint, so that the transcript is not forgotten. Raises StorageFailed."""
+        """Save a first checkpoint, so that the transcript is not forgotten. Raises StorageFailed."""
         if not self._file(checkpoint.name).exists():
             self.save(checkpoint, ())
 
     def save(self, checkpoint: Checkpoint, digests: Collection[bytes]) -> Checkpoint:
-        """Saves it durably with the digests of newly captured messages, and returns it with those counted. Raises
-        StorageFailed."""
+        """Save a checkpoint durably with the digests of newly captured messages, and return it with those counted.
+        Raises StorageFailed.
+        """
         file = self._file(checkpoint.name)
         moved = replace(checkpoint, message_count=checkpoint.message_count + len(digests))
         with naming_the_cause(str(file)):
@@ -97,7 +99,7 @@ class Checkpoints:
         return moved
 
     def read_digests(self, checkpoint: Checkpoint) -> frozenset[bytes]:
-        """Returns the digests of all captured messages. Raises StorageFailed."""
+        """Return the digests of all captured messages. Raises StorageFailed."""
         file = self._file(checkpoint.name).with_suffix(".seen")
         with naming_the_cause(str(file)), suppress(FileNotFoundError):
             data = file.read_bytes()[: checkpoint.message_count * DIGEST_BYTES]
@@ -105,7 +107,7 @@ class Checkpoints:
         return frozenset()
 
     def read_all(self) -> Sequence[Checkpoint]:
-        """Returns all that can be read."""
+        """Return all checkpoints that can be read."""
         found: list[Checkpoint] = []
         for file in sorted(self._folder.glob("*.json")):
             with suppress(OSError):
@@ -114,7 +116,7 @@ class Checkpoints:
         return found
 
     def delete(self, checkpoint: Checkpoint) -> None:
-        """Raises StorageFailed."""
+        """Delete a checkpoint. Raises StorageFailed."""
         file = self._file(checkpoint.name)
         with naming_the_cause(str(file)):
             for suffix in (".seen", ".json"):
@@ -125,7 +127,7 @@ class Checkpoints:
 
 
 def _read(file: Path) -> Checkpoint | None:
-    """Returns None for a file that is not a checkpoint of this version. Raises OSError."""
+    """Read a checkpoint; None for a file that is not a checkpoint of this version. Raises OSError."""
     try:
         return Checkpoint.from_payload(json.loads(file.read_bytes()))
     except (ValueError, KeyError, TypeError):

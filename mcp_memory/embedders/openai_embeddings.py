@@ -34,7 +34,7 @@ FIRST_PAUSE_S = 0.25
 
 
 def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> OpenAIEmbedder:  # noqa: ARG001 -- a provider's signature
-    """Calls the endpoint once, to learn the dimension. Raises ConfigInvalid, EmbedderUnavailable."""
+    """Call the endpoint once, to learn the dimension. Raises ConfigInvalid, EmbedderUnavailable."""
     model_endpoint.check("embedder", config.endpoint, config.model)
     progress(f"asking {model_endpoint.public(config.endpoint)} for {config.model}")
     return OpenAIEmbedder(config, os.environ.get(config.api_key_env, ""))
@@ -82,13 +82,14 @@ class OpenAIEmbedder:
         return None
 
     def close(self) -> None:
-        """Ends waiting calls and closes the connections; idempotent."""
+        """End waiting calls and close the connections; idempotent."""
         self._closed.set()
         self._client.close()
 
     def _request(self, inputs: list[str], *, is_awaited: bool = False) -> Vectors:
-        """One call, repeated while the fault may be temporary and `timeout_s` allows; where somebody waits for it, not
-        if nothing listens there."""
+        """Make one call, repeated while the fault may be temporary and `timeout_s` allows; a call that somebody waits
+        for isn't repeated if nothing listens there.
+        """
         import httpx2
 
         deadline = time.monotonic() + self._config.timeout_s
@@ -123,7 +124,9 @@ class OpenAIEmbedder:
             pause_s *= 2
 
     def _vectors(self, response: httpx2.Response, count: int) -> Vectors:
-        """The vectors in the order of the texts, at unit length. Raises EmbedderUnavailable for any other answer."""
+        """Return the vectors in the order of the texts, at unit length. Raises EmbedderUnavailable for any other
+        answer.
+        """
         import numpy as np
 
         try:
@@ -143,8 +146,9 @@ class OpenAIEmbedder:
 
 
 def retry_after_s(header: str | None, now: float) -> float | None:
-    """Seconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), None if absent or invalid. `now`
-    is Unix time in seconds."""
+    """Return the seconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), None if absent or
+    invalid. `now` is Unix time in seconds.
+    """
     if not header:
         return None
     if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", header.strip()):
@@ -156,5 +160,5 @@ def retry_after_s(header: str | None, now: float) -> float | None:
 
 
 def _input(text: str, prompt: str) -> str:
-    """OpenAI refuses an empty input, so it becomes one space."""
+    """Return the input; an empty one becomes one space, since OpenAI refuses it."""
     return prepared(text, prompt, MAX_CHARS).strip() or " "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 MAX_TOKENS = 1024
-"""For a model that states no limit."""
+"""The most tokens for a model that states no limit."""
 
 
 class TorchEmbedder:

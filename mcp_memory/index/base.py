@@ -116,8 +116,9 @@ Part = Literal["words", "vectors"]
 
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
-    """How much of the words and vectors of `passages` chunks has been read into memory, 0 to 1; None if the next search
-    need not wait for them."""
+    """The share of the words and vectors of `passages` chunks that has been read into memory, 0 to 1; None if the next
+    search need not wait for them.
+    """
 
     passages: int = 0
     words: float | None = None
@@ -255,7 +256,7 @@ class Index(ABC):
 
     @abstractmethod
     def count_chunks(self, filters: Filters) -> int:
-        """How many chunks pass."""
+        """Count the chunks that pass."""
 
     def correct_spelling(self, term: str) -> str | None:  # noqa: ARG002 - for engines that can
         """Return the word one letter away that occurs in the most chunks; None for a short term or a term with other
@@ -291,7 +292,7 @@ class Index(ABC):
     # -- contradictions, of all generations --------------------------------------------------------------------
     @abstractmethod
     def conflicts(self) -> list[Conflict]:
-        """All that were put."""
+        """Return all stored conflicts."""
 
     @abstractmethod
     def compared(self) -> dict[NotePath, Etag]:
@@ -315,4 +316,4 @@ class Index(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Idempotent."""
+        """Close the index. Idempotent."""

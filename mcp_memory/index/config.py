@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Which index engine is used."""
+    """The index engine."""
 
     engine: str = "sqlite"
     """A name that `index.INDEXES` knows."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class WatchConfig:
-    """When the vault is swept; file-system events only make the next sweep come sooner."""
+    """The times of sweeps; file-system events only make the next sweep come sooner."""
 
     hints: bool = True
     debounce_s: float = 1.5

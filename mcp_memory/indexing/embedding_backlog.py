@@ -26,14 +26,16 @@ SHOWN_TEXTS = 64
 """The number of texts between two updates of the progress."""
 
 TRIES = 3
-"""How often a text that the model refuses is tried before it stays without a vector."""
+"""The tries of a text that the model refuses, before it stays without a vector."""
 
 PROBE = "tea"
 """A text that every model accepts: if it fails too, the model is at fault and not the text."""
 
 
 class EmbeddingBacklog:
-    """Runs one caller at a time, so that no text is embedded twice, and one step at a time, even if one hangs."""
+    """The embedding of texts for one caller at a time, so that no text is embedded twice, and one step at a time, even
+    if one hangs.
+    """
 
     def __init__(self, index: Index, health: Health) -> None:
         self._index = index
@@ -44,12 +46,12 @@ class EmbeddingBacklog:
         """By the embedder's fingerprint and the text."""
 
     async def backlog(self) -> int:
-        """Texts of the answering generation that have no vector yet."""
+        """Count the texts of the answering generation that have no vector yet."""
         mark = await in_thread(self._index.watermark, deadline_s=STEP_DEADLINE_S, what="the state of the index")
         return mark.vectors_pending
 
     async def embed_all(self, embedder: Embedder, target: Callable[[], Generation]) -> int:
-        """Embeds every text that lacks a vector in the generation that `target` returns; returns their number.
+        """Embed every text that lacks a vector in the generation that `target` returns; return their number.
 
         Does nothing for a generation of another embedder. A text that the model keeps refusing, though it takes others,
         is reported as a fault. Raises EmbedderUnavailable, DeadlineExceeded and IndexUnavailable; finished steps stay.
@@ -68,7 +70,7 @@ class EmbeddingBacklog:
         return done
 
     async def _step(self, embedder: Embedder, generation: Generation) -> tuple[int, bool]:
-        """The number of texts that were tried, and whether there are more."""
+        """Embed one step; return the number of texts that were tried, and whether there are more."""
         number, name = generation.number, embedder.fingerprint
 
         def work() -> tuple[int, bool]:
@@ -91,7 +93,7 @@ class EmbeddingBacklog:
             self._health.faults.pop("texts", None)
 
     def _embed(self, embedder: Embedder, generation: int, wanted: Sequence[tuple[TextHash, str]]) -> int:
-        """Returns how many of them the model refused."""
+        """Embed texts; return how many of them the model refused."""
         hashes = [text_hash for text_hash, _ in wanted]
         try:
             self._index.put_vectors(generation, hashes, _vectors(embedder, [text for _, text in wanted]))
@@ -109,7 +111,7 @@ class EmbeddingBacklog:
 
 
 def _vectors(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """Raises EmbedderUnavailable, whatever the model raises."""
+    """Return vectors. Raises EmbedderUnavailable for any error of the model."""
     try:
         return embedder.embed_documents(texts)
     except McpMemoryError:

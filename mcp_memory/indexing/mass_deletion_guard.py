@@ -44,7 +44,7 @@ class MassDeletionGuard:
         return [path for path in gone if path not in lost] if listing.complete else []
 
     def accept(self) -> None:
-        """Confirms the loss."""
+        """Confirm the loss."""
         self._mark(is_loss=False)
         self.why = None
 

@@ -13,7 +13,7 @@ from mcp_memory.vault.vault import Vault
 
 
 class GenerationBuilder:
-    """For one caller at a time. An interrupted build continues where it stopped."""
+    """The builder of generations, for one caller at a time. An interrupted build continues where it stopped."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class GenerationBuilder:
         self._health = health
 
     async def use(self, embedder: Embedder | None) -> None:
-        """Activates a generation with this embedder's vectors and this chunking, building it first if the active one
+        """Activate a generation with this embedder's vectors and this chunking, building it first if the active one
         differs. Without an embedder, existing vectors stay.
 
         Raises IndexUnavailable while notes are missing that may come back, since a new generation would lack them.
@@ -59,17 +59,18 @@ class GenerationBuilder:
         self._health.progress.step("idle")
 
     async def embed(self, embedder: Embedder) -> int:
-        """Embeds all texts of the active generation that lack a vector; returns their number. Raises as
-        `EmbeddingBacklog.embed_all`."""
+        """Embed all texts of the active generation that lack a vector; return their number. Raises as
+        `EmbeddingBacklog.embed_all`.
+        """
         return await self._embedding.embed_all(embedder, lambda: self._writer.generation)
 
     async def fill(self, built: Generation) -> None:
-        """Writes every note to a generation that may have some of them already."""
+        """Write every note to a generation that may have some of them already."""
         known = self._writer.indexed_files
         listing = await in_thread(self._vault.list, what="listing the vault")
         if suspicion(listing, len(known.keys() - listing.files.keys()), len(known), unaccepted=False):
             raise _missing_notes()
-        # An interrupted build may hold files that have been deleted since.
+        # An interrupted build may have files that have been deleted since.
         gone = [path for path in await self._held(built) if path not in listing.files]
         await self._writer.remove(gone, known, only=built)
         paths = [path for path in listing.files if path in known]

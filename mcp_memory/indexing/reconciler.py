@@ -37,7 +37,7 @@ class ReconcileResult:
 
 
 class Reconciler:
-    """Runs one sweep at a time. Files that could not be read are in the writer's `problems`."""
+    """The sweeper, which runs one sweep at a time. Files that could not be read are in the writer's `problems`."""
 
     def __init__(
         self, vault: Vault, index: Index, writer: IndexWriter, loss: MassDeletionGuard, health: Health
@@ -54,7 +54,7 @@ class Reconciler:
 
     @property
     def pruning_paused(self) -> str | None:
-        """Why vanished notes must stay in the index now, or None."""
+        """Return why vanished notes must stay in the index now, or None."""
         return self._loss.why
 
     @property
@@ -63,7 +63,7 @@ class Reconciler:
         return len(self._index.problems) != self._faults_seen
 
     async def reconcile(self) -> ReconcileResult:
-        """Makes the index equal to the disk, from scratch if it turns out to be damaged."""
+        """Make the index equal to the disk, from scratch if it turns out to be damaged."""
         async with self._sweeping:
             try:
                 return await self._reconcile()
@@ -72,12 +72,12 @@ class Reconciler:
 
     @asynccontextmanager
     async def paused(self) -> AsyncGenerator[None]:
-        """Holds off sweeps while files are moved and the index is updated for each."""
+        """Pause sweeps while files are moved and the index is updated for each."""
         async with self._sweeping:
             yield
 
     async def accept_loss(self) -> int:
-        """Prunes vanished notes after your confirmation; returns how many."""
+        """Prune vanished notes after your confirmation; return how many."""
         async with self._sweeping:
             known = self._writer.indexed_files
             _, gone = await self._compared(await self._listing(), known)
@@ -114,7 +114,7 @@ class Reconciler:
     async def _compared(
         self, listing: Listing, known: Mapping[NotePath, IndexedFile]
     ) -> tuple[Sequence[NotePath], Sequence[NotePath]]:
-        """The files to read, and those that are gone."""
+        """Return the files to read, and the missing files."""
         found = compare(listing, known)
         also_gone = await in_thread(
             lambda: [path for path in found.doubtful if self._vault.is_gone(path)], what="looking for notes"
@@ -135,10 +135,10 @@ class DiskDiff:
 
 
 def compare(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff:
-    """Files to read again, and files that are gone.
+    """Return files to read again, and missing files.
 
-    A file is read if its signature is new, or if it is too new for its signature to be reliable. Nothing is gone from a
-    root that could not be listed.
+    A file is read if its signature is new, or if it is too new for its signature to be reliable. No file counts as
+    missing from a root that could not be listed.
     """
     to_read = [
         path
@@ -153,7 +153,7 @@ def compare(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff
 
 
 def _below(path: str, odd: set[str]) -> bool:
-    """Whether the file is in a folder that cannot be read now; `.` is a root itself."""
+    """Return whether the file is in a folder that cannot be read now; `.` is a root itself."""
     parts = path.split("/")
     above = {"/".join(parts[:n]) for n in range(1, len(parts) + 1)}
     return not odd.isdisjoint({*above, ".", f"{parts[0]}/."})

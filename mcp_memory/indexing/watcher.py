@@ -25,7 +25,7 @@ AGAIN_S = 5.0
 """The delay after another failure, such as a folder that has just gone or a name that is not valid UTF-8."""
 
 STEP_MS = 250
-"""How often the watching thread checks for events; each check costs a wake-up, even on an idle machine."""
+"""The milliseconds between checks for events; each check costs a wake-up, even on an idle machine."""
 
 STANDS_MS = 1000
 """The milliseconds without events after which the watch counts as set up."""
@@ -91,7 +91,7 @@ class Watcher:
         return self._config.idle_sweep_s if is_idle and hears else self._config.active_sweep_s
 
     def touch(self) -> None:
-        """A client called: sweep at the faster rate for a while."""
+        """Sweep at the faster rate for a while, since a client called."""
         self._used = monotonic()
 
     def hint(self) -> None:

@@ -17,7 +17,7 @@ class JobsConfig:
     off: tuple[str, ...] = ()
 
     def time_of_day(self, job: str) -> time:
-        """When a daily job runs, in the vault's zone. Raises ConfigInvalid."""
+        """Return when a daily job runs, in the vault's zone. Raises ConfigInvalid."""
         key, value = (f"times.{job}", self.times[job]) if job in self.times else ("at", self.at)
         try:
             return time.fromisoformat(value).replace(tzinfo=None)

@@ -17,7 +17,7 @@ DAY_S = 86_400.0
 
 
 class Timing:
-    """When one job is due."""
+    """The times at which one job is due."""
 
     @property
     def about(self) -> str:

@@ -1,4 +1,4 @@
-"""Reads the remotes of a repository from its configuration file, which is faster than asking git."""
+"""Read the remotes of a repository from its configuration file, which is faster than asking git."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class ConfigValue:
 
 
 def read_bytes(file: str) -> bytes:
-    """The content of a regular file; empty for what can't be read, would wait, or is larger than any configuration."""
+    """Return the content of a regular file; empty for one that can't be read, would wait, or is larger than any
+    configuration.
+    """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError):
@@ -46,7 +48,7 @@ def read_values(file: str) -> Sequence[ConfigValue]:
 
 
 def remotes(values: Sequence[ConfigValue]) -> dict[str, str]:
-    """Each remote's first URL, as `url.….insteadOf` rewrites it, `origin` first."""
+    """Return each remote's first URL, as `url.….insteadOf` rewrites it, `origin` first."""
     found = dict[str, str]()
     for one in values:
         if (one.section, one.name) == ("remote", "url") and one.part and one.value:

@@ -1,4 +1,4 @@
-"""Decides which known project a repository belongs to, and what a new one is called. Pure, but for git's first commits.
+"""Decide which known project a repository belongs to, and the name of a new one. Pure, except for git's first commits.
 
 In doubt a repository becomes a new project. Its notes are then missing elsewhere until a person merges the two, but a
 wrong match would give away confidential notes.
@@ -32,7 +32,7 @@ class NearMatch:
 
 
 def find_project(facts: RepositoryFacts, projects: Sequence[Project], is_gone: Callable[[str], bool]) -> Project | None:
-    """The project of a repository. `is_gone`: whether no repository is in a folder."""
+    """Return the project of a repository. `is_gone`: whether a folder no longer has a repository."""
     at_home = [one for one in projects if facts.folder in one.folders]
     for project in at_home:
         if facts.origin and facts.origin in project.origins:
@@ -50,8 +50,9 @@ def find_project(facts: RepositoryFacts, projects: Sequence[Project], is_gone: C
 
 
 def learn(facts: RepositoryFacts, project: Project, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
-    """The project with what this repository is known by. An origin belongs to one project only. The notes that stand
-    under the name of a clone are the project's, too."""
+    """Return the project with the facts that identify this repository. An origin belongs to one project only. Notes
+    under the name of a clone belong to the project, too.
+    """
     others = [one for one in book.projects if one.label != project.label]
     is_ours = bool(facts.origin) and not any(facts.origin in one.origins for one in others)
     repository = os.path.basename(facts.origin)
@@ -65,14 +66,15 @@ def learn(facts: RepositoryFacts, project: Project, book: ProjectBook, labels_in
 
 
 def new_project(facts: RepositoryFacts, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
-    """A project for a repository that belongs to no known one. It gets the notes that stand under its name, unless
-    another project has them."""
+    """Return a project for a repository that belongs to no known one. It gets the notes under its name, unless another
+    project has them.
+    """
     label = next(one for one in _labels(facts, labels_in_use) if one not in book.names and is_label(one))
     return learn(facts, Project(label), book, ())
 
 
 def near_matches(projects: Sequence[Project], seen: Sequence[tuple[str, RepositoryFacts]]) -> Iterator[NearMatch]:
-    """Pairs that may be one project. `seen`: repositories that are there now, each with its project's label."""
+    """Yield pairs that may be one project. `seen`: repositories that exist now, each with its project's label."""
     found = dict[frozenset[str], NearMatch]()
     for label, facts in seen:
         for other in projects:
@@ -93,7 +95,7 @@ def near_matches(projects: Sequence[Project], seen: Sequence[tuple[str, Reposito
 
 
 def namesakes(projects: Sequence[Project], loose: Collection[str]) -> Iterator[NearMatch]:
-    """Projects that only notes name, and those whose repositories are called so."""
+    """Yield projects that only notes name, and those with repositories of the same name."""
     for label in loose:
         for project in projects:
             named = (os.path.basename(known).casefold() for known in (*project.origins, *project.folders))
@@ -106,14 +108,16 @@ def _begins_alike(facts: RepositoryFacts, project: Project) -> bool:
 
 
 def _is_clone_of(facts: RepositoryFacts, project: Project) -> bool:
-    """Whether one was cloned from the other's folder."""
+    """Return whether one was cloned from the other's folder."""
     is_cloned = is_local(facts.origin) and any(_end_off(folder) == facts.origin for folder in project.folders)
     is_source = _end_off(facts.folder) in project.origins
     return (is_cloned or is_source) and _begins_alike(facts, project)
 
 
 def _is_moved(facts: RepositoryFacts, project: Project, is_gone: Callable[[str], bool]) -> bool:
-    """Whether the project's only repository is now this one. Repositories made from one template begin alike, too."""
+    """Return whether the project's only repository is now this one. Repositories made from one template begin alike,
+    too.
+    """
     is_other = facts.origin and project.origins and not is_local(facts.origin)
     return not is_other and all(map(is_gone, project.folders)) and _begins_alike(facts, project)
 

@@ -24,7 +24,9 @@ _HEADER = re.compile(r"^\[[^\[\n].*\][ \t]*(?:#.*)?$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """`label` stands in the heads of notes, and so may the aliases. The rest is what its repositories are known by."""
+    """A project. `label` is the name in the heads of notes; the aliases may be, too. The rest identifies its
+    repositories.
+    """
 
     label: str
     origins: tuple[str, ...] = ()
@@ -37,7 +39,7 @@ class Project:
         return frozenset((self.label, *self.aliases))
 
     def joined(self, other: Project) -> Project:
-        """With all that the other one is known by."""
+        """Return the project with all that identifies the other one."""
         both = {name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name)))) for name in _LISTS}
         return replace(self, **both)
 
@@ -54,7 +56,7 @@ class ProjectBook:
 
     @classmethod
     def parse(cls, text: str) -> ProjectBook:
-        """Raises ConfigInvalid, naming the file, if it can't be used."""
+        """Parse the list. Raises ConfigInvalid, naming the file, if it can't be used."""
         try:
             tables = tomllib.loads(text.removeprefix("\ufeff"))
         except tomllib.TOMLDecodeError as error:
@@ -66,7 +68,7 @@ class ProjectBook:
         return found
 
     def named(self, name: str) -> Project | None:
-        """The project with this label or alias."""
+        """Return the project with this label or alias."""
         return next((one for one in self.projects if name in one.names), None)
 
     @property
@@ -74,7 +76,7 @@ class ProjectBook:
         return frozenset(name for one in self.projects for name in one.names)
 
     def label_at(self, folder: str) -> str | None:
-        """The label of the project that has the nearest folder around this one."""
+        """Return the label of the project with the nearest folder around this one."""
         around = [
             (len(own), one.label) for one in self.projects for own in one.folders if f"{folder}/".startswith(f"{own}/")
         ]
@@ -85,8 +87,9 @@ class ProjectBook:
         return frozenset(origin for one in self.projects for origin in one.origins)
 
     def with_project(self, project: Project, *, without: Collection[str] = ()) -> ProjectBook:
-        """The book with this project instead of the one with its label, and without those with other labels. The rest
-        of the text stays as it is."""
+        """Return the book with this project instead of the one with its label, and without those with other labels. The
+        rest of the text stays as it is.
+        """
         changed = dict.fromkeys(without) | {project.label: project}
         projects = [changed.get(one.label, one) for one in self.projects]
         if project not in projects:
@@ -125,7 +128,9 @@ def _invalid(why: str) -> ConfigInvalid:
 
 
 def _blocks(text: str, changed: Mapping[str, Project | None]) -> Iterator[str]:
-    """The file's parts, each from its header to the next, with the changed ones written anew below their comments."""
+    """Yield the file's parts, each from its header to the next, with the changed ones rewritten below their
+    comments.
+    """
     bounds = [*(found.start() for found in _HEADER.finditer(text)), len(text)]
     yield text[: bounds[0]]
     for start, end in pairwise(bounds):
@@ -155,5 +160,7 @@ def _list(values: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """TOML's basic strings have JSON's escapes, except for one character that JSON doesn't escape."""
+    """Quote a text for TOML, whose basic strings have JSON's escapes, except for one character that JSON doesn't
+    escape.
+    """
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,4 +1,4 @@
-"""Finds the project of a folder, and lists, merges and splits the projects of a vault."""
+"""Find the project of a folder, and list, merge and split the projects of a vault."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from mcp_memory.projects.repository_facts import RepositoryFacts, find_repositor
 from mcp_memory.vault.marker import MARKER
 
 MOST_TRIES = 5
-"""For a change of the file that other programs change at the same moment."""
+"""The tries of a change of the file that other programs change at the same moment."""
 
 MOST_SEEN = 1000
 
 
 class Projects:
-    """`labels_in_use`: the projects that stand in notes. If it `writes` nothing, it keeps what it learns to itself.
-    Thread-safe."""
+    """The projects of a vault. `labels_in_use`: the projects named in notes. Unless it `writes`, it keeps newly learned
+    facts to itself. Thread-safe.
+    """
 
     def __init__(
         self, vault: Path, labels_in_use: Callable[[], Collection[str]] = tuple, *, writes: bool = True
@@ -40,8 +41,9 @@ class Projects:
         self._seen: dict[tuple[RepositoryFacts, tuple[int, int]], RepositoryFacts] = {}
 
     def label_of(self, folder: str) -> str | None:
-        """The label of the project that a folder belongs to, which is remembered if it is new, or belonged to before it
-        was moved or removed; None outside of all repositories. Raises ConfigInvalid if the file can't be used."""
+        """Return the label of the project that a folder belongs to, or belonged to before it was moved or removed. A
+        new project is remembered. None outside of all repositories. Raises ConfigInvalid if the file can't be used.
+        """
         facts = self._facts_of(folder)
         if facts is None:
             has_gone = folder.startswith("/") and "\0" not in folder and not os.path.lexists(folder)
@@ -54,7 +56,7 @@ class Projects:
         return found.label if is_known else self._remember(facts).label
 
     def names_of(self, name: str) -> tuple[str, frozenset[str]]:
-        """The label of the project that is called so, and its aliases; the name itself if none is."""
+        """Return the label and the aliases of the project with this name; the name itself if there is none."""
         found = self.book().named(name)
         return (found.label, found.names - {found.label}) if found else (name, frozenset())
 
@@ -85,7 +87,7 @@ class Projects:
         return self._book
 
     def near_matches(self, loose: Collection[str] = ()) -> list[NearMatch]:
-        """Projects that may be one. Reads their repositories. `loose`: those that only notes name."""
+        """Return projects that may be one. Reads their repositories. `loose`: the projects that only notes name."""
         projects = self.book().projects
         seen = [
             (one.label, facts)
@@ -96,7 +98,7 @@ class Projects:
         return [*near_matches(projects, seen), *namesakes(projects, loose)]
 
     def merge(self, name: str, into: str) -> Project:
-        """Makes two projects one. No note is rewritten: the first one's name becomes an alias. Raises NotFound."""
+        """Make two projects one. No note is rewritten: the first one's name becomes an alias. Raises NotFound."""
 
         def change(book: ProjectBook) -> tuple[ProjectBook, Project]:
             one, other = book.named(name) or Project(name), book.named(into) or Project(into)
@@ -111,8 +113,9 @@ class Projects:
         return self._change(change)
 
     def split(self, name: str, folder: str, label: str | None = None) -> Project:
-        """Makes a project's repository a project of its own. No note moves, as nobody knows which notes are from it.
-        Raises NotFound, InvalidInput."""
+        """Make a project's repository a project of its own. No note moves, as nobody knows which notes are from it.
+        Raises NotFound, InvalidInput.
+        """
         facts = self._facts_of(folder)
         if facts is None:
             raise NotFound(f"{folder} is in no repository that can be a project", hint="name a repository's folder")
@@ -170,7 +173,7 @@ class Projects:
         raise AssertionError("the loop returns or raises")
 
     def _write(self, old: bytes | None, book: ProjectBook) -> None:
-        """Raises PreconditionFailed, StorageFailed."""
+        """Write the list. Raises PreconditionFailed, StorageFailed."""
         if not (self._writes and self._is_vault_there):
             raise StorageFailed("the vault is not there", hint="mount the disk or finish the sync")
         change = ConfigChange(ConfigTarget(self._file, ()), old, book.text.encode())
@@ -181,7 +184,7 @@ class Projects:
         return (self._vault / MARKER).is_file()
 
     def _facts_of(self, folder: str) -> RepositoryFacts | None:
-        """With what git said of the same repository before."""
+        """Return the facts of a folder's repository, with git's earlier answers for the same repository."""
         facts = find_repository_facts(folder, str(self._vault))
         if facts is None:
             return None
@@ -191,12 +194,12 @@ class Projects:
 
 
 def plant_projects(vault: Path, data: bytes) -> None:
-    """Gives a new vault the list of an exported one. Raises ConfigInvalid, PreconditionFailed, StorageFailed."""
+    """Give a new vault the list of an exported one. Raises ConfigInvalid, PreconditionFailed, StorageFailed."""
     ProjectBook.parse(decode(data))
     config_files.apply(ConfigChange(ConfigTarget(vault / FILE, ()), None, data), datetime.now().astimezone())
 
 
 def _is_gone(folder: str) -> bool:
-    """Whether no repository is there any more; a work tree of one that moved may be."""
+    """Return whether the repository is gone; a work tree of one that moved may still be there."""
     found = find_repository_facts(folder)
     return found is None or found.folder != folder

@@ -18,9 +18,10 @@ _OTHER_NAMES = {
 
 
 def normalized(url: str, host_of: Callable[[str], str] = str) -> str:
-    """The host and path of a remote, such as `github.com/ada/shop`, without protocol, user, port, `.git` and case. The
-    absolute path of a repository on this machine; empty for a relative one. `host_of`: the host that a name stands for
-    in the configuration of ssh."""
+    """Return the host and path of a remote, such as `github.com/ada/shop`, without protocol, user, port, `.git` and
+    case. For a repository on this machine, return its absolute path; empty for a relative one. `host_of`: the host that
+    a name means in the configuration of ssh.
+    """
     url = url.strip()
     if url.startswith(("/", "file:")):
         path = unquote(urlsplit(url).path) if url.startswith("file:") else url
@@ -41,17 +42,17 @@ def normalized(url: str, host_of: Callable[[str], str] = str) -> str:
     if host == "dev.azure.com":
         path = path.removeprefix("v3/").replace("/_git/", "/")
     elif host not in _OTHER_NAMES.values():
-        path = path.removeprefix("scm/")  # of Bitbucket's own servers, over HTTP alone
+        path = path.removeprefix("scm/")  # of Bitbucket's own servers, over HTTP only
     return f"{host}/{path}".lower() if host and path else ""
 
 
 def is_local(origin: str) -> bool:
-    """Whether it is a folder of this machine."""
+    """Return whether the origin is a folder of this machine."""
     return origin.startswith("/")
 
 
 def owner_of(origin: str) -> str:
-    """The user or group that has the repository; empty if there isn't one."""
+    """Return the user or group that has the repository; empty if there isn't one."""
     parts = origin.split("/")
     return parts[-2] if len(parts) > 2 and not is_local(origin) else ""
 

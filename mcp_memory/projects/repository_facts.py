@@ -1,4 +1,4 @@
-"""Finds the repository that holds a folder, and the facts that identify it: its remotes and its first commits."""
+"""Find the repository around a folder, and the facts that identify it: its remotes and its first commits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_LABEL_CHARS = 100
 """The limit of `project` in every tool."""
 
 GIT_S = 3.0
-"""How long git may look for the first commits; of 1,000,000 commits it takes 2 s without a commit graph."""
+"""The seconds for git to find the first commits; of 1,000,000 commits it takes 2 s without a commit graph."""
 
 _GIT_FOLDERS = frozenset({".git", ".bare"})
 _HOST = re.compile(r"\s*(Host|HostName)[\s=]+(.+?)\s*", re.IGNORECASE)
@@ -42,8 +42,9 @@ class RepositoryFacts:
 
     @cached_property
     def first_commits(self) -> tuple[str, ...]:
-        """Where the history of each branch begins, followed by its first parents; empty for a shallow clone, without a
-        commit, and if git can't say."""
+        """Return where the history of each branch begins, followed by its first parents; empty for a shallow clone,
+        without a commit, and if git can't answer.
+        """
         if os.path.exists(f"{self.shared}/shallow"):
             return ()
         git = Git(Path(self.shared), monotonic() + GIT_S)
@@ -55,7 +56,7 @@ class RepositoryFacts:
 
     @cached_property
     def age(self) -> tuple[int, int]:
-        """Differs from that of another repository that was at this place before."""
+        """Return the age, which differs from that of another repository that was at this place before."""
         try:
             found = os.stat(self.shared)
         except OSError:
@@ -87,7 +88,9 @@ def find_repository_facts(folder: str, vault: str = "") -> RepositoryFacts | Non
 
 
 def is_label(name: str) -> bool:
-    """Whether it can name a project: `*` means all of them, and a conversation's begins like no folder's."""
+    """Return whether the name can be a project's: `*` means all of them, and a conversation's begins like no
+    folder's.
+    """
     is_plain = bool(name.strip()) and name.isprintable() and len(name) <= MAX_LABEL_CHARS
     return is_plain and name != "*" and not is_channel(name)
 
@@ -122,7 +125,7 @@ def _own_configuration() -> list[ConfigValue]:
 
 
 def _host_of(name: str) -> str:
-    """The host for which ssh takes a name."""
+    """Return the host that a name means to ssh."""
     is_ours = False
     for line in os.fsdecode(read_bytes(os.path.expanduser("~/.ssh/config"))).splitlines():
         if (found := _HOST.fullmatch(line)) is None:
@@ -136,8 +139,10 @@ def _host_of(name: str) -> str:
 
 
 def _shared_folder(folder: str) -> str | None:
-    """The folder in which git keeps what all work trees share, if `folder` is the root of one, or a bare repository.
-    If its `.git` is a file that leads nowhere, the folder that it named before the repository moved, else `.git`."""
+    """Return the folder in which git keeps what all work trees share, if `folder` is the root of one, or a bare
+    repository. If its `.git` is a file that leads nowhere, the folder that it named before the repository moved, else
+    `.git`.
+    """
     inside = f"{folder}/.git"
     try:
         is_file = stat.S_ISREG(os.stat(inside).st_mode)
@@ -159,5 +164,5 @@ def _shared_folder(folder: str) -> str | None:
 
 
 def _line_of(file: str) -> str:
-    """A file's first line."""
+    """Return a file's first line."""
     return os.fsdecode(read_bytes(file)).partition("\n")[0]

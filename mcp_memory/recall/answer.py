@@ -276,8 +276,9 @@ class RecallAnswerer:
         return without_repeats(excerpts), links, replaced
 
     def _visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
-        """Raises NotFound for a forgotten note, for a file that isn't a note (ignored, or something else in the vault),
-        and unless `with_candidates`, for a candidate, which no person has reviewed."""
+        """Return a note that may be shown. Raises NotFound for a forgotten note, for a file that isn't a note (ignored,
+        or something else in the vault), and unless `with_candidates`, for a candidate, which no person has reviewed.
+        """
         file = self.vault.read(path)
         if self.index.note(path) is None and path not in self.vault.list().files:
             raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")

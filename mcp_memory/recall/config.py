@@ -65,7 +65,7 @@ class RecallConfig:
     memory_lines: int = 200
     """The most lines of `MEMORY.md`: above it, dreaming proposes what to move into notes."""
     log_days: int = 2
-    """How many daily logs, today's first, a session start shows."""
+    """The number of daily logs, today's first, that a session start shows."""
     topic_pages: bool = True
     """Whether a question about a topic as a whole gets its page first."""
     matched_words: bool = True
@@ -77,7 +77,7 @@ class RecallConfig:
 
     @property
     def private_marks(self) -> PrivateMarks:
-        """`private`, parsed."""
+        """Return `private`, parsed."""
         named = [mark.partition(":") for mark in self.private if not mark.endswith("/")]
         kinds, tags = (frozenset(name.strip() for of, _, name in named if of == what) for what in ("kind", "tag"))
         folders = [mark.removeprefix("./") for mark in self.private if mark.endswith("/")]

@@ -203,7 +203,7 @@ def size(assembly: BudgetedText) -> int:
 
 
 def render(frame: TextFrame, assembly: BudgetedText) -> str:
-    """The text of an answer."""
+    """Return the text of an answer."""
     text = _quoted(assembly)
     if not text:
         return "\n".join(["Nothing relevant is stored.", *frame.remarks])

@@ -110,8 +110,9 @@ class Excerpt:
         return lines + self._label(logs.title_and_labels([above])[0] or above or self.note.title, self.path)
 
     def head(self, *, timed: bool) -> str:
-        """Return where the text is from: date, kind, project and short id; path and lines if it isn't a whole note or
-        its note has no id; and the title where neither names it. No name in it reads as a sentence of ours.
+        """Return where the text is from: date, kind, project and short id. The path and lines are added if the text
+        isn't a whole note or the note has no id, and the title where neither names it. No name in it reads as a
+        sentence of ours.
         """
         note, path = self.note, self.shown_path
         day, clock = self.day_and_time()

@@ -17,11 +17,11 @@ from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 from mcp_memory.vault.succession.entry_marks import note_of
 
 FITS, LOG_FITS, FITS_ALONE = 1.0, 0.2, 0.1
-"""The least relevance of a passage without a project in a project's prompt: a share of the project's best for notes and
-for log entries, and an absolute value if the project has no passage. A log entry without a project is as often about
-the project as not. Measured on seven people: 43 % of the shown passages belong instead of 40 %. 73 % of the prompts get
-all of theirs instead of 74 %, and 88 % any, as before. With any one person excluded, the other six choose 1 for notes
-each time, and .2 for logs five times of seven.
+"""The least relevance of a passage without a project in a project's prompt: for notes, for log entries, and if the
+project has no passage. The first two are shares of the project's best, the third is absolute. A log entry without a
+project is as often about the project as not. Measured on seven people: 43 % of the shown passages belong instead of 40
+%. 73 % of the prompts get all of theirs instead of 74 %, and 88 % any, as before. With any one person excluded, the
+other six choose 1 for notes each time, and .2 for logs five times of seven.
 """
 
 PREFERENCE_FITS = 0.3

@@ -137,10 +137,10 @@ class TopicPages:
     subjects: SubjectPages | None = None
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
-        """Return the first page found for this name, or None: the current facts of a person, service or tool; the page
-        of the nearest topic of this name by beam search; the facts of a project. The page of a topic doesn't show what
-        private notes say. A stale page is never returned, nor one made from filtered or forgotten notes. `subject`:
-        folded words; `meaning`: the question's vector. Raises the errors of reading a file.
+        """Return the first page found for this name, or None. First come the current facts of a person, service or
+        tool; then the nearest topic of this name by beam search; then the facts of a project. The page of a topic
+        doesn't show what private notes say. A stale page is never returned, nor one made from filtered or forgotten
+        notes. `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file.
         """
         named = partial(self.subjects.page_about, subject, filters) if self.subjects else None
         page = named(projects=False) if named else None
@@ -241,9 +241,9 @@ def _excerpt(file: NoteFile, topic: Topic) -> Excerpt:
 
 BEAM = 8
 """The number of topics of a level that are followed. Measured with 2, 4 and 8: a question about a topic by its title
-gets 80, 80 and 82 % of its notes within 500 tokens on a developer's notes, and 64, 64 and 69 % on documentation; plain
-search gets 54 and 26 %. This search isn't suited to other questions: 1 to 8 points of their evidence within 500 tokens
-lie outside 8 topics, and 4 to 18 outside 4.
+gets 80, 80 and 82 % of its notes within 500 tokens on a developer's notes. On documentation it gets 64, 64 and 69 %;
+plain search gets 54 and 26 %. This search isn't suited to other questions: 1 to 8 points of their evidence within 500
+tokens lie outside 8 topics, and 4 to 18 outside 4.
 """
 MOST_READ = 256
 """The most vectors that one beam search reads."""

@@ -13,9 +13,9 @@ import anyio
 POLL_S = 0.05
 
 GIVE_WAY_S, LULL_S, WORK_S = 0.04, 0.01, 0.005
-"""The times of `give_way`: its longest wait, a few times the time of a search; the time without calls that ends it
-sooner, so that someone who calls again and again doesn't meet the job each time; and the least work between two waits.
-Under a load that never ends a job takes some nine times as long, whatever its loops.
+"""The times of `give_way`. The longest wait is a few times the time of a search. A wait ends after the second time
+without calls, so that repeated calls don't meet the job each time. The third is the least work between two waits. Under
+a load that never ends a job takes some nine times as long, whatever its loops.
 """
 
 _BEHIND: ContextVar["IdleDetector | None"] = ContextVar("_BEHIND", default=None)

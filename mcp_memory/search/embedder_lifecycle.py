@@ -182,7 +182,7 @@ class EmbedderLifecycle:
             await in_thread(lambda: self._training.train(embedder), deadline_s=LEARN_S, what="learning from prompts")
 
     async def close(self) -> None:
-        """Idempotent."""
+        """Close the model. Idempotent."""
         if self.embedder:
             await in_thread(self.embedder.close, deadline_s=5, what="closing the model")
 

@@ -1,4 +1,4 @@
-"""Reads a large index into memory once for all callers, who wait only briefly before they answer partially."""
+"""Read a large index into memory once for all callers, who wait only briefly before they answer partially."""
 
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -36,15 +36,16 @@ class IndexWarmup:
         self._wait(part, self._reading(part), within_s)
 
     def require(self, part: Part, *others: Part) -> None:
-        """Returns once the part is in memory or need not be waited for; also starts reading `others`. Raises
-        StillReading if it takes longer, and what the reading raised."""
+        """Wait until the part is in memory or need not be waited for; also start reading `others`. Raises StillReading
+        if it takes longer, and the errors of reading.
+        """
         unread = self._index.unread()
         readings = {name: self._reading(name) for name in (part, *others) if _share_done(unread, name) is not None}
         if reading := readings.get(part):
             self._wait(part, reading, reading.begun_s + SHORT_S - monotonic())
 
     def wait(self) -> None:
-        """Waits until one of the readings ends, or `ANYTHING_S` after the latest began."""
+        """Wait until one of the readings ends, or `ANYTHING_S` after the latest began."""
         with self._lock:
             readings = [reading for reading in self._under_way.values() if not reading.outcome.done()]
         if readings:

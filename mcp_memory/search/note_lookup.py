@@ -1,4 +1,4 @@
-"""Finds the note that a caller names by id, the end of one, or path."""
+"""Find the note that a caller names by id, the end of an id, or path."""
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,15 +29,16 @@ _ENDING = re.compile("[0-9A-Za-z-]{6,}")
 
 
 class NoteLookup:
-    """Finds notes by id or path."""
+    """The lookup of notes by id or path."""
 
     def __init__(self, index: Index, ledger: Ledger) -> None:
         self._index = index
         self._ledger = ledger
 
     async def full_id(self, target: str) -> str:
-        """The id of which the target is the end, in any case of letters; a path in the Unicode form that the disk has;
-        any other target as it is. Raises Ambiguous if there are several."""
+        """Return the id with this end, in any case of letters; a path in the Unicode form that the disk has; any other
+        target as it is. Raises Ambiguous for several ids.
+        """
         named = named_by(target)
         if isinstance(named, tuple):
             path, entry = named
@@ -61,8 +62,9 @@ class NoteLookup:
         return found[0] if found else target
 
     async def find(self, target: str, *, deleted: bool = False) -> Place:
-        """The place of the note with this id, end of an id, or path. Among several with one id, a forgotten one is
-        preferred if `deleted`, else the others. Raises InvalidInput, NotFound."""
+        """Return the place of the note with this id, end of an id, or path. Among several with one id, a forgotten one
+        is preferred if `deleted`, else the others. Raises InvalidInput, NotFound.
+        """
         named = named_by(await self.full_id(target))
         if isinstance(named, tuple):
             return named
@@ -79,7 +81,7 @@ class NoteLookup:
         return min(records, key=rank).path, None
 
     def _spelled(self, path: NotePath) -> NotePath:
-        """macOS writes `é` as two characters, and a keyboard as one."""
+        """Return the path as the disk spells it: macOS writes `é` as two characters, and a keyboard as one."""
         if path.isascii():
             return path
         try:
@@ -92,8 +94,9 @@ class NoteLookup:
     async def reach(
         self, targets: Sequence[str], work: Callable[[Sequence[Place]], Awaitable[T]], *, deleted: bool = False
     ) -> T:
-        """Calls `work` with the places of the notes, and again if one has just been moved. Raises as `find`, and what
-        `work` raises."""
+        """Call `work` with the places of the notes, and again if one has just been moved. Raises as `find`, and the
+        errors of `work`.
+        """
         targets = [await self.full_id(target) for target in targets]
         places = [await self.find(target, deleted=deleted) for target in targets]
         try:
@@ -107,7 +110,7 @@ class NoteLookup:
             raise
 
     def _latest(self, target: str, path: NotePath) -> NotePath:
-        """Where we moved the note at the path, of which the index may not know yet."""
+        """Return where we moved the note at the path, since the index may not know it yet."""
         named = named_by(target)
         ids = self._ledger.ids_at(path) if isinstance(named, tuple) else {named}
         if len(ids) != 1:
@@ -117,7 +120,7 @@ class NoteLookup:
 
 
 def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
-    """A note's path, with the hash of a log entry; or an id that has to be looked up in the index.
+    """Return a note's path, with the hash of a log entry; or an id that has to be looked up in the index.
 
     Raises InvalidInput.
     """

@@ -16,8 +16,8 @@ STORAGE = Registry("storage", {"filesystem": "mcp_memory.storage.filesystem:File
 def open_storage(
     root: Path, *, name: str = "filesystem", locks: Path | None = None, read_only: bool = False
 ) -> StorageBackend:
-    """The files below `root`. Every process that writes there must use the same folder `locks`, outside of it.
+    """Open the files below `root`. Every process that writes there must use the same folder `locks`, outside of it.
 
-    Raises ConfigInvalid for an unknown name, ExtraMissing, and what resolving the path raises.
+    Raises ConfigInvalid for an unknown name, ExtraMissing, and the errors of resolving the path.
     """
     return STORAGE.get(name)(root, locks=locks, read_only=read_only)

@@ -38,7 +38,8 @@ class WriteReceipt:
     conflict: NotePath | None = None  # a copy of the editor's save that the write met
 
 
-FolderId = tuple[int, int]  # device and inode: tells a folder from another of its name, unless the inode is reused
+# device and inode: distinguishes a folder from another of its name, unless the inode is reused
+FolderId = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def stat(self, path: NotePath) -> FileStat:
-        """Raises NotFound."""
+        """Return a file's stat. Raises NotFound."""
 
     def glance(self, path: NotePath) -> str | None:
         """Return a file's signature, got cheaply, to compare with a known one; or None. If it differs, call `stat`."""

@@ -1,4 +1,4 @@
-"""Finds out what the vault's file system can do, with hidden files that are gone afterwards."""
+"""Probe the vault's file system with hidden files that are gone afterwards."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ _EMPTY = TempName.for_etags(Etag(hashlib.sha256(b"").hexdigest()), None)
 
 
 def missing_guarantees(folder: int, renames: KernelRenames) -> list[str]:
-    """Tries each strict call in an open, writable folder; a line for each guarantee that a missing one costs.
+    """Try each strict call in an open, writable folder; return a line for each guarantee that a missing call costs.
 
     Empty on ext4, xfs, btrfs and APFS. Raises OSError if not even a file can be made.
     """

@@ -24,7 +24,7 @@ class IgnoreRules:
 
 
 def parse_ignore(data: bytes) -> IgnoreRules | None:
-    """The rules in a `.memoryignore`; None if it has none. Never raises: errors become problems."""
+    """Parse the rules in a `.memoryignore`; None if it has none. Never raises: errors become problems."""
     if len(data) > MAX_FILE_BYTES:
         return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: larger than {MAX_FILE_BYTES} bytes"),))
     good: list[str] = []

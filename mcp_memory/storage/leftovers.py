@@ -30,7 +30,7 @@ class LeftoverSweep:
 
 
 def sweep(root: int, renames: KernelRenames, locks: PathLocks, min_age_s: float) -> LeftoverSweep:
-    """Handles every leftover below the open root that is older than `min_age_s` and not in use."""
+    """Handle every leftover below the open root that is older than `min_age_s` and not in use."""
     swept = LeftoverSweep()
 
     def settle_one(folder: int, prefix: str, name: str, label: TempName) -> None:
@@ -55,7 +55,7 @@ def sweep(root: int, renames: KernelRenames, locks: PathLocks, min_age_s: float)
                 swept.kept.append(Problem(printable(prefix + name), what))
 
     def was_restored(folder: int, prefix: str, name: str, was: str) -> bool:
-        """Gives a file that was put aside its name back if that is free. The lock keeps out a write under way."""
+        """Give a file that was put aside its name back if the name is free. The lock keeps out a write under way."""
         with locks.hold(prefix + was):
             if exists(folder, was):
                 return False

@@ -28,7 +28,7 @@ from mcp_memory.text.escape_invisible import printable
 
 
 def read_ignore(root: int) -> IgnoreRules | None:
-    """The rules of the root's `.memoryignore`, if it has one that can be read."""
+    """Return the rules of the root's `.memoryignore`, if it has one that can be read."""
     try:
         with opened_file(root, IGNORE_FILE, IGNORE_FILE) as (descriptor, _):
             return parse_ignore(os.read(descriptor, MAX_FILE_BYTES + 1))
@@ -40,7 +40,7 @@ def read_ignore(root: int) -> IgnoreRules | None:
 
 
 def list_notes(root: int, rules: IgnoreRules | None) -> Listing:
-    """All notes below the open folder `root`."""
+    """List all notes below the open folder `root`."""
     sweep = _Sweep(rules.matches if rules else None)
     sweep.problems.extend(rules.problems if rules else ())
     sweep.visit(root, "", 0)
@@ -59,7 +59,7 @@ class _Sweep:
         self._now_ns = time.time_ns()
 
     def visit(self, folder: int, prefix: str, depth: int, *, all_ignored: bool = False) -> None:
-        """Lists one open folder; `prefix` is its path with a trailing slash."""
+        """List one open folder; `prefix` is its path with a trailing slash."""
         folders: list[str] = []
         try:
             found = os.fstat(folder)

@@ -22,7 +22,9 @@ _LONGEST_WAIT_S = 0.005
 
 
 class PathLocks:
-    """`folder` holds the lock files; without one, a single lock on the vault's own root serves every path."""
+    """The locks of paths, in files in `folder`; without a folder, a single lock on the vault's own root serves every
+    path.
+    """
 
     def __init__(self, folder: Path | None, root: Path, deadline_s: float) -> None:
         self._folder = folder
@@ -81,7 +83,7 @@ class PathLocks:
             pause_s = min(2 * pause_s, _LONGEST_WAIT_S)
 
     def _is_current(self, bucket: int, descriptor: int) -> bool:
-        """False if the lock file was removed meanwhile: then the next writer would lock another one."""
+        """Return False if the lock file was removed meanwhile: then the next writer would lock another one."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self._place(bucket)))  # noqa: PTH116 -- fstat's pair
         except FileNotFoundError:
@@ -92,6 +94,6 @@ class PathLocks:
 
 
 def _release(descriptor: int) -> None:
-    # Unlocking, not only closing: a child forked in between holds a copy of the descriptor.
+    # Unlocking, not only closing: a child forked in between has a copy of the descriptor.
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     os.close(descriptor)

@@ -35,14 +35,15 @@ _DEVICES = frozenset(
 
 
 def validate_existing(path: str) -> NotePath:
-    """The path, if a file of that name may be read. Raises PathRefused, naming the rule."""
+    """Return the path, if a file of that name may be read. Raises PathRefused, naming the rule."""
     _check(path, new=False)
     return NotePath(path)
 
 
 def validate_new(path: str, *, portable: bool = True) -> NotePath:
-    """The path, if a note may be created there: not hidden, ends in `.md`, would be listed, and unless it needn't be
-    `portable`, is allowed on every system. Raises PathRefused."""
+    """Return the path, if a note may be created there: not hidden, ends in `.md`, would be listed, and unless it
+    needn't be `portable`, is allowed on every system. Raises PathRefused.
+    """
     _check(path, new=portable)
     if skipped := SKIPPED_FOLDERS.intersection(path.split("/")):
         raise _refused(path, f"lies in {min(skipped)!r}, which is never indexed", "choose another folder")
@@ -58,7 +59,7 @@ def split(path: str) -> tuple[str, str]:
 
 
 def already_exists(path: str, other: str) -> AlreadyExists:
-    """The error for a new name where `other`, an entry of the same folder, is in the way."""
+    """Return the error for a new name where `other`, an entry of the same folder, is in the way."""
     if split(path)[1] == other:
         return AlreadyExists(f"'{printable(path)}' exists", hint="choose another name, or write with its etag")
     return AlreadyExists(
@@ -68,19 +69,19 @@ def already_exists(path: str, other: str) -> AlreadyExists:
 
 
 def is_note(name: str) -> bool:
-    """Whether a name has the extension of a note, in any case."""
+    """Return whether a name has the extension of a note, in any case."""
     return name.endswith(".md") or name[-3:].lower() == ".md"
 
 
 def unnameable(name: str) -> str | None:
-    """Why no tool can use a name found on disk, or None. Accepts hidden names."""
+    """Return why no tool can use a name found on disk, or None. Accepts hidden names."""
     if len(name) > MAX_COMPONENT_BYTES // 4 and len(name.encode("utf-8", "surrogateescape")) > MAX_COMPONENT_BYTES:
         return "its name is longer than 255 bytes"
     return (fault := _forbidden_character(name)) and f"its name {fault}"
 
 
 def portable(name: str) -> str:
-    """The name of a file or folder without what some system refuses."""
+    """Return the name of a file or folder without characters that some system refuses."""
     plain = _NOT_EVERYWHERE.sub("-", name[:MAX_COMPONENT_BYTES]).rstrip(". ").lstrip(" ")
     if plain.startswith("."):
         plain = "_" + plain[1:]
@@ -96,14 +97,16 @@ def portable(name: str) -> str:
 
 
 def portable_path(path: str) -> str:
-    """A note's path with `portable` names."""
+    """Return a note's path with `portable` names."""
     folder, name = split(path)
     stem = name[:-3] if is_note(name) else name
     return "/".join([*(portable(part) for part in folder.split("/") if part), f"{portable(stem)}{name[len(stem) :]}"])
 
 
 def fold(name: str) -> str:
-    """The form under which names collide on a file system that ignores case and normal form (APFS, NTFS, ext4 +F)."""
+    """Return the form under which names collide on a file system that ignores case and normal form (APFS, NTFS, ext4
+    +F).
+    """
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())
@@ -130,7 +133,7 @@ def _check(path: str, *, new: bool) -> None:
 
 
 def _forbidden_character(text: str) -> str | None:
-    """The rule that a character breaks, as the end of a sentence, or None."""
+    """Return the rule that a character breaks, as the end of a sentence, or None."""
     found = _NEVER.search(text)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""Finds a file that a person threw away: in the trash of Obsidian or of the desktop."""
+"""Find a file that a person threw away: in the trash of Obsidian or of the desktop."""
 
 import hashlib
 import os
@@ -10,8 +10,9 @@ from mcp_memory.models import Etag, NotePath
 
 
 def find_thrown_away(root: Path, path: NotePath, etag: Etag) -> bytes | None:
-    """The bytes with this etag of a file that was in the vault at `root`; in a trash, its name may have got a number.
-    None if there are none that can be read."""
+    """Return the bytes with this etag of a file that was in the vault at `root`; in a trash, its name may have got a
+    number. None if no such bytes can be read.
+    """
     name, parts = PurePosixPath(path), PurePosixPath(path).parts
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
     for trash in (root / ".trash", data / "Trash/files", Path.home() / ".Trash"):

@@ -70,7 +70,7 @@ class WriteResult:
 
 
 def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
-    """Raises InvalidInput or Refused; both say what to pass instead."""
+    """Check a draft. Raises InvalidInput or Refused, each with a hint on what to pass instead."""
     content = draft.content
     if not content.strip():
         raise InvalidInput("content is empty", hint="pass the text to remember")
@@ -96,7 +96,7 @@ def check(draft: Draft, *, max_bytes: int, secrets_allowed: bool) -> None:
 
 
 def one_line(name: str, value: str, most: int = MAX_WORD) -> str:
-    """`value` stripped. Raises InvalidInput unless it is one non-empty line of at most `most` characters."""
+    """Return `value` stripped. Raises InvalidInput unless it is one non-empty line of at most `most` characters."""
     plain = value.strip()
     if not plain:
         raise InvalidInput(f"{name} is empty", hint=f"pass a {name} or leave it out")
@@ -108,7 +108,7 @@ def one_line(name: str, value: str, most: int = MAX_WORD) -> str:
 
 
 def render(draft: Draft, note_id: NoteId, now: datetime, supersedes: NoteId | None) -> bytes:
-    """The file's bytes: frontmatter, an empty line, the unchanged content."""
+    """Return the file's bytes: frontmatter, an empty line, the unchanged content."""
     expires = draft.expires_at
     if expires is None and draft.kind.ttl_days:
         expires = now.replace(microsecond=0) + timedelta(days=draft.kind.ttl_days)
@@ -144,12 +144,12 @@ def control_character(text: str) -> str | None:
 
 
 def expiry(text: str | None, tz: tzinfo) -> datetime | None:
-    """Raises InvalidInput."""
+    """Parse the time of expiry. Raises InvalidInput."""
     return _time("expires", text, tz)
 
 
 def due_day(text: str | None, zone: tzinfo) -> DueDate | None:
-    """Raises InvalidInput."""
+    """Parse the due day. Raises InvalidInput."""
     due = due_from(text, zone) if text else None
     if text and due is None:
         raise InvalidInput("due: not an ISO 8601 date or time", hint="pass for example 2026-11-27 or 2026-11-27T15:00")
@@ -157,7 +157,9 @@ def due_day(text: str | None, zone: tzinfo) -> DueDate | None:
 
 
 def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
-    """Raises InvalidInput, also for the future; another machine's clock may be ahead by CLOCKS_DIFFER."""
+    """Parse the time of creation. Raises InvalidInput, also for the future; another machine's clock may be ahead by
+    CLOCKS_DIFFER.
+    """
     moment = _time("created", text, tz)
     if moment and moment > now + CLOCKS_DIFFER:
         raise InvalidInput("created is in the future", hint="pass when it was said, or leave it out")

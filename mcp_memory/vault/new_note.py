@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"([0-9]{1,6})-[^/]*")  # more digits are a date
 
 
 class NotePublisher:
-    """Writes whole files. Thread-safe, except that the same content must come in one thread at a time."""
+    """The writer of whole files. Thread-safe, except that the same content must come in one thread at a time."""
 
     def __init__(self, notes: NoteStore, ledger: Ledger, provenance: Provenance) -> None:
         self._notes = notes
@@ -68,7 +68,7 @@ class NotePublisher:
         return retired
 
     def publish(self, draft: Draft, supersedes: NoteId | None) -> WriteResult:
-        """Raises AlreadyExists if `draft.path` is taken, Refused, PathRefused, StorageFailed."""
+        """Publish a draft. Raises AlreadyExists if `draft.path` is taken, Refused, PathRefused, StorageFailed."""
         now = self._notes.clock()
         note_id = draft.id or NoteId(str(ULID.from_datetime(now)))
         data = drafts.render(draft, note_id, now, supersedes)
@@ -114,7 +114,7 @@ class NotePublisher:
         return layout.in_home(f"{folder}/{stem}{tail}.md")
 
     def _next_number(self, folder: str) -> int:
-        """One more than the highest number in the folder; a number used twice does no harm."""
+        """Return one more than the highest number in the folder; a number used twice does no harm."""
         with self._numbering:
             if folder not in self._last_numbers:
                 prefix = self._notes.layout.in_home(f"{folder}/")
@@ -126,13 +126,14 @@ class NotePublisher:
 
 
 def _tails(note_id: NoteId) -> list[str]:
-    """Suffixes that tell notes of one title apart: small numbers first, then the id, so that the thousandth note costs
-    no more than the fifth."""
+    """Return suffixes that distinguish notes of one title: small numbers first, then the id, so that the thousandth
+    note costs no more than the fifth.
+    """
     unique = note_id.lower()
     return ["", "-2", "-3", f"-{unique[-6:]}", f"-{unique}"]
 
 
 def _is_said_since(draft: Draft, file: NoteFile) -> bool:
-    """Whether the draft was said after the note was forgotten, replaced or expired. Marks have whole seconds."""
+    """Return whether the draft was made after the note was forgotten, replaced or expired. Marks have whole seconds."""
     retired = retired_at(file)
     return draft.created is not None and retired is not None and draft.created.replace(microsecond=0) > retired

@@ -37,14 +37,16 @@ _LIKE_A_PATH = re.compile(r"^path:|[/#]|\.md$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where things are inside a vault."""
+    """The places inside a vault."""
 
     home: str  # the managed folder; empty for the vault's root
     tz: tzinfo
     log_folder: str = "memory"  # at the root, or in the managed folder if the root had no daily logs
 
     def below_home(self, path: str) -> str | None:
-        """The path below the managed folder, or None outside; the vault-wide `MEMORY.md` and `memory/` are outside."""
+        """Return the path below the managed folder, or None outside; the vault-wide `MEMORY.md` and `memory/` are
+        outside.
+        """
         if path.startswith("@") or path == MEMORY or path.startswith("memory/"):
             return None
         if not self.home:
@@ -52,7 +54,7 @@ class Layout:
         return path.removeprefix(f"{self.home}/") if path.startswith(f"{self.home}/") else None
 
     def log_of(self, day: date, part: int = 1) -> NotePath:
-        """Parts count from 1."""
+        """Return the path of a day's log. Parts count from 1."""
         number = f".{part}" if part > 1 else ""
         return NotePath(f"{self.log_folder}/{day.isoformat()}{number}.md")
 
@@ -79,7 +81,7 @@ class NoteFile:
         return [str(entry) for entry in self.record.meta.get("forgotten", [])]
 
     def has_entry(self, entry: str) -> bool:
-        """Whether a log or `MEMORY.md` holds the entry with this hash."""
+        """Return whether a log or `MEMORY.md` has the entry with this hash."""
         return find_entry(self.record.path, self.text, entry) is not None
 
 
@@ -104,7 +106,7 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
     if text_of(meta.get("status")) == Status.SUPERSEDED:
         superseded = when_of(meta.get("superseded_at"), layout.tz) or updated or created or _UNKNOWN
         if "superseded_at" not in meta:
-            updated = None  # superseding a note used to change this date alone
+            updated = None  # superseding a note used to change only this date
     marks = marks_of(path, text, document, is_curated=path == MEMORY)
     if document.problem and not document.meta and marks.get("private"):
         problem = f"{problem}; until its head can be read, the note is private"
@@ -136,25 +138,26 @@ def read_note(path: NotePath, data: bytes, etag: Etag, signature: str, layout: L
 
 
 def entries_of(path: NotePath, text: str) -> Sequence[LogEntry] | Sequence[CuratedEntry]:
-    """The entries of a log or of `MEMORY.md`."""
+    """Return the entries of a log or of `MEMORY.md`."""
     start = frontmatter.parse(text).body_start
     return sections.entries(text, start) if path == MEMORY else logs.entries(text, start)
 
 
 def find_entry(path: NotePath, text: str, entry: str) -> LogEntry | CuratedEntry | None:
-    """The first one with this hash."""
+    """Return the first entry with this hash."""
     return next((found for found in entries_of(path, text) if found.hash == entry), None)
 
 
 def muted_projects(marks: Sequence[str], entry: str | None) -> list[str]:
-    """The projects in which a note is muted, or (`hash` or `hash project` in its head) this entry of it."""
+    """Return the projects in which a note is muted, or (`hash` or `hash project` in its head) this entry of it."""
     own = [mark[len(entry) :].strip() or EVERYWHERE for mark in marks if mark.startswith(entry)] if entry else []
     return [*(mark for mark in marks if not _OF_ENTRY.match(mark)), *own]
 
 
 def editable_text(path: NotePath, data: bytes) -> str:
-    """The text with undecodable bytes as surrogates, so that they are written back unchanged. Raises Refused for a file
-    that holds no text."""
+    """Return the text with undecodable bytes as surrogates, so that they are written back unchanged. Raises Refused for
+    a file that isn't text.
+    """
     decoded = frontmatter.decode(data)
     if decoded.text is None:
         raise Refused(f"{path} cannot be changed: {decoded.problem}", hint="repair the file by hand first")
@@ -162,13 +165,13 @@ def editable_text(path: NotePath, data: bytes) -> str:
 
 
 def content_hash(body: str) -> str:
-    """sha256 of a body without its outer white space and with LF line ends."""
+    """Return the sha256 of a body without its outer white space and with LF line ends."""
     plain = body.replace("\r\n", "\n").strip()
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def first_heading(body: str) -> str | None:
-    """The first ATX heading's text within the first 50 lines."""
+    """Return the first ATX heading's text within the first 50 lines."""
     for line in body[:10_000].splitlines()[:50]:
         if line.startswith("#") and (words := line.lstrip("#").strip().rstrip("#").strip()):
             return words
@@ -176,7 +179,7 @@ def first_heading(body: str) -> str | None:
 
 
 def derive_title(content: str) -> str:
-    """A title of up to 15 words: the first heading, else the start of the first sentence."""
+    """Return a title of up to 15 words: the first heading, else the start of the first sentence."""
     for line in content[:4000].splitlines():
         plain = line.lstrip("#-+ \t")
         if not any(map(str.isalnum, plain)):
@@ -188,7 +191,7 @@ def derive_title(content: str) -> str:
 
 
 def slug(title: str) -> str:
-    """A file name's stem: lower case, words joined by `-`, letters of any script, at most 60 characters."""
+    """Return a file name's stem: lower case, words joined by `-`, letters of any script, at most 60 characters."""
     folded = re.sub("[\ufe00-\ufe0f]", "", unicodedata.normalize("NFKC", title).lower())
     marked = (char if char.isalnum() or unicodedata.category(char)[0] == "M" else " " for char in folded)  # vowel signs
     words = "-".join("".join(marked).split())
@@ -204,18 +207,20 @@ def slug(title: str) -> str:
 
 
 def file_stem(title: str) -> str:
-    """A note's file name without `.md`: the title's slug, changed if agents would read the file as instructions."""
+    """Return a note's file name without `.md`: the title's slug, changed if agents would read the file as
+    instructions.
+    """
     stem = slug(title)
     return f"{stem}-note" if are_orders(f"{stem}.md") else stem
 
 
 def short_slug(title: str) -> str:
-    """A folder's name from the title's first phrase, at most 40 characters."""
+    """Return a folder's name from the title's first phrase, at most 40 characters."""
     return slug(title.partition(",")[0])[:40].strip("-")
 
 
 def _id(meta: Mapping[str, Any], path: NotePath) -> NoteId:
-    """The file's own id, unless it could be taken for another note's path."""
+    """Return the file's own id, unless it could be taken for another note's path."""
     own = text_of(meta.get("id"))
     return NoteId(f"path:{path}" if own is None or len(own) > MAX_ID or _LIKE_A_PATH.search(own) else own)
 

@@ -201,7 +201,7 @@ class NoteImporter:
         return _other_path(incoming.path, note_id)
 
     def _check(self, incoming: IncomingNote) -> None:
-        """Raises Refused."""
+        """Check an incoming note. Raises Refused."""
         if len(incoming.data) > self._notes.max_note_bytes:
             raise Refused(f"it is larger than {self._notes.max_note_bytes:,} bytes (vault.max_note_bytes)")
         if not self._secrets_allowed and (found := find_secret(incoming.data.decode("utf-8", "replace"))):

@@ -267,7 +267,7 @@ class Vault:
         self.backend.erase(path, blob.etag, remove_entry(path, blob.data, entry) if entry else None)
 
     def erase_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
-        """Raises StorageFailed."""
+        """Erase all traces of a note or log entry. Raises StorageFailed."""
         self.backend.erase_displaced(path)  # even if the file itself no longer has it
         self._journals.erase(path, entry, ids)
 

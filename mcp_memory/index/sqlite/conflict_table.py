@@ -1,4 +1,4 @@
-"""Keeps which notes contradict each other in the index's file: derived from the notes, and erased with them."""
+"""Keep the conflicts of notes in the index's file: derived from the notes, and erased with them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple

@@ -1,4 +1,4 @@
-"""Tells a damaged file from other failures of SQLite, and makes errors of ours from them."""
+"""Distinguish a damaged file from other failures of SQLite, and turn both into our errors."""
 
 import sqlite3
 
@@ -32,7 +32,7 @@ _CAUSES = {
 
 
 class DamagedRow(Exception):
-    """A row holds something that we never write, so the file is damaged."""
+    """A row has a value that we never write, so the file is damaged."""
 
 
 def is_damage(error: Exception) -> bool:
@@ -47,6 +47,6 @@ def unavailable(error: Exception) -> IndexUnavailable:
 
 
 def _code(error: Exception) -> int:
-    """SQLite's primary result code; -1 if there is none."""
+    """Return SQLite's primary result code; -1 if there is none."""
     code = getattr(error, "sqlite_errorcode", None)
     return code & 0xFF if isinstance(code, int) else -1

@@ -13,7 +13,7 @@ from mcp_memory.index.sqlite.schema import Tables
 
 
 def all_generations(connection: sqlite3.Connection) -> list[Generation]:
-    """All generations, oldest first."""
+    """Return all generations, oldest first."""
     rows = connection.execute(
         "SELECT number, fingerprint, embedding, dimension, active FROM generations ORDER BY number"
     )
@@ -21,7 +21,7 @@ def all_generations(connection: sqlite3.Connection) -> list[Generation]:
 
 
 def require(connection: sqlite3.Connection, number: int) -> Generation:
-    """Raises NotFound."""
+    """Return a generation. Raises NotFound."""
     for generation in all_generations(connection):
         if generation.number == number:
             return generation
@@ -29,13 +29,13 @@ def require(connection: sqlite3.Connection, number: int) -> Generation:
 
 
 def model_of(connection: sqlite3.Connection, number: int) -> int:
-    """The model under which the generation's vectors are cached."""
+    """Return the model under which the generation's vectors are cached."""
     (model,) = connection.execute("SELECT model FROM generations WHERE number = ?", [number]).fetchone()
     return model
 
 
 def create(connection: sqlite3.Connection, fingerprint: str, embedding: str, dimension: int) -> Generation:
-    """Makes an empty generation; its fingerprint must be new."""
+    """Make an empty generation; its fingerprint must be new."""
     connection.execute("INSERT INTO models (embedding) VALUES (?) ON CONFLICT DO NOTHING", [embedding])
     (model,) = connection.execute("SELECT id FROM models WHERE embedding = ?", [embedding]).fetchone()
     (number,) = connection.execute(
@@ -48,7 +48,9 @@ def create(connection: sqlite3.Connection, fingerprint: str, embedding: str, dim
 
 
 def activate(connection: sqlite3.Connection, number: int, expected: int | None) -> None:
-    """Raises NotFound, and PreconditionFailed unless `expected` is active (None: no generation is)."""
+    """Activate a generation. Raises NotFound, and PreconditionFailed unless `expected` is active (None: no generation
+    is).
+    """
     require(connection, number)
     current = next((generation.number for generation in all_generations(connection) if generation.active), None)
     if current != expected:
@@ -57,7 +59,9 @@ def activate(connection: sqlite3.Connection, number: int, expected: int | None) 
 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:
-    """Also drops the cached embeddings that no other one uses. Raises NotFound, and Refused for the active one."""
+    """Drop a generation, and the cached embeddings that no other generation uses. Raises NotFound, and Refused for the
+    active one.
+    """
     if require(connection, number).active:
         raise Refused(f"generation {number} is active", hint="activate another one first")
     for statement in Tables(number).drop():
@@ -68,7 +72,7 @@ def drop(connection: sqlite3.Connection, number: int) -> None:
 
 
 def forget_unused(connection: sqlite3.Connection) -> None:
-    """Deletes cached embeddings that no chunk of any generation uses."""
+    """Delete cached embeddings that no chunk of any generation uses."""
     used = [f"SELECT embedding FROM {Tables(generation.number).vectors}" for generation in all_generations(connection)]
     kept = f"WHERE id NOT IN ({' UNION '.join(used)})" if used else ""
     connection.execute(f"DELETE FROM embeddings {kept}")

@@ -1,6 +1,6 @@
-"""Keeps the links of notes, and the names by which links find notes.
+"""Keep the links of notes, and the names by which links find notes.
 
-Which note a link leads to is looked up when asked, so that it doesn't matter which of the two was indexed first.
+A link's target is looked up when asked, so that it doesn't matter which of the two notes was indexed first.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -23,7 +23,7 @@ _LINK = "path, line, at, link.kind, type, target, key"
 def insert(
     connection: sqlite3.Connection, tables: Tables, number: int, note: NoteRecord, links: Sequence[NoteLink]
 ) -> None:
-    """Inserts the names and links of a note with this number. Inside the caller's transaction."""
+    """Insert the names and links of a note with this number. Inside the caller's transaction."""
     names = names_of(note.path, note.id, note.title, note.meta.get("aliases", ()))
     later = FORGOTTEN if note.state is NoteState.DELETED else 0
     connection.executemany(
@@ -35,7 +35,7 @@ def insert(
 
 
 def remove(connection: sqlite3.Connection, tables: Tables, number: int) -> None:
-    """Removes them. Inside the caller's transaction."""
+    """Remove the names and links of a note. Inside the caller's transaction."""
     connection.execute(f"DELETE FROM {tables.names} WHERE number = ?", [number])
     connection.execute(f"DELETE FROM {tables.links} WHERE number = ?", [number])
 

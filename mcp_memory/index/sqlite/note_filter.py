@@ -1,4 +1,4 @@
-"""Decides which notes a search may return: a condition on the notes table, and its result as an array in memory.
+"""Decide which notes a search may return: a condition on the notes table, and its result as an array in memory.
 
 Every retriever checks all its rows against it, so the array is indexed by the note's number.
 """
@@ -35,7 +35,7 @@ _KEPT = 16
 
 
 def condition(tables: Tables, filters: Filters) -> tuple[str, list[str | int]]:
-    """The SQL condition on the notes table, and its values."""
+    """Return the SQL condition on the notes table, and its values."""
     clauses: list[str] = []
     values: list[str | int] = []
 
@@ -84,7 +84,7 @@ def _projects(filters: Filters) -> list[str]:
 
 
 def _below(prefix: str) -> tuple[str, ...]:
-    """The clause for a file or folder, and its values; 0 is the character after the slash."""
+    """Return the clause for a file or folder, and its values; 0 is the character after the slash."""
     forms = [bindable(form) for form in unicode_forms(prefix)]
     folders = [form.removesuffix("/") for form in forms]
     bounds = [(form, f"{folder}/", f"{folder}0") for form, folder in zip(forms, folders, strict=True)]
@@ -119,7 +119,7 @@ class AdmittedNotes:
         return float(np.count_nonzero(self.table)) / max(self.table.size, 1)
 
     def mask(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """For each chunk, whether its note passes."""
+        """Return for each chunk whether its note passes."""
         numbers = chunk_ids >> ORDINAL_BITS
         inside = numbers < self.table.size
         if inside.all():
@@ -147,7 +147,7 @@ class AdmissionCache:
         self._latest.clear()
 
     def get(self, connection: sqlite3.Connection, generation: int, token: int, filters: Filters) -> AdmittedNotes:
-        """`connection` is in the token's snapshot."""
+        """Return the admitted notes; `connection` is in the token's snapshot."""
         tables = Tables(generation)
         lasting = replace(filters, now=None)
         key = (generation, lasting)
@@ -187,7 +187,7 @@ def _update(
 def _unexpired(
     connection: sqlite3.Connection, tables: Tables, admitted: AdmittedNotes, now: datetime | None
 ) -> AdmittedNotes:
-    """Looks up expiry each time, because `now` differs with every question and few notes expire."""
+    """Look up expiry each time, because `now` differs with every question and few notes expire."""
     moment = microseconds(now)
     if moment is None:
         return admitted

@@ -1,6 +1,6 @@
-"""Encodes note records and chunk positions as JSON for their rows, and decodes them unchanged.
+"""Encode note records and chunk positions as JSON for their rows, and decode them unchanged.
 
-JSON has no dates, no bytes and only strings as keys, but frontmatter may hold any of these, so they are tagged.
+JSON has no dates, no bytes and only strings as keys, but frontmatter may have any of these, so they are tagged.
 """
 
 import json
@@ -17,12 +17,12 @@ _FIELDS = tuple(entry.name for entry in fields(NoteRecord))
 
 
 def encode_note(note: NoteRecord) -> str:
-    """ASCII JSON, which preserves even a lone surrogate."""
+    """Encode a note as ASCII JSON, which preserves even a lone surrogate."""
     return json.dumps({name: _pack(getattr(note, name)) for name in _FIELDS}, separators=(",", ":"))
 
 
 def decode_note(record: str) -> NoteRecord:
-    """Raises DamagedRow."""
+    """Decode a note. Raises DamagedRow."""
     try:
         values: dict[str, Any] = _decoder.decode(record)
         values["state"] = NoteState(values["state"])
@@ -33,14 +33,14 @@ def decode_note(record: str) -> NoteRecord:
 
 
 def encode_chunk(chunk: Chunk) -> tuple[bytes, str]:
-    """The bytes of the text, and all else as JSON."""
+    """Return the bytes of the text, and all else as JSON."""
     place = [chunk.start, chunk.end, chunk.start_line, chunk.end_line, chunk.headings, chunk.section]
     rest = json.dumps([*place, chunk.entry, chunk.time], separators=(",", ":"))
     return encode_text(chunk.text), rest
 
 
 def decode_chunk(text: bytes, rest: str) -> Chunk:
-    """Raises DamagedRow."""
+    """Decode a chunk. Raises DamagedRow."""
     try:
         start, end, start_line, end_line, headings, section, entry, time = json.loads(rest)
         place = (start, end, start_line, end_line, tuple(headings))
@@ -50,12 +50,12 @@ def decode_chunk(text: bytes, rest: str) -> Chunk:
 
 
 def encode_text(text: str) -> bytes:
-    """UTF-8 that also takes lone surrogates, since a slice is stored exactly as its file has it."""
+    """Encode text as UTF-8 that also takes lone surrogates, since a slice is stored exactly as its file has it."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def decode_text(data: bytes) -> str:
-    """Raises DamagedRow."""
+    """Decode text. Raises DamagedRow."""
     try:
         return data.decode("utf-8", "surrogatepass")
     except (UnicodeDecodeError, AttributeError) as error:
@@ -63,7 +63,7 @@ def decode_text(data: bytes) -> str:
 
 
 def microseconds(moment: datetime | None) -> int | None:
-    """Microseconds since 1970. A time without a zone counts as UTC."""
+    """Return microseconds since 1970. A time without a zone counts as UTC."""
     if moment is None:
         return None
     aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
@@ -95,7 +95,7 @@ def _pack(value: Any) -> Any:
 
 
 def _unpacked(pairs: dict[str, Any]) -> Any:
-    """Reverses `_pack` for one JSON object, whose values are unpacked already."""
+    """Reverse `_pack` for one JSON object, whose values are unpacked already."""
     if len(pairs) == 1:
         match pairs:
             case {"$time": str(text)}:

@@ -46,7 +46,7 @@ class MappedVectors(VectorBlock):
 
 
 def load(path: Path, uid: str, generation: int, dimension: int) -> MappedVectors | None:
-    """The content of the file, or None if it does not exist or cannot be trusted."""
+    """Return the content of the file, or None if it does not exist or cannot be trusted."""
     try:
         header = _read(path)
         if header is None or (header.uid, header.generation, header.dimension) != (uid, generation, dimension):
@@ -57,7 +57,7 @@ def load(path: Path, uid: str, generation: int, dimension: int) -> MappedVectors
 
 
 def slot_of(path: Path, uid: str, generation: int) -> int | None:
-    """The last slot in the file; None if it is not this database's. Reads the header only."""
+    """Return the last slot in the file; None if it is not this database's. Reads only the header."""
     try:
         header = _read(path)
     except OSError:
@@ -92,7 +92,7 @@ def append(
 
 
 def _write_new(path: Path, header: SidecarHeader, data: bytes) -> None:
-    """Replaces the file by renaming, so that a map of the old one stays valid."""
+    """Replace the file by renaming, so that a map of the old one stays valid."""
     fresh = path.with_name(f"{path.name}.new")
     fresh.unlink(missing_ok=True)
     with fresh.open("xb") as file:

@@ -9,7 +9,7 @@ from mcp_memory.index.base import ScoredRows
 from mcp_memory.index.sqlite.note_filter import AdmittedNotes
 
 MANY = 8192
-"""From this many rows on, they are sampled first."""
+"""The number of rows from which they are sampled first."""
 
 _STRIDE = 16
 _MARGIN = 2
@@ -24,8 +24,9 @@ def best(
     *,
     above: float = -inf,
 ) -> ScoredRows:
-    """The k admitted rows with the highest scores, all higher than `above`; ties by id, however the rows are
-    laid out."""
+    """Return the k admitted rows with the highest scores, all higher than `above`; ties by id, however the rows are
+    laid out.
+    """
     rows = among_best(k, ids, scores, admitted, above=above)
     ids, scores = ids[rows], scores[rows]
     order = np.lexsort((ids, -scores))[: max(k, 0)]
@@ -40,7 +41,7 @@ def among_best(
     *,
     above: float = -inf,
 ) -> NDArray[np.intp]:
-    """The places of the rows of `best`, ascending, and of all that tie with the last of them."""
+    """Return the places of the rows of `best`, ascending, and of all that tie with the last of them."""
     rows = _likely(k, scores, above) if len(ids) >= MANY else None
     if rows is not None and admitted:
         rows = rows[admitted.mask(ids[rows])]
@@ -56,8 +57,9 @@ def among_best(
 
 
 def _likely(k: int, scores: NDArray[np.float32] | NDArray[np.int16], above: float) -> NDArray[np.intp] | None:
-    """Every row above a bar that somewhat more than k rows should reach; None if there is no such bar. Finding the k-th
-    of 100,000 takes a millisecond, and so does asking for each whether it is admitted."""
+    """Return every row above a bar that somewhat more than k rows should reach; None if there is no such bar. Finding
+    the k-th of 100,000 takes a millisecond, and so does checking for each whether it is admitted.
+    """
     sample = scores[::_STRIDE]
     at = len(sample) - _MARGIN * k // _STRIDE - 1
     if at < 0:

@@ -1,5 +1,6 @@
-"""Decides whether a note is the person's own word. Only such a note may refuse a call: text from an agent, a page or an
-import may be shown, but forbids nothing."""
+"""Decide whether a note is the person's own word. Only such a note may refuse a call: text from an agent, a page or an
+import may be shown, but forbids nothing.
+"""
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError
@@ -18,7 +19,9 @@ _OWN_WORDS = frozenset({"said", "wrote"})
 
 
 def is_persons_word(vault: Vault, note: NoteRecord, mention: Mention) -> bool:
-    """Whether what the mention in this note says is the person's. False also for a note that can't be read just now."""
+    """Return whether the mention in this note is the person's own word. False also for a note that can't be read just
+    now.
+    """
     if note.is_foreign:
         return False
     try:
@@ -30,8 +33,9 @@ def is_persons_word(vault: Vault, note: NoteRecord, mention: Mention) -> bool:
 
 
 def _who_added(vault: Vault, mention: Mention) -> set[str | None]:
-    """The clients that added entries of `MEMORY.md` with the mention; None for an entry of which the journal of changes
-    knows nothing, or a mention outside of entries."""
+    """Return the clients that added entries of `MEMORY.md` with the mention; None for an entry that the journal of
+    changes lacks, or a mention outside of entries.
+    """
     text = vault.read(MEMORY).text
     named = [entry.hash for entry in entries_of(MEMORY, text) if mention.is_in(text[entry.start : entry.end])]
     added = {one.entry: one.client for one in reversed(vault.changes.changes()) if one.path == MEMORY}
@@ -39,7 +43,9 @@ def _who_added(vault: Vault, mention: Mention) -> set[str | None]:
 
 
 def _was_said(vault: Vault, note: NoteRecord) -> bool:
-    """Whether it was captured as their own words, or accepted in a review, which takes the score out of its head."""
+    """Return whether the note was captured as the person's own words, or accepted in a review, which takes the score
+    out of its head.
+    """
     if note.meta.get("voice") in _OWN_WORDS:
         return True
     head = frontmatter.parse(vault.read(note.path).text).meta

@@ -1,4 +1,6 @@
-"""Reads a line for a shell: its commands, each with the folder that it runs in. Pure, but for where your home is."""
+"""Read a line for a shell: its commands, each with the folder that it runs in. Pure, except for the location of your
+home.
+"""
 
 import re
 import shlex
@@ -10,7 +12,7 @@ from typing import NamedTuple
 
 from mcp_memory.recall.moments import WORD_SETS
 
-MOST_CHARS = 4_000  # what a longer line does is not looked at further
+MOST_CHARS = 4_000  # the most characters that are read
 _HEREDOC = re.compile(r"<<-?\s*(['\"]?)(\w+)\1.*?(?:^\s*\2\s*$|\Z)", re.DOTALL | re.MULTILINE)
 _BREAKS = frozenset("();<>|&\n")
 _FOLDER_OPTION = re.compile(r"-C(.*)|--(?:directory|prefix|cwd|dir|chdir)(?:=(.+))?")
@@ -19,15 +21,16 @@ _VALUED = frozenset({"-u", "-g", "-n", "-I", "-P", "-L", "-s", "-k"})
 
 
 class SimpleCommand(NamedTuple):
-    """`words`: without `sudo`, `-C DIR` and the like; `>` stands before a file that is written. `folder`: as far as the
-    line says; what a variable holds isn't known."""
+    """A command. `words`: without `sudo`, `-C DIR` and the like; `>` precedes a file that is written. `folder`: as far
+    as the line shows it; the values of variables are unknown.
+    """
 
     folder: str
     words: Sequence[str]
 
 
 def simple_commands(line: str, folder: str = "") -> Iterator[SimpleCommand]:
-    """`folder`: the one that the line starts in."""
+    """Yield the commands of a line. `folder`: the folder that the line starts in."""
     reader = shlex.shlex(_HEREDOC.sub("", line[:MOST_CHARS]), posix=True, punctuation_chars="".join(_BREAKS))
     reader.whitespace, reader.commenters, reader.whitespace_split = " \t\r", "", True
     words, places = list[str](), (folder,)
@@ -51,7 +54,7 @@ def simple_commands(line: str, folder: str = "") -> Iterator[SimpleCommand]:
 
 
 def _inner(command: SimpleCommand) -> Iterator[SimpleCommand]:
-    """The commands of the line that `bash -c` runs, or the command itself."""
+    """Yield the commands of the line that `bash -c` runs, or the command itself."""
     folder, words = command
     if basename("".join(words[:1])) in WORD_SETS["shells"]:
         for option, line in pairwise(words):
@@ -62,7 +65,7 @@ def _inner(command: SimpleCommand) -> Iterator[SimpleCommand]:
 
 
 def _after(command: SimpleCommand, places: tuple[str, ...]) -> tuple[str, ...]:
-    """The folders in which the shell has been, the present one last."""
+    """Return the folders in which the shell has been, the present one last."""
     program, *rest = command.words or ("",)
     target = next((word for word in rest if word == "-" or not word.startswith("-")), "~")
     if program == "popd" or (program == "cd" and target == "-"):

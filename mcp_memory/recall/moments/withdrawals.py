@@ -148,7 +148,7 @@ class Withdrawals:
 
 
 def _add(known: LruCache[str, dict[NoteId, _Told]], session: str, found: dict[NoteId, _Told]) -> bool:
-    """Whether there was room."""
+    """Add the notes; return whether there was room."""
     told = known.get(session) or known.store(session, {})
     has_room = len(told) < MOST_NOTES
     told |= found if has_room else {}

@@ -13,7 +13,7 @@ _UNKNOWN = "Stored from a session without review"
 
 
 def announcement(note: NoteRecord, *, is_quoted: bool) -> str:
-    """One line with the undo. `is_quoted`: the text above already has what the note says, and when."""
+    """Return one line with the undo. `is_quoted`: the text above already quotes the note with its date."""
     reason = _REASONS.get(note.meta.get("voice", ""), _UNKNOWN)
     when = f" on {note.created.date().isoformat()}" if note.created else ""
     contradicted = ", ".join(note.meta.get("contradicts", ()))

@@ -16,7 +16,7 @@ MOST_READ, MOST_TITLE_CHARS = 100, 60
 
 
 def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) -> list[str]:
-    """A line for what pages are made of, and one for what other notes are linked with; none without links."""
+    """Return a line for the notes of pages, and a line for the links of other notes; none without links."""
     pages = [file for file in files if file.record.state is NoteState.SUMMARY]
     linked = dict.fromkeys(path for page in pages for path in _children(page))
     children = [
@@ -30,9 +30,10 @@ def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) ->
 
 
 def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> list[str]:
-    """`because "Title" (id)`, `from caused_by "Other" (id)`: those with a type first, then those that the notes link
-    to. Only notes that the filters admit, and without a project in these only notes of the same project as the one that
-    links them, or of none."""
+    """Return links such as `because "Title" (id)`, `from caused_by "Other" (id)`: first those with a type, then the
+    notes that are linked. Only notes that the filters admit; without a project in the filters, only notes of the same
+    project as the linking note, or without one.
+    """
     shown = {note.path for note in notes}
     found = sorted(
         (link.type == PLAIN, is_back, link.at, path, link.type)

@@ -78,7 +78,7 @@ class NoteChange:
 
     @property
     def id(self) -> str:
-        """8 hexadecimal digits."""
+        """The change's id of 8 hexadecimal digits."""
         return _digest(f"{self.at} {self.kind} {self.path} {self.entry} {self.before} {self.after} {self.undoes}")[:8]
 
     @property

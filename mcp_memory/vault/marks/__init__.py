@@ -1,1 +1,1 @@
-"""Reads a person's marks on a note: its head, its tags, and whether it is private."""
+"""A person's marks on a note: its head, its tags, and whether it is private."""

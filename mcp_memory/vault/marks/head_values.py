@@ -1,4 +1,4 @@
-"""Reads what a note's head says: single values, and what the index keeps of it besides a record's own fields. Pure."""
+"""Read the values in a note's head, and the properties that the index keeps besides a record's own fields. Pure."""
 
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, cast
@@ -16,7 +16,7 @@ MAX_TEXT_TAGS = 200
 
 
 def marks_of(path: NotePath, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
-    """The marks that the index keeps, as JSON values: tags in the text, private parts, other properties."""
+    """Return the marks that the index keeps, as JSON values: tags in the text, private parts, other properties."""
     if path.startswith(f"@{TRANSCRIPTS}/"):
         return {}
     found = privacy.marks(path, text, document, is_curated=is_curated)
@@ -30,7 +30,7 @@ def marks_of(path: NotePath, text: str, document: Document, *, is_curated: bool)
 
 
 def kept_of(meta: Meta, document: Document, zone: tzinfo, *, is_log: bool) -> dict[str, Any]:
-    """The frontmatter that the index keeps besides the record's own fields, as JSON values."""
+    """Return the frontmatter that the index keeps besides the record's own fields, as JSON values."""
     kept = dict[str, Any]()
     if meta.get("forgotten"):
         kept["forgotten"] = words_of(meta["forgotten"])
@@ -40,7 +40,7 @@ def kept_of(meta: Meta, document: Document, zone: tzinfo, *, is_log: bool) -> di
     if aliases := meta.get("aliases"):
         kept["aliases"] = words_of(aliases)
     if muted := meta.get("muted"):
-        kept["muted"] = [EVERYWHERE] if muted is True else words_of(muted)  # or what `muted_projects` says of an entry
+        kept["muted"] = [EVERYWHERE] if muted is True else words_of(muted)  # or the entries in `muted_projects`
     kept |= {flag: True for flag in ("stale", "provisional") if meta.get(flag) is True}
     lists = ("contradicts", "compatible_with", "confirmed", "refs")
     kept |= {name: words_of(meta[name]) for name in lists if meta.get(name)}
@@ -58,7 +58,7 @@ def kept_of(meta: Meta, document: Document, zone: tzinfo, *, is_log: bool) -> di
 
 
 def text_of(value: object) -> str | None:
-    """A scalar as one line of text; YAML makes numbers and dates of some words."""
+    """Return a scalar as one line of text; YAML makes numbers and dates of some words."""
     if value is None or isinstance(value, (list, dict, bool)):
         return None
     return " ".join(str(value).replace("\0", " ").split()) or None
@@ -75,5 +75,5 @@ def when_of(value: object, zone: tzinfo) -> datetime | None:
 
 
 def fixed(moment: datetime) -> datetime:
-    """With a fixed offset: Python compares two times of the same zone by local time."""
+    """Return the moment with a fixed offset: Python compares two times of the same zone by local time."""
     return moment.replace(tzinfo=timezone(moment.utcoffset() or timedelta()), fold=0)

@@ -1,1 +1,1 @@
-"""Finds files in the vault that searches skip: copies, merge conflicts, templates."""
+"""Files in the vault that searches skip: copies, merge conflicts, templates."""

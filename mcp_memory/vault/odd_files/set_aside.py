@@ -1,5 +1,5 @@
-"""Decides which files aren't searched unasked: other versions of a note that a sync program or an editor left beside
-it, notes with unresolved merge conflicts, and templates. Pure.
+"""Decide which files are searched only on request: other versions of a note that a sync program or an editor left
+beside it, notes with unresolved merge conflicts, and templates. Pure.
 
 In doubt a file is an ordinary note.
 """
@@ -84,7 +84,7 @@ _MOST_TITLE_WORDS, _MOST_LABEL_WORDS, _MOST_LINE_CHARS = 3, 8, 300
 
 
 class Oddity(StrEnum):
-    """Why a file isn't searched unasked."""
+    """The reason why a file is searched only on request."""
 
     COPY = "copy"
     MERGE = "merge"
@@ -92,7 +92,7 @@ class Oddity(StrEnum):
 
 
 def original_of(path: str) -> str | None:
-    """The path of the file that this is a second version of, if its name alone is proof."""
+    """Return the path of the file that this is a second version of, if the name is proof enough."""
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
     plain = _SURE.sub("", stem)
@@ -100,7 +100,9 @@ def original_of(path: str) -> str | None:
 
 
 def likely_originals_of(path: str) -> list[str]:
-    """The paths of the files that this may be a second version of, if one is there and its text `is_version` of it."""
+    """Return the paths of the files that this may be a second version of, if such a file exists and its text
+    `is_version` of it.
+    """
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
     found = filter(None, (pattern.fullmatch(stem) for pattern in _LIKELY))
@@ -109,7 +111,7 @@ def likely_originals_of(path: str) -> list[str]:
 
 
 def is_version(text: str, original: str) -> bool:
-    """Whether two texts are versions of one note."""
+    """Return whether two texts are versions of one note."""
     one, other = _words(text), _words(original)
     if min(len(one), len(other)) < _FEW_WORDS:
         chars = (" ".join(each.split())[:_COMPARED_CHARS] for each in (text, original))
@@ -122,13 +124,14 @@ def is_version(text: str, original: str) -> bool:
 
 
 def is_template_folder(path: str) -> bool:
-    """Whether a file or folder of the vault is among templates."""
+    """Return whether a file or folder of the vault is among templates."""
     return not path.startswith("@") and any(_TEMPLATE_FOLDER.fullmatch(part) for part in path.split("/"))
 
 
 def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile:
-    """The note, set aside if it isn't one to be searched unasked. `read` reads a file beside it. In a log and in
-    `MEMORY.md` each entry stands alone, so that a merge conflict there is only a problem."""
+    """Return the note, set aside if it is searched only on request. `read` reads a file beside it. In a log and in
+    `MEMORY.md` each entry is independent, so a merge conflict there is only a problem.
+    """
     record = file.record
     oddity = _oddity_of(file) if record.state is NoteState.ACTIVE else None
     if oddity is None and record.state is NoteState.ACTIVE and _is_version_of_another(file, read):
@@ -164,7 +167,7 @@ def _is_version_of_another(file: NoteFile, read: Callable[[NotePath], NoteFile])
 
 
 def _has_merge_conflict(text: str, body_start: int) -> bool:
-    """Whether git or another program left the marks of a conflict: all three, in order, outside of code."""
+    """Return whether git or another program left the marks of a conflict: all three, in order, outside of code."""
     if "<<<<<<<" not in text:
         return False
     wanted = ["<<<<<<<", "=======", ">>>>>>>"]
@@ -195,7 +198,7 @@ def _is_template(text: str, body_start: int) -> bool:
 
 
 def _lines(text: str, start: int) -> Iterator[str]:
-    """The lines outside of code fences."""
+    """Yield the lines outside of code fences."""
     for block in scan(text, start):
         if block.kind is BlockKind.FENCE:
             continue

@@ -1,1 +1,1 @@
-"""Knows which note replaced which, and which one of a chain holds."""
+"""The succession of notes: which note replaced which, and which note of a chain is active."""

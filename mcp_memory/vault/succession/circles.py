@@ -1,4 +1,4 @@
-"""Finds circles of notes that replaced one another, of which none counts. Pure."""
+"""Find circles of notes that replaced one another, so that none is active. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,9 @@ from mcp_memory.models import NoteId, NotePath, NoteRecord
 
 
 def hidden_circles(standing: Iterable[NoteRecord], retired: Sequence[NoteRecord]) -> list[NotePath]:
-    """The first note, of `retired` ones in their order, of each circle of which no path leads to a `standing` one."""
+    """Return the first note, in the order of `retired`, of each circle from which no path leads to a `standing`
+    note.
+    """
     replaced = defaultdict[NoteId, list[NoteId]](list)
     for note in retired:
         for name in note.superseded_by:

@@ -1,4 +1,4 @@
-"""Reads and writes the marks in a log's head that say which note superseded which entry, and when."""
+"""Read and write the marks in a log's head that record which note superseded which entry, and when."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ _OF_ENTRIES = frozenset(("superseded", "muted", "private_entries"))
 
 
 def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
-    """A log's entry as a note of its own, even a forgotten one; None if the log doesn't hold it."""
+    """Return a log's entry as a note of its own, even a forgotten one; None if the log doesn't have it."""
     found = next((known for known in logs.entries(log.text, log.body_start) if known.hash == entry), None)
     if found is None or log.record.created is None:
         return None
@@ -32,19 +32,19 @@ def entry_note(log: NoteFile, entry: str) -> NoteFile | None:
 
 
 def admits(filters: Filters, passage: Passage) -> bool:
-    """Whether a passage as it is now passes the filters."""
+    """Return whether a passage as it is now passes the filters."""
     is_kept = filters.private is not None and is_private(passage, filters.private)
     return not is_kept and filters.admits(note_of(passage))
 
 
 def is_private(passage: Passage, private: PrivateMarks) -> bool:
-    """Whether a passage's note, log entry or lines of `MEMORY.md` are private."""
+    """Return whether a passage's note, log entry or lines of `MEMORY.md` are private."""
     note = note_of(passage)
     return private.cover(note) or (passage.chunk.entry is not None and private.name_any(note.all_tags))
 
 
 def private_entries(log: NoteFile, private: PrivateMarks) -> frozenset[str]:
-    """The hashes of a log's private entries; all of them if the log is private."""
+    """Return the hashes of a log's private entries; all of them if the log is private."""
     if private.cover(log.record):
         return frozenset(entry.hash for entry in logs.entries(log.text, log.body_start))
     named = list[str]()
@@ -56,7 +56,7 @@ def private_entries(log: NoteFile, private: PrivateMarks) -> frozenset[str]:
 
 
 def note_of(passage: Passage) -> NoteRecord:
-    """The note as filters see it: private if the passage is. A log entry has its own project, tags and mutes."""
+    """Return the note as filters see it: private if the passage is. A log entry has its own project, tags and mutes."""
     note, chunk = passage.note, passage.chunk
     if not chunk.entry:
         return as_private(note) if has_private_lines(note, chunk.start_line, chunk.end_line) else note
@@ -68,7 +68,7 @@ def note_of(passage: Passage) -> NoteRecord:
 
 
 def has_private_lines(note: NoteRecord, first: int, last: int) -> bool:
-    """Whether one of these lines of `MEMORY.md` is private."""
+    """Return whether one of these lines of `MEMORY.md` is private."""
     return any(start <= last and first <= end for start, end in note.meta.get("private_lines", ()))
 
 
@@ -81,15 +81,16 @@ def as_private(note: NoteRecord) -> NoteRecord:
 
 
 def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
-    """The note, if it was ever superseded; of a log the entries that were, or just the one."""
+    """Return the note, if it was ever superseded; of a log the entries that were, or just the given entry."""
     marked = (known for known in successors_of_entries(file.record) if entry in (None, known))
     notes = [file, *(entry_note(file, known) for known in marked if known not in file.forgotten_entries)]
     return [note for note in notes if note and (note.record.superseded_by or note.record.superseded_at)]
 
 
 def entry_record(log: NoteRecord, entry: str) -> NoteRecord:
-    """The log's record with the id, mutes, privacy and state of one entry: superseded, unless the log is retired or it
-    counts again."""
+    """Return the log's record with the id, mutes, privacy and state of one entry: superseded, unless the log is retired
+    or the entry is active again.
+    """
     record = replace(log, id=NoteId(f"{log.path}#{entry}"))
     if entry in log.meta.get("private_entries", ()):
         record = as_private(record)
@@ -107,12 +108,14 @@ def entry_record(log: NoteRecord, entry: str) -> NoteRecord:
 
 
 def successors_of_entries(log: NoteRecord) -> Mapping[str, NoteId]:
-    """The hash of each superseded entry, and the id of what superseded it."""
+    """Return the hash of each superseded entry, and the id of its replacement."""
     return {entry: NoteId(rest.rpartition(" ")[0]) for entry, rest in _marks(log)}
 
 
 def entry_mark(log: NoteFile, entry: str, by: NoteId, at: datetime) -> str:
-    """With the place of the entry, by which the mark is its own even if someone edits it in an editor."""
+    """Return an entry's mark. It contains the place of the entry, which identifies it even if someone edits it in an
+    editor.
+    """
     places = logs.places(logs.entries(log.text, log.body_start)).items()
     return " ".join([entry, by, at.isoformat(), *(place for place, known in places if known == entry)][:4])
 
