@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.curation.memory_index import memory_index, with_memory_index
 from mcp_memory.curation.pages.organizer import Organizer
 from mcp_memory.jobs.due import AfterQuiet, Daily, Every
@@ -144,3 +145,12 @@ def list_jobs(parts: EngineParts) -> list[Job]:
         Job("decay", "Archives what is over of [decay] archive_kinds, and proposes the rest",
             Daily(parts.config.jobs.time_of_day("decay"), parts.vault.layout.tz), parts.archivist.run),
     ]  # fmt: skip
+
+
+async def take_captured(parts: EngineParts, captured: CapturedMessages) -> None:
+    """Store what is worth remembering of new messages. What was taken back leaves no bytes in the index either."""
+    if parts.config.extraction.automatic:
+        await parts.candidate_ingest.ingest(captured)
+    if captured.taken_back is not None:
+        await parts.indexer.reconcile()
+        await in_thread(parts.index.purge, what="cleaning the index")

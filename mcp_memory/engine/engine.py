@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.engine import recalling, searching, storing
 from mcp_memory.engine.handlers.note_handlers import forgotten_answer
 from mcp_memory.engine.handlers.operations import OPERATIONS
 from mcp_memory.engine.parts import EngineParts
@@ -23,6 +22,7 @@ from mcp_memory.engine.requests import (
 )
 from mcp_memory.engine.serializers import Payload
 from mcp_memory.engine.spoken_arguments import with_iso_dates
+from mcp_memory.engine.verbs import editing, forgetting, recalling, searching, storing
 from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
 from mcp_memory.recall.answer import RecalledText
@@ -81,11 +81,11 @@ class Engine:
 
     async def update(self, request: UpdateRequest, caller: Caller = UNKNOWN) -> Receipt:
         """Replace the text of a note or entry, for a person; the same text again changes nothing."""
-        return await self._serve(storing.update, request, caller)
+        return await self._serve(editing.update, request, caller)
 
     async def forget(self, request: ForgetRequest, caller: Caller = UNKNOWN) -> NoteRecord:
         """Take a note or entry out of every answer, archive it, or bring it back; its file stays."""
-        return await self._serve(storing.forget, request, caller)
+        return await self._serve(forgetting.forget, request, caller)
 
     async def _serve(
         self,

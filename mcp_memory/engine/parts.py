@@ -22,10 +22,11 @@ from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.embedders.base import Progress
 from mcp_memory.engine.admin import Admin
-from mcp_memory.engine.background_jobs import list_jobs
+from mcp_memory.engine.background_jobs import list_jobs, take_captured
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.note_changes import append_for_source, forget_as, forget_note, take_captured
 from mcp_memory.engine.project_finder import ProjectFinder
+from mcp_memory.engine.verbs.forgetting import forget_as, forget_note
+from mcp_memory.engine.verbs.storing import append_for_source
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest

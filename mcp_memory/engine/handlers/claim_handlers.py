@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from mcp_memory.curation.claims.problems import list_problems
 from mcp_memory.engine import requests
-from mcp_memory.engine.note_changes import forget_note, index_written
 from mcp_memory.engine.serializers import Payload
+from mcp_memory.engine.verbs.forgetting import forget_note
+from mcp_memory.engine.verbs.written_notes import index_written
 from mcp_memory.errors import InvalidInput
 from mcp_memory.extraction.conflict_review import BOTH, KEEP
 from mcp_memory.runtime.threads import in_thread

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine import requests
 from mcp_memory.engine.serializers import Payload, receipt_payload
-from mcp_memory.engine.storing import append
+from mcp_memory.engine.verbs.storing import append
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.extraction.review import ReviewItem
 from mcp_memory.models import NoteId, NotePath

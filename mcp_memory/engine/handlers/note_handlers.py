@@ -10,10 +10,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.engine import recalling, requests, searching, storing
+from mcp_memory.engine import requests
 from mcp_memory.engine.history.note_titles import describe_use
-from mcp_memory.engine.known_kinds import with_known_kinds
-from mcp_memory.engine.note_changes import holding_note, list_forgotten, why_behind
 from mcp_memory.engine.serializers import (
     Payload,
     chain_payload,
@@ -23,6 +21,10 @@ from mcp_memory.engine.serializers import (
     search_payload,
     tombstone_payload,
 )
+from mcp_memory.engine.verbs import editing, forgetting, recalling, searching, storing
+from mcp_memory.engine.verbs.forgetting import holding_note, list_forgotten
+from mcp_memory.engine.verbs.known_kinds import with_known_kinds
+from mcp_memory.engine.verbs.written_notes import why_behind
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
@@ -56,7 +58,7 @@ async def update(parts: EngineParts, request: requests.UpdateRequest) -> Payload
     """Replace the text of a note; without a text, return the present one, byte for byte (undecodable bytes as
     surrogates)."""
     if request.text is not None:
-        return receipt_payload(await storing.update(parts, request))
+        return receipt_payload(await editing.update(parts, request))
     read = parts.vault.editing.read
 
     async def described(places: Sequence[Place]) -> Payload:
@@ -75,11 +77,11 @@ async def forgotten_answer(parts: EngineParts, record: NoteRecord, *, restored: 
 
 
 async def forget(parts: EngineParts, request: requests.ForgetRequest) -> Payload:
-    return await forgotten_answer(parts, await storing.forget(parts, request))
+    return await forgotten_answer(parts, await forgetting.forget(parts, request))
 
 
 async def restore(parts: EngineParts, request: requests.RestoreRequest) -> Payload:
-    return await forgotten_answer(parts, await storing.restore(parts, request), restored=True)
+    return await forgotten_answer(parts, await forgetting.restore(parts, request), restored=True)
 
 
 async def forgotten(parts: EngineParts, request: requests.ForgottenRequest) -> Payload:
@@ -91,7 +93,7 @@ async def restore_all(parts: EngineParts, request: requests.ForgottenRequest) ->
     restored, refused = list[Payload](), list[Payload]()
     for stone in await _tombstones(parts, request):
         try:
-            await storing.restore(parts, requests.RestoreRequest(stone.target))
+            await forgetting.restore(parts, requests.RestoreRequest(stone.target))
         except McpMemoryError as error:
             refused.append({**tombstone_payload(stone), "why": str(error)})
         else:
@@ -196,6 +198,6 @@ async def log(parts: EngineParts, request: requests.LogRequest) -> Payload:
 async def unarchive(parts: EngineParts, request: requests.TargetRequest) -> Payload:
     async def move(places: Sequence[Place]) -> Payload:
         back = await parts.archivist.unarchive(places[0][0])
-        return {"path": back or (await storing.restore(parts, requests.RestoreRequest(request.target))).path}
+        return {"path": back or (await forgetting.restore(parts, requests.RestoreRequest(request.target))).path}
 
     return await parts.note_lookup.reach([request.target], move)

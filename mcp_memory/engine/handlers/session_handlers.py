@@ -14,8 +14,8 @@ from mcp_memory.curation.dreams.dreamer import PROPOSED
 from mcp_memory.engine import requests
 from mcp_memory.engine.handlers.gap_handlers import GAP, gaps_to_review, review_gap
 from mcp_memory.engine.history.note_titles import find_titled
-from mcp_memory.engine.note_changes import index_written, why_behind
 from mcp_memory.engine.serializers import Payload
+from mcp_memory.engine.verbs.written_notes import index_written, why_behind
 from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import NotePath
 from mcp_memory.recall.briefing import FLUSH

@@ -8,9 +8,10 @@ from typing import Any
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.engine.history.note_titles import find_titled
-from mcp_memory.engine.note_changes import forget_note, index_written
 from mcp_memory.engine.parts import EngineParts
 from mcp_memory.engine.requests import ChangesRequest, UndoRequest
+from mcp_memory.engine.verbs.forgetting import forget_note
+from mcp_memory.engine.verbs.written_notes import index_written
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.git.history import find_version
 from mcp_memory.git.repository import find_repository

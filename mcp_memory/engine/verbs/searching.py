@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from mcp_memory.curation.claims.answers import CLAIMS, MOST_SEARCHED
-from mcp_memory.engine.known_kinds import with_known_kinds
 from mcp_memory.engine.requests import SearchRequest
+from mcp_memory.engine.verbs.known_kinds import with_known_kinds
 from mcp_memory.models import Filters, NoteState, SearchResult
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import checked_limit, checked_query, without_commitments
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
 
 CLAIMS_S = 60.0
+
+_NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt"})
 
 
 async def search(parts: EngineParts, request: SearchRequest) -> SearchResult:
@@ -55,15 +57,8 @@ async def _search_notes(parts: EngineParts, request: SearchRequest) -> SearchRes
 
 
 async def _filters(parts: EngineParts, request: SearchRequest) -> Filters:
-    filters = parts.filters(
-        kinds=request.kinds,
-        tags=request.tags,
-        project=request.project,
-        since=request.since,
-        until=request.until,
-        path=request.path,
-        include_archived=request.include_archived,
-    )
+    arguments = {name: value for name, value in asdict(request).items() if name not in _NOT_FILTERS}
+    filters = parts.filters(**arguments)
     return without_commitments(await with_known_kinds(parts, filters), request.query)
 
 
@@ -94,7 +89,16 @@ def _count(parts: EngineParts, request: SearchRequest, query: str, filters: Filt
 async def _search_claims(parts: EngineParts, request: SearchRequest) -> SearchResult:
     """Search the notes, and answer with what they claim."""
     limit = max(request.limit, min(MOST_SEARCHED, 5 * request.limit))
-    of_notes = replace(request, limit=limit, path=None, include_archived=False, explain=False, is_prompt=False)
+    of_notes = SearchRequest(
+        request.query,
+        limit=limit,
+        kinds=request.kinds,
+        tags=request.tags,
+        project=request.project,
+        since=request.since,
+        until=request.until,
+        mode=request.mode,
+    )
     found = await _search_notes(parts, of_notes)
     filters = replace(parts.filters(project=request.project), private=parts.config.recall.private_marks)
     shown = partial(parts.claims.hits, found, request.limit, filters)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from mcp_memory.engine.known_kinds import with_known_kinds
 from mcp_memory.engine.request_parsing import RecallPlan, recall_plan
 from mcp_memory.engine.requests import RecallRequest
+from mcp_memory.engine.verbs.known_kinds import with_known_kinds
 from mcp_memory.errors import NotFound
 from mcp_memory.models import is_channel
 from mcp_memory.recall.answer import RecalledText

@@ -1,0 +1,1 @@
+"""Answers the requests that search, recall, store, change and forget notes."""
