@@ -1,4 +1,4 @@
-"""Finds a transcript by its path or session and reads it whole, without writing anything."""
+"""Find a transcript by its path or session and read it whole, without writing anything."""
 
 import json
 import re
@@ -37,7 +37,7 @@ class CapturedMessages:
     tags: tuple[str, ...] = ()
     taken_back: int | None = None
     material: Callable[[], Iterable[str]] = field(default=tuple, compare=False)
-    """Reads, from the transcript, what the agent has read in the session."""
+    """A function that reads, from the transcript, the texts that the agent has read in the session."""
 
     @classmethod
     def from_step(cls, paths: TranscriptPaths, path: TranscriptPath, step: CaptureStep) -> Self:
@@ -54,8 +54,9 @@ class CapturedMessages:
 
 
 def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
-    """Finds a file in a client's folder by its path, or a session by its id or the end of it. Raises NotFound, and
-    Refused for a file elsewhere."""
+    """Find a file in a client's folder by its path, or a session by its id or the end of it. Raises NotFound, and
+    Refused for a file elsewhere.
+    """
     file = Path(named).expanduser()
     if file.is_file():
         return paths.locate_any(str(file.absolute()))
@@ -73,8 +74,9 @@ def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
 def read_session(
     paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo, project_of: Callable[[str], str | None]
 ) -> CapturedMessages:
-    """Returns the messages as a capture would pass them on. `project_of`: the project of a folder. Raises as
-    `read_new`."""
+    """Return the messages as a capture would pass them on. `project_of`: the project of a folder. Raises as
+    `read_new`.
+    """
     checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
     now = datetime.now(zone)
     while True:
@@ -94,7 +96,7 @@ _RESULTS = re.compile(rb"tool_result|_call_output|toolResult|functionResponse")
 
 
 def read_material(paths: TranscriptPaths, path: TranscriptPath) -> Iterator[str]:
-    """Reads what tools answered in the whole session, and what the person pasted. Raises as `read_new`."""
+    """Read the answers of tools in the whole session, and the texts that the person pasted. Raises as `read_new`."""
     checkpoint, context = Checkpoint(path.client, path.name), ReaderContext()
     while True:
         new = read_new(paths, path, checkpoint)

@@ -1,4 +1,4 @@
-"""Reads what is new in a transcript since its checkpoint, also after the file was truncated, replaced or rotated."""
+"""Read the new lines of a transcript since its checkpoint, also after the file was truncated, replaced or rotated."""
 
 import hashlib
 import os
@@ -13,7 +13,9 @@ from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.runtime.os_errors import naming_the_cause
 
 MARKED_BYTES = 1024
-"""Hashed at the file's start and before the checkpoint. Lines hold times and ids, so no two files share these."""
+"""The bytes hashed at the file's start and before the checkpoint. Lines have times and ids, so no two files share
+these.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Unread:
 
 
 def read_new(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Checkpoint) -> NewLines:
-    """Reads the next batch. Raises NotFound, Refused, StorageFailed."""
+    """Read the next batch. Raises NotFound, Refused, StorageFailed."""
     with paths.open_transcript(path) as descriptor:
         if path.is_database:
             return _read_events(path, checkpoint)
@@ -47,7 +49,7 @@ def read_new(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Checkpoin
 
 
 def measure_unread(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Checkpoint) -> Unread:
-    """Measures without reading. Raises as `read_new`."""
+    """Measure without reading. Raises as `read_new`."""
     with paths.open_transcript(path) as descriptor:
         if not path.is_database:
             size = os.fstat(descriptor).st_size
@@ -59,7 +61,7 @@ def measure_unread(paths: TranscriptPaths, path: TranscriptPath, checkpoint: Che
 
 
 def list_sessions(paths: TranscriptPaths, path: TranscriptPath) -> list[TranscriptPath]:
-    """Lists the transcripts in a database; a file is one transcript. Raises as `read_new`."""
+    """List the transcripts in a database; a file is one transcript. Raises as `read_new`."""
     if not path.is_database or path.session:
         return [path]
     with paths.open_transcript(path), naming_the_cause(str(path.file)):
@@ -68,7 +70,7 @@ def list_sessions(paths: TranscriptPaths, path: TranscriptPath) -> list[Transcri
 
 
 def _read_events(path: TranscriptPath, checkpoint: Checkpoint) -> NewLines:
-    """Each event has a number; the last one read must be unchanged."""
+    """Read the next events of a database. Each event has a number; the last one read must be unchanged."""
     with naming_the_cause(str(path.file)):
         restarted = checkpoint.offset > 0 and _mark_of_event(path, checkpoint.offset) != checkpoint.fingerprint
         batch = read_rows(path.file, path.session, 0 if restarted else checkpoint.offset)
@@ -81,7 +83,7 @@ def _mark_of_event(path: TranscriptPath, number: int) -> str:
 
 
 def _mark(descriptor: int, offset: int) -> str:
-    """Hashes the bytes before `offset`; of a shorter file, nothing else has the same hash. Raises OSError."""
+    """Hash the bytes before `offset`; of a shorter file, nothing else has the same hash. Raises OSError."""
     first = os.pread(descriptor, min(MARKED_BYTES, offset), 0)
     last = os.pread(descriptor, min(MARKED_BYTES, offset), max(0, offset - MARKED_BYTES))
     return hashlib.sha256(b"%d\0%b\0%b" % (offset, first, last)).hexdigest()[:32]

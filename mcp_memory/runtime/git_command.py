@@ -1,4 +1,4 @@
-"""Runs git with a deadline, without prompts, network access or hooks."""
+"""Run git with a deadline, without prompts, network access or hooks."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ _SETTINGS = (
 )
 
 ENDING_S = 2.0
-"""How long git may take after SIGTERM to remove its lock files."""
+"""The seconds that git has after SIGTERM to remove its lock files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Runs commands in one folder until `latest` (monotonic seconds). `index` is used instead of yours; `umask` applies
-    to files that git writes, -1 for ours."""
+    """Git in one folder, until `latest` (monotonic seconds). `index` is used instead of yours; `umask` applies to files
+    that git writes, -1 for ours.
+    """
 
     folder: Path
     latest: float
@@ -62,7 +63,7 @@ class Git:
         accepted: Collection[int] = (0,),
         environ: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Returns what git prints. `environ` is added to its environment.
+        """Return git's output. `environ` is added to its environment.
 
         Raises GitUnavailable if git is missing, does not end in time, or ends with a code that is not `accepted`.
         """
@@ -100,7 +101,7 @@ class Git:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Ends git and its children; SIGTERM first, because a killed git leaves its lock files behind."""
+    """End git and its children; SIGTERM first, because a killed git leaves its lock files behind."""
     for how in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is not None:
             break

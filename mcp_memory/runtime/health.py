@@ -1,4 +1,4 @@
-"""Keeps track of long work and its faults, for `status`, `doctor` and progress bars."""
+"""Keep track of long work and its faults, for `status`, `doctor` and progress bars."""
 
 import logging
 from collections.abc import Callable, Generator
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Progress:
-    """How far long work has got. `at` is in monotonic seconds."""
+    """The progress of long work. `at` is in monotonic seconds."""
 
     phase: str = "idle"
     done: int = 0
@@ -27,7 +27,9 @@ class Progress:
 
     @contextmanager
     def tracking(self, phase: str, total: int, *, at_least: int = 0) -> Generator[Callable[[int], None]]:
-        """Yields a function to call with the number of things done. No more than `at_least` things are not shown."""
+        """Yield a function to call with the number of things done. Progress is shown only for more than `at_least`
+        things.
+        """
         shown = total > at_least
         if shown:
             self.step(phase, 0, total)
@@ -59,7 +61,7 @@ class Health:
 
     @contextmanager
     def watching(self, work: str) -> Generator[None]:
-        """For work that must not end the daemon: an error becomes a fault under its name, until the work succeeds."""
+        """Watch work that must not end the daemon: an error becomes a fault under its name, until the work succeeds."""
         try:
             yield
         except McpMemoryError as error:

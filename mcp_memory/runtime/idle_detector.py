@@ -56,7 +56,7 @@ class IdleDetector:
             _BEHIND.reset(token)
 
     def wait_until_idle(self, at_most_s: float) -> None:
-        """For worker threads."""
+        """Wait in a worker thread until nobody is being served, at most `at_most_s`."""
         until = monotonic() + at_most_s
         while (left := until - monotonic()) > 0 and not self.is_quiet(LULL_S):
             if self._under_way:

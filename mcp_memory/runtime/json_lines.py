@@ -1,4 +1,4 @@
-"""Keeps facts in a private, append-only file with a JSON object on each line.
+"""Keep facts in a private, append-only file with a JSON object on each line.
 
 A line that a crash cut short is skipped when the file is read, and a line break separates it from the next one.
 """
@@ -23,8 +23,9 @@ class JsonLines:
     """Thread-safe. Values that are None are left out, and values of other types than JSON's are written as text."""
 
     def __init__(self, file: Path, *, synced: bool = True, most_bytes: int | None = None) -> None:
-        """`synced`: a line is on disk when `append` returns; otherwise a power cut may take the latest lines.
-        `most_bytes`: a larger file becomes the older one of two. None: it grows."""
+        """Open the file. `synced`: a line is on disk when `append` returns; otherwise a power cut may take the latest
+        lines. `most_bytes`: a larger file becomes the older one of two. None: it grows.
+        """
         self.file = file
         self.damaged = 0
         """How many lines were skipped when the file was last read."""
@@ -95,7 +96,7 @@ def _lines_of(file: Path) -> Iterator[Facts | None]:
 
 
 def _write(file: Path, lines: Iterable[Facts]) -> None:
-    """Raises OSError."""
+    """Write the lines. Raises OSError."""
     replace_file(file, b"".join(_encoded(line) + b"\n" for line in lines))
 
 

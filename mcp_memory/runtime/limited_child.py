@@ -43,7 +43,7 @@ class ChildLimits:
 
 
 class LimitedChild:
-    """Runs `python -m module`, which calls `serve`. For one thread, and one request at a time."""
+    """A child process that runs `python -m module`, which calls `serve`. For one thread, and one request at a time."""
 
     def __init__(self, module: str, limits: ChildLimits) -> None:
         self._module, self._limits = module, limits
@@ -62,7 +62,7 @@ class LimitedChild:
             self._process = None
 
     def ask(self, request: object) -> Iterator[Any]:
-        """Yields the answers. Raises LimitExceeded, and what the child raises of our errors."""
+        """Yield the answers. Raises LimitExceeded, and our errors that the child raised."""
         is_whole = False
         try:
             for line in self._lines(json.dumps(request).encode() + b"\n"):
@@ -123,7 +123,7 @@ class LimitedChild:
 
 
 def serve(answer: Callable[[Any], Iterable[object]]) -> None:
-    """In the child: limits it as its parent wants, and answers requests until there is no more."""
+    """Limit this child as its parent wants, and answer requests until the last."""
     memory_bytes, processor_s = map(int, sys.argv[1:])
     channel = os.fdopen(os.dup(1), "w", encoding="ascii")
     os.dup2(2, 1)  # what a library prints isn't an answer
@@ -150,7 +150,7 @@ def serve(answer: Callable[[Any], Iterable[object]]) -> None:
 def start_module(
     module: str, arguments: Sequence[str], *, environ: Mapping[str, str] | None = None, stderr: IO[bytes] | None = None
 ) -> subprocess.Popen[bytes]:
-    """Starts `python -m module`, which inherits no descriptors but the standard three. `environ` is added to ours."""
+    """Start `python -m module`, which inherits no descriptors but the standard three. `environ` is added to ours."""
     inherited = dict(os.environ)
     telemetry.switch_off(inherited)
     root = str(Path(__file__).resolve().parents[2])
@@ -166,7 +166,7 @@ def start_module(
 
 
 def _limit(what: int, most: int) -> None:
-    """Lowers the soft limit; the hard one stays, since a later request may use more processor time in all."""
+    """Lower the soft limit; the hard one stays, since a later request may use more processor time in all."""
     hard = resource.getrlimit(what)[1]
     resource.setrlimit(what, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 

@@ -29,7 +29,7 @@ _CAUSES: dict[int, tuple[str, str]] = {
 
 @contextmanager
 def naming_the_cause(path: str) -> Generator[None]:
-    """Turns every OSError of the block into StorageFailed."""
+    """Turn every OSError of the block into StorageFailed."""
     try:
         yield
     except OSError as error:
@@ -37,14 +37,14 @@ def naming_the_cause(path: str) -> Generator[None]:
 
 
 def failed(error: OSError, path: str) -> StorageFailed:
-    """The error to raise for a refusal at `path`."""
+    """Return the error to raise for a refusal at `path`."""
     _, hint = _CAUSES.get(error.errno or 0, ("", "see the system log"))
     name = errno.errorcode.get(error.errno or 0, "unknown")
     return StorageFailed(f"{printable(path)}: {reason(error)} [{name}]", hint=hint)
 
 
 def reason(error: OSError) -> str:
-    """The cause alone, for a `Problem`."""
+    """Return only the cause, for a `Problem`."""
     code = error.errno or 0
     cause, _ = _CAUSES.get(code, (os.strerror(code) if code else str(error), ""))
     return cause

@@ -9,7 +9,7 @@ class PlaceList:
     """Files or folders, durable and in the order in which they were added. Thread-safe."""
 
     def __init__(self, file: Path, what: str) -> None:
-        """`what` names the places in the lines."""
+        """Open the list; `what` names the places in the lines."""
         self._lines = JsonLines(file)
         self._what = what
 

@@ -1,4 +1,4 @@
-"""Keeps our dependencies from calling home, writing outside our folders, and reading other files.
+"""Keep our dependencies from calling home, writing outside our folders, and reading other files.
 
 A switch works only if it is in the environment before the library is imported. Standard library only.
 """
@@ -13,7 +13,7 @@ FORCED = {
     "DO_NOT_TRACK": "1",  # the convention that the hub and others obey
     "FASTMCP_ENV_FILE": os.devnull,  # FastMCP reads ./.env of whatever folder we were started in
     "FASTMCP_CHECK_FOR_UPDATES": "off",  # FastMCP asks PyPI for a newer version
-    "FASTMCP_LOG_ENABLED": "false",  # FastMCP writes on stderr, at import, what it was called with
+    "FASTMCP_LOG_ENABLED": "false",  # FastMCP writes its arguments on stderr at import
 }
 """Always set: we promise what they do."""
 
@@ -27,7 +27,7 @@ PREFERRED = {
 
 
 def switch_off(environ: MutableMapping[str, str] = os.environ) -> None:
-    """Writes the switches into `environ`; call it before the first import of a third-party library."""
+    """Write the switches into `environ`; call it before the first import of a third-party library."""
     environ.update(FORCED)
     for name, value in PREFERRED.items():
         environ.setdefault(name, value)

@@ -1,4 +1,4 @@
-"""Runs blocking work in worker threads, each with a deadline."""
+"""Run blocking work in worker threads, each with a deadline."""
 
 import asyncio
 import atexit
@@ -36,11 +36,11 @@ def _wait_for_work() -> None:
 async def in_thread(
     work: Callable[[], T], *, what: str, deadline_s: float = LONG_S, limiter: anyio.CapacityLimiter | None = None
 ) -> T:
-    """The result of `work()`, run in a worker thread.
+    """Return the result of `work()`, run in a worker thread.
 
-    Raises DeadlineExceeded after `deadline_s`, with `what` as the work's name. The thread then runs on, since no
-    thread can be stopped, and its result is dropped. It keeps its place in `limiter` until it ends, so hanging work
-    cannot take thread after thread.
+    Raises DeadlineExceeded after `deadline_s`, with `what` as the work's name. The thread then runs on, since no thread
+    can be stopped, and its result is dropped. It keeps its place in `limiter` until it ends, so hanging work cannot
+    take thread after thread.
     """
     limiter = limiter or anyio.to_thread.current_default_thread_limiter()
     with anyio.move_on_after(deadline_s):
@@ -115,7 +115,7 @@ def _late(what: str, deadline_s: float) -> DeadlineExceeded:
 
 
 def place_of(error: BaseException) -> str:
-    """The error's type and where it was raised, without its message, which may quote a note."""
+    """Return the error's type and where it was raised, without its message, which may quote a note."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
     return f"{type(error).__name__}{where}"
@@ -132,7 +132,7 @@ class _Place:
         self._left = False
 
     def work(self, work: Callable[[], T]) -> T:
-        """In the thread."""
+        """Do the work, in the thread."""
         with self._lock:
             if self._left:
                 raise RuntimeError("the caller no longer waits")
@@ -151,7 +151,7 @@ class _Place:
                         self._loop.call_soon_threadsafe(self._give_back)
 
     def leave(self) -> None:
-        """In the loop, when the result is there or the caller no longer waits."""
+        """Note in the loop that the result is there or the caller no longer waits."""
         with self._lock:
             self._left = True
             if not self._busy:

@@ -101,13 +101,14 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def write(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> WriteReceipt:
-        """Publishes `data` durably: when this returns, the bytes survive a power cut.
+        """Publish `data` durably: when this returns, the bytes survive a power cut.
 
-        `expected is None`: the path must be free; folders are made as needed. Raises AlreadyExists. If `portable`, also
-        for a name that differs from an existing one only in case or Unicode form. A `portable` name that another system
-        does not allow raises PathRefused. With `expected`, the
-        file's bytes must have this etag; raises PreconditionFailed or NotFound. If an editor saved in the last
-        instant, its version is kept beside the file as a conflict copy.
+        If `expected` is None, the path must be free; folders are made as needed. Raises AlreadyExists, and if
+        `portable`, also for a name that differs from an existing one only in case or Unicode form. A `portable` name
+        that another system does not allow raises PathRefused.
+
+        With `expected`, the file's bytes must have this etag; raises PreconditionFailed or NotFound. If an editor saved
+        in the last instant, its version is kept beside the file as a conflict copy.
         """
 
     @abstractmethod

@@ -20,7 +20,7 @@ SKIPPED_FOLDERS = frozenset({"node_modules"})  # full of other people's Markdown
 # Control characters, backslash (a separator elsewhere), lone surrogates (bytes that are not UTF-8).
 _NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
-# Line separators and bidirectional overrides: what you see is not what is there.
+# Line separators and bidirectional overrides, which hide what a name really is.
 _DECEIVING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 _NOT_EVERYWHERE = re.compile('[<>:"|?*\\\\/\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
@@ -171,6 +171,6 @@ def _refused(path: str, what: str, hint: str) -> PathRefused:
 
 
 def beside(path: str, tail: str) -> str:
-    """`a/b.md` with `tail` → `a/btail.md`."""
+    """Insert `tail` before the extension: `a/b.md` → `a/btail.md`."""
     stem = path[:-3] if is_note(path) else path
     return f"{stem}{tail}{path[len(stem) :]}"

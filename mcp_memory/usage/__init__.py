@@ -1,5 +1,5 @@
-"""How much each note is used: counted per day in the state folder, without a word of what was asked.
+"""The use of each note: counted per day in the state folder, without a word of the questions.
 
-`note_use` is what is known of a note and how hot that makes it; `use_counter` counts; `knowledge_gaps` which
-questions had no answer. All of it may be lost without harm.
+`note_use` derives how hot a note is; `use_counter` counts; `knowledge_gaps` lists questions without an answer. All of
+it may be lost without harm.
 """

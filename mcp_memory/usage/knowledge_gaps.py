@@ -126,7 +126,7 @@ class KnowledgeGaps:
 
 
 def read_gaps(database: sqlite3.Connection) -> list[Gap]:
-    """The most asked first."""
+    """Return the gaps, the most asked first."""
     found: list[Gap] = []
     for name, project, model, packed, times, sessions, first, last, question in database.execute(_READ).fetchall():
         days = datetime.fromisoformat(first), datetime.fromisoformat(last)

@@ -105,7 +105,7 @@ class UseCounter:
                     log.warning("uses are not counted: %s", error.code)
 
     def flush(self) -> None:
-        """Counts what waits, now."""
+        """Count now what waits."""
         self._transact(self._flush)
 
     def read(self, notes: Collection[NoteId] | None = None) -> dict[NoteId, NoteUse]:

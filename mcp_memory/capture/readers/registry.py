@@ -23,12 +23,12 @@ _SKIPPED = {"claude-code": claude_code.SKIPPED_LINE, "codex": codex.SKIPPED_LINE
 
 
 def can_skip_line(client: str, data: bytes) -> bool:
-    """Whether the first bytes show that a line holds no message, as in most of a transcript: saves parsing it."""
+    """Return whether the first bytes show that a line has no message, as in most of a transcript: saves parsing it."""
     return client in _SKIPPED and _SKIPPED[client].match(data) is not None
 
 
 def parse_line(client: str, data: bytes, offset: int, context: ReaderContext) -> list[TranscriptMessage] | None:
-    """Returns the messages of one line, or None if it is not a JSON object."""
+    """Return the messages of one line, or None if it is not a JSON object."""
     if not data.strip():
         return []
     try:

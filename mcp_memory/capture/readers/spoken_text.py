@@ -31,7 +31,7 @@ _SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 
 
 def content_parts(content: object) -> list[Table]:
-    """Returns the parts of a message's content; a string is one part."""
+    """Return the parts of a message's content; a string is one part."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, Sequence):
@@ -40,14 +40,14 @@ def content_parts(content: object) -> list[Table]:
 
 
 def join_text(content: object) -> str:
-    """Joins all text in a content."""
+    """Join all text in a content."""
     return "\n".join(text for part in content_parts(content) if (text := text_at(part, "text")))
 
 
 def make_message(
     role: Role, content: Sequence[Table], at: object, session: str, offset: int, *, by: str = ""
 ) -> list[TranscriptMessage]:
-    """Returns one message, or none if it has no text."""
+    """Return one message, or none if it has no text."""
     turn = _turn(by or _SPEAKERS[role], list(content), at, session)
     return [TranscriptMessage(role, turn, offset)] if turn else []
 
@@ -66,7 +66,7 @@ def make_tool_message(
 
 
 def strip_tag(text: str, tag: str) -> str:
-    """Removes what is between `<tag>` and `</tag>`, or the end of the text."""
+    """Remove the text between `<tag>` and `</tag>`, or the end of the text."""
     kept: list[str] = []
     opened, closed = f"<{tag}>", f"</{tag}>"
     at = 0
@@ -80,7 +80,7 @@ def strip_tag(text: str, tag: str) -> str:
 
 
 def strip_memory(text: str) -> str:
-    """Removes notes of ours, so that memory doesn't store its own answers. Linear in the text."""
+    """Remove notes of ours, so that memory doesn't store its own answers. Linear in the text."""
     ends: dict[str, list[int]] = {}
     for match in _MARK_END.finditer(text):
         ends.setdefault(match[1], []).append(match.start())

@@ -213,8 +213,8 @@ class Chains:
         return links
 
     def _standing(self, record: NoteRecord, seen: set[NoteId] | None = None) -> Iterator[NoteFile | None]:
-        """Yield the notes that replaced a note, the latest first. A forgotten note stands for those that replaced it.
-        None for a name whose note may not be gone. Skips notes in `seen`, and adds to it.
+        """Yield the notes that replaced a note, the latest first. In place of a forgotten note come the notes that
+        replaced it, and None for a name whose note may not be gone. Skips notes in `seen`, and adds to it.
         """
         pending, seen = [*record.superseded_by], set[NoteId]() if seen is None else seen
         seen.add(record.id)
