@@ -129,8 +129,6 @@ _GROUPS = {
         "service": ("daemon.service:service", "Have systemd start the daemon at login"),
         "config": ("daemon.admin:config", "Show the configuration, and where it is"),
         "reindex": ("daemon.admin:reindex", "Read every file again, and index those that differ"),
-        "eval": ("evaluation.evaluate:evaluate", "Measure how well search finds what it should"),
-        "calibrate": ("evaluation.calibrate:calibrate", "Fit the confidence of answers to your model"),
     },
 }
 """Each command by its heading: where it is, and what it does in at most 64 characters, so that a line of help holds it.

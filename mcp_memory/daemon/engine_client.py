@@ -98,7 +98,6 @@ def alone(settings: Settings) -> Generator[None]:
 def engine_config(settings: Settings) -> EngineConfig:
     """Builds the engine's configuration from the settings."""
     from mcp_memory.engine.config import EngineConfig
-    from mcp_memory.search.searcher import SearchConfig
 
     return EngineConfig(
         root=settings.vault_path,
@@ -109,7 +108,6 @@ def engine_config(settings: Settings) -> EngineConfig:
         kinds=settings.kinds,
         embedder=settings.embedder,
         chunking=settings.chunking,
-        search=SearchConfig(confidence=settings.confidence),
         recall=settings.recall,
         watch=settings.watch,
         topics=settings.topics,

@@ -138,10 +138,6 @@ class Engine:
         """Load the model again if it was unloaded while idle."""
         self.parts.model.preload()
 
-    async def fit_confidence(self) -> None:
-        """Fit the confidence to the current model; returns when that is done."""
-        await self.parts.model.train_classifier()
-
     def report_state_fault(self, reason: str | None) -> None:
         """Note for `status` why the state folder can't be used; None when it can be used again."""
         if reason:

@@ -99,9 +99,7 @@ class EngineParts:
         self.indexer = Reconciler(vault, index, self.writer, loss, self.health)
         backlog = EmbeddingBacklog(index, self.health)
         self.builder = GenerationBuilder(vault, index, self.writer, backlog, loss, self.health)
-        self.model = EmbedderLifecycle(
-            config.embedder, config.search.confidence, config.models, self.builder, self.health
-        )
+        self.model = EmbedderLifecycle(config.embedder, config.models, self.builder, self.health)
         self.conflicts = ConflictScan(index, self.writer, vault.chains, clock)
         self.swept = anyio.Event()
         self.watcher = Watcher(self._sweep, config.watch)

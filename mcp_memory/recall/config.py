@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mcp_memory.models import PrivateMarks
-from mcp_memory.search.confidence_config import IRRELEVANT, UNWANTED
+from mcp_memory.search.thresholds import IRRELEVANT, UNWANTED
 
 QUESTION_SHARE = 0.6
 """The share of the best score at which the answer to a question ends, whatever the budget. Measured within 2,000

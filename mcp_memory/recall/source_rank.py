@@ -10,8 +10,8 @@ from mcp_memory.models import NoteRecord, Passage
 from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.recall.cutoff import for_prompt
 from mcp_memory.search.confidence import place_of
-from mcp_memory.search.confidence_config import UNSURE
 from mcp_memory.search.ranking import RankedChunk, RankedList
+from mcp_memory.search.thresholds import UNSURE
 from mcp_memory.text.language.identifiers import names_known
 from mcp_memory.text.language.terms import STOP_WORDS, fold, words
 from mcp_memory.vault.succession.entry_marks import note_of

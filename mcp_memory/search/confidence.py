@@ -6,29 +6,25 @@ cosine (.86). Together .92. A question about a true fact with the wrong person i
 because the passage that holds the fact looks like an answer.
 """
 
+from __future__ import annotations
+
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mcp_memory.index.base import ScoredRows
 from mcp_memory.models import Passage
-from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.fitted_weights import FittedWeights
 from mcp_memory.text.language.identifiers import is_word_in, names_known, words_and_parts
 from mcp_memory.text.language.terms import words
 
-SIGNS = {
-    "vectors": ("cosine",),
-    "words": ("closest", "together"),
-    "words_and_vectors": ("closest", "together", "cosine"),
-    "prompts": ("closest", "together", "cosine", "wanting"),
-}
-"""The features that each list of weights in the configuration is for."""
-
-_WEIGHTS = {len(signs): name for name, signs in SIGNS.items()}
+if TYPE_CHECKING:
+    from mcp_memory.search.retrievers import KeywordRows
 
 TOGETHER = 5
 """The number of first passages whose words are counted together."""
@@ -82,6 +78,23 @@ def is_named(question: str, first: Sequence[Passage]) -> bool:
     return known > 0 and known >= NAMES * len(asked)
 
 
+USUAL_MEAN = 0.1
+"""The mean of the bundled model's cosines between a question and the passages of a vault."""
+
+FEWEST_ROWS = 20
+"""The mean of fewer cosines says little of another model's scale."""
+
+
+def comparable_cosine(dense: ScoredRows, cosine: float) -> float | None:
+    """Convert another model's best cosine to the bundled model's scale, by how far it is from the mean to 1. Return
+    None among few passages.
+    """
+    if len(dense) < FEWEST_ROWS:
+        return None
+    mean = float(dense.scores.mean())
+    return USUAL_MEAN + (1 - USUAL_MEAN) * (cosine - mean) / (1 - mean) if mean < 1 else None
+
+
 def nearness(cosine: float, chunks: int) -> float:
     """Converts the best cosine among so many chunks to what would mean the same among `FEWEST`."""
     return cosine + RISE * math.log(FEWEST / chunks) if 0 < chunks < FEWEST else cosine
@@ -103,8 +116,7 @@ class ConfidenceFeatures:
 
     @property
     def as_dict(self) -> dict[str, float]:
-        every = {name: getattr(self, name) for name in SIGNS["prompts"]}
-        return {name: value for name, value in every.items() if value is not None}
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def features(
@@ -140,7 +152,35 @@ def first_of_class(best: Sequence[Passage], dense: ScoredRows) -> tuple[Sequence
     return first[:TOGETHER], float(near[0]) if len(near) else None
 
 
-def confidence(signs: ConfidenceFeatures, config: ConfidenceConfig) -> float:
+def answer_features(
+    asked: str,
+    best: Sequence[Passage],
+    keywords: KeywordRows,
+    dense: ScoredRows,
+    *,
+    has_words: bool,
+    is_fitted: bool,
+    wanting: Callable[[], float | None] | None,
+) -> ConfidenceFeatures:
+    """Collect what indicates that the best passages answer. `is_fitted`: the cosines are the bundled model's.
+    `wanting` returns the log-odds that a prompt wants memory; None for a question.
+    """
+    first, cosine = first_of_class(best, dense)
+    is_name = bool(keywords.frequencies) and is_named(asked, first)
+    is_only_emoji = bool(keywords.frequencies) and not any(map(str.isalnum, asked))  # which a model can't read
+    if is_name or is_only_emoji:
+        cosine = None
+    elif cosine is not None and not is_fitted:
+        cosine = comparable_cosine(dense, cosine)
+    signs = features(
+        first, keywords.frequencies, keywords.chunks, cosine=cosine, has_words=has_words, meant=keywords.meant
+    )
+    if wanting is None or is_name or not (is_fitted or cosine is not None):
+        return signs
+    return replace(signs, wanting=wanting())
+
+
+def confidence(signs: ConfidenceFeatures, fitted: FittedWeights) -> float:
     """The probability that the question can be answered, 0 to 1; 0 without any sign. For a prompt whose meaning is
     known, the probability that what is stored is wanted."""
     if signs.wanting is not None:
@@ -148,14 +188,7 @@ def confidence(signs: ConfidenceFeatures, config: ConfidenceConfig) -> float:
         signs = ConfidenceFeatures(signs.closest or 0.0, signs.together or 0.0, signs.cosine or 0.0, signs.wanting)
     if not (known := signs.as_dict):
         return 0.0
-    doubt, *weights = getattr(config, weights_for(signs))
-    logit = sum(weight * sign for weight, sign in zip(weights, known.values(), strict=True)) - doubt
-    return 1.0 / (1.0 + math.exp(-logit))
-
-
-def weights_for(signs: ConfidenceFeatures) -> str:
-    """The name of the weights in the configuration; there is at least one sign."""
-    return _WEIGHTS[len(signs.as_dict)]
+    return 1.0 / (1.0 + math.exp(-fitted.confidence_by(known).log_odds(known)))
 
 
 def place_of(passage: Passage) -> str:

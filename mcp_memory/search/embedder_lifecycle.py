@@ -2,7 +2,6 @@
 
 import logging
 from pathlib import Path
-from time import monotonic
 
 import anyio
 
@@ -15,8 +14,6 @@ from mcp_memory.indexing.rebuild import GenerationBuilder
 from mcp_memory.models import Problem
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread, place_of
-from mcp_memory.search.classifier_training import ClassifierTraining, TrainedClassifier
-from mcp_memory.search.confidence_config import ConfidenceConfig
 
 LOAD_MARGIN_S = 120.0
 """The seconds for loading besides compiling and network requests."""
@@ -34,9 +31,6 @@ RETURN_WAIT_S = 0.12
 back after 0.07 to 0.1 s on two idle cores, and a complete answer is then better than a quick half.
 """
 
-LEARN_S = 600.0
-"""The seconds for embedding 3,200 short texts; a slow endpoint needs minutes."""
-
 _FAILING = "failing"
 _SAID = {"loading": "still loading", "resting": "being loaded again"}
 
@@ -46,21 +40,10 @@ log = logging.getLogger(__name__)
 class EmbedderLifecycle:
     """The life of the embedding model. `embedder` is None until it is in use; `state` says why."""
 
-    def __init__(
-        self,
-        config: EmbedderConfig,
-        sureness: ConfidenceConfig,
-        folder: Path,
-        builder: GenerationBuilder,
-        health: Health,
-    ) -> None:
+    def __init__(self, config: EmbedderConfig, folder: Path, builder: GenerationBuilder, health: Health) -> None:
         self._config = config
         self._folder = folder
         self._builder = builder
-        self._training = ClassifierTraining(folder, sureness)
-        self._is_training_due = False
-        self._trains_from = 0.0
-        """In time.monotonic(), so that a failing endpoint doesn't get thousands of texts after each append."""
         self._faults = health.faults
         self._wanted = anyio.Event()
         self._called = anyio.Event()
@@ -101,15 +84,6 @@ class EmbedderLifecycle:
     @property
     def _resting(self) -> bool:
         return isinstance(self.embedder, IdleUnloadEmbedder) and not self.embedder.loaded
-
-    def trained_classifier(self) -> TrainedClassifier | None:
-        """Return the classifier of the model at hand; None until it is trained, which this call requests."""
-        embedder = self.at_hand
-        found = self._training.trained_for(embedder) if embedder else None
-        if embedder and found is None and not self._is_training_due and monotonic() >= self._trains_from:
-            self._is_training_due = True
-            self.wake()
-        return found
 
     def wake(self) -> None:
         """Start the work; call it when there may be texts without a vector."""
@@ -173,14 +147,6 @@ class EmbedderLifecycle:
         await self._builder.use(self.embedder)
         return await self._builder.embed(self.embedder)
 
-    async def train_classifier(self) -> None:
-        """Train the classifier of prompts and the weights of confidence, unless that is done. Raises
-        EmbedderUnavailable."""
-        embedder = self.embedder
-        self._is_training_due, self._trains_from = False, monotonic() + LATEST_RETRY_S
-        if embedder and self._training.trained_for(embedder) is None:
-            await in_thread(lambda: self._training.train(embedder), deadline_s=LEARN_S, what="learning from prompts")
-
     async def close(self) -> None:
         """Close the model. Idempotent."""
         if self.embedder:
@@ -234,14 +200,11 @@ class EmbedderLifecycle:
             await self._builder.use(embedder)
             self._faults.pop("index", None)
             if embedder and embedder is not self.embedder:
-                await in_thread(lambda: self._training.load(embedder), deadline_s=30, what="reading what it learned")
                 self.embedder, self._guarded = embedder, CircuitBreakerEmbedder(embedder)
             if embedder:
                 if await self._builder.embed(embedder) and self._guarded:
                     self._guarded.resume()
                 self._state = "ready"
-                if self._is_training_due:
-                    await self.train_classifier()
         except McpMemoryError as error:
             if self.embedder:
                 self._state = f"{_FAILING}: {error.message}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mcp_memory.index.base import ScoredRows
-from mcp_memory.search.confidence import inverse_frequency, place_of
+from mcp_memory.search.confidence import USUAL_MEAN, inverse_frequency, place_of
 from mcp_memory.search.fusion import RetrieverRows
 from mcp_memory.text.language.identifiers import is_word_in, names_known, words_and_parts
 
@@ -35,9 +35,9 @@ UNLISTED = -0.5
 MOST_NAMED = 3
 """The most passages with the identifiers of a prompt; if more have them, the prompt isn't about these."""
 
-USUAL_MEAN, USUAL_DEVIATION, USUAL_ROWS = 0.1, 0.11, 20
-"""The cosines of the bundled model, counted as this many rows: in a vault of a few notes the vault's own cosines show
-little.
+USUAL_DEVIATION, USUAL_ROWS = 0.11, 20
+"""The usual cosines of the bundled model, counted as this many rows: in a vault of a few notes the vault's own cosines
+show little.
 """
 
 

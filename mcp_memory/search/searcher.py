@@ -24,14 +24,15 @@ from mcp_memory.indexing.freshness import Freshness, FreshPassages
 from mcp_memory.models import FilteredOut, Filters, SearchResult
 from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
-from mcp_memory.search.confidence import TOGETHER, ConfidenceFeatures, confidence, features, first_of_class, is_named
-from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.confidence import TOGETHER, answer_features, confidence
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import explain_no_hits, passages_left_out, without_filters
+from mcp_memory.search.fitted_weights import fitted_weights
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
 from mcp_memory.search.relevance import relevances
 from mcp_memory.search.retrievers import KeywordRows, Mode, RetrievedRows, RetrieverConfig, Retrievers
+from mcp_memory.search.thresholds import UNSURE
 from mcp_memory.text.language.terms import terms
 from mcp_memory.vault.succession.entry_marks import admits
 
@@ -72,7 +73,6 @@ class SearchConfig:
     """The most characters of a question whose words are looked up."""
     embedded_chars: int = 32_000
     """The most characters that are embedded: more than any current model reads at once."""
-    confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     snippet_chars: int = 1600
     """The most characters of a snippet: the longest chunk by default, so that evidence is never clipped."""
 
@@ -95,6 +95,7 @@ class Searcher:
         self._clock = clock
         self._retrievers = Retrievers(index, config.retrievers)
         self._freshness = freshness
+        self._fitted = fitted_weights()
         self._rankers = ThreadPool()
 
     async def search(
@@ -155,19 +156,15 @@ class Searcher:
                 break
         if checked.is_stale and self._freshness:
             self._freshness.request_sweep()
-        first, cosine = first_of_class([row.passage for row in best], dense)
-        best, named = best[:limit], bool(keywords.frequencies) and is_named(asked, first)
-        is_only_emoji = bool(keywords.frequencies) and not any(map(str.isalnum, asked))  # which a model can't read
-        cosine = None if named or is_only_emoji else cosine
-        signs = features(
-            first, keywords.frequencies, keywords.chunks, cosine=cosine, has_words=bool(words), meant=keywords.meant
+        passages = [row.passage for row in best]
+        wanting = partial(self._wanting, text) if is_prompt else None
+        signs = answer_features(
+            asked, passages, keywords, dense, has_words=bool(words), is_fitted=self._is_fitted, wanting=wanting
         )
-        signs, weights = self._with_intent(signs, text, is_prompt=is_prompt and not named)
-        sure = confidence(signs, weights)
+        best, sure = best[:limit], confidence(signs, self._fitted)
         degraded = "; ".join(dict.fromkeys(found.faults)) or None
         reasons = explained(best, rows, self._config.fusion, keywords.frequencies, keywords.meant) if explain else ()
-        fits = (model := self._model.at_hand) is not None and self._config.confidence.fits(model.fingerprint)
-        judge = partial(relevances, best, rows, keywords, prompt=asked, confidence=sure, knows_cosines=fits)
+        judge = partial(relevances, best, rows, keywords, prompt=asked, confidence=sure, knows_cosines=self._is_fitted)
         relevant = judge() if is_prompt else [1.0] * len(best)
         columns = (row.passage for row in best), scored(best, sure), reasons or [None] * len(best), relevant
         return RankedList(tuple(map(RankedChunk, *columns)), sure, signs, degraded, tuple(checked.remarks))
@@ -182,7 +179,7 @@ class Searcher:
 
     def is_weak(self, ranking: RankedList) -> bool:
         """Return whether probably none of the passages answers."""
-        return ranking.confidence < self._config.confidence.weak_below
+        return ranking.confidence < UNSURE
 
     async def warm(self, swept: anyio.Event) -> None:
         """After the first sweep, read words and vectors into memory, so that no question has to wait for it."""
@@ -204,19 +201,18 @@ class Searcher:
         embedder = self._model.at_hand
         return self._retrievers.vector_of(embedder, _plain(query[: self._config.embedded_chars])) if embedder else None
 
-    def _with_intent(
-        self, signs: ConfidenceFeatures, asked: str, *, is_prompt: bool
-    ) -> tuple[ConfidenceFeatures, ConfidenceConfig]:
-        """Return the signs, with the prompt's own, and their weights for the model in use."""
-        embedder, usual = self._model.at_hand, self._config.confidence
-        if embedder is None or (not is_prompt and usual.fits(embedder.fingerprint)):
-            return signs, usual
-        if not (trained := self._model.trained_classifier()):
-            return signs, usual
-        vector = self.meaning(asked) if is_prompt else None
-        if vector is not None:
-            signs = replace(signs, wanting=trained.memory_intent.log_odds(asked, vector))
-        return signs, trained.confidence
+    @property
+    def _is_fitted(self) -> bool:
+        """Return whether the weights are for the model in use."""
+        model = self._model.at_hand
+        return model is not None and self._fitted.fit(model)
+
+    def _wanting(self, prompt: str) -> float | None:
+        """Return the log-odds that a prompt wants memory: by its wording and, with the bundled model, its meaning."""
+        vector = self.meaning(prompt)
+        if vector is None:
+            return None
+        return self._fitted.memory_intent.log_odds(prompt, vector if self._is_fitted else None)
 
     async def _best(
         self,

@@ -48,7 +48,6 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "extraction.min_score": (0, 1),
     "extraction.review_reminder": (1, inf),
     "git.quiet_s": (0.01, 3600),
-    "confidence.weak_below": (0, 1),
     "recall.budget_tokens": (100, 200_000),
     "recall.start_budget_tokens": (100, 200_000),
     "recall.start_usual_tokens": (100, 200_000),

@@ -19,7 +19,6 @@ from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.jobs.config import JobsConfig
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.runtime.paths import vault_folder
-from mcp_memory.search.confidence_config import ConfidenceConfig
 from mcp_memory.settings.limits import check_limits
 from mcp_memory.settings.raw_settings import PROMPT_MS, SESSION_START_MS, read_raw_settings
 from mcp_memory.settings.state import StateFolder
@@ -90,7 +89,6 @@ class Settings:
     dreams: DreamsConfig = field(default_factory=DreamsConfig)
     git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
-    confidence: ConfidenceConfig = field(default_factory=ConfidenceConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)

@@ -9,7 +9,11 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from mcp_memory.evaluation.metrics import (
+from mcp_memory.text.tokens import count_tokens
+from tests.benchmarks.calls import Tool
+from tests.benchmarks.figures import Figure
+from tests.benchmarks.site import Daemon, fresh
+from tests.evaluation.metrics import (
     BUDGETS,
     FoundEvidence,
     Line,
@@ -18,13 +22,9 @@ from mcp_memory.evaluation.metrics import (
     RetrievalScore,
     gold_lines,
 )
-from mcp_memory.evaluation.report import EvaluationReport, difference, recall_report, report
-from mcp_memory.evaluation.running import HITS
-from mcp_memory.evaluation.sets import EvalQuestion, QuestionSet, notes_of
-from mcp_memory.text.tokens import count_tokens
-from tests.benchmarks.calls import Tool
-from tests.benchmarks.figures import Figure
-from tests.benchmarks.site import Daemon, fresh
+from tests.evaluation.report import EvaluationReport, difference, recall_report, report
+from tests.evaluation.running import HITS
+from tests.evaluation.sets import EvalQuestion, QuestionSet, notes_of
 
 
 def over_mcp(questions: QuestionSet) -> Iterator[Figure]:

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from math import inf
 from pathlib import Path
 
-from mcp_memory.evaluation.running import PARTS
-from mcp_memory.evaluation.sets import read_set
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.over_mcp import over_mcp
 from tests.benchmarks.site import models
+from tests.evaluation.running import PARTS
+from tests.evaluation.sets import read_set
 
 OWN = Path(__file__).parents[1] / "eval" / "developer"
 MEASURED = ("evidence@500tok", "evidence@1000tok", "evidence@2000tok")
@@ -40,6 +40,6 @@ def retrieval() -> Iterator[Figure]:
 
 
 def _evaluated(folder: Path, state: str, *options: str) -> str:
-    command = [sys.executable, "-m", "mcp_memory", "eval", str(folder), "--state", state, *options]
+    command = [sys.executable, "-m", "tests.evaluation", str(folder), "--state", state, *options]
     environment = os.environ | {"MCP_MEMORY_MODELS": str(models())}
     return subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout

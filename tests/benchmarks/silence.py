@@ -10,13 +10,13 @@ from pathlib import Path
 import anyio
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.evaluation.metrics import share_below
-from mcp_memory.evaluation.report import ANSWERABLE, EvaluationReport, report
-from mcp_memory.evaluation.running import Variant, run
-from mcp_memory.evaluation.sets import QuestionSet, read_set
-from mcp_memory.search.confidence_config import UNWANTED
+from mcp_memory.search.thresholds import UNWANTED
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
+from tests.evaluation.metrics import share_below
+from tests.evaluation.report import ANSWERABLE, EvaluationReport, report
+from tests.evaluation.running import Variant, run
+from tests.evaluation.sets import QuestionSet, read_set
 
 SETS = Path(__file__).parents[1] / "eval"
 PEOPLE = ("developer", *(f"strangers/{name}" for name in ("ecology", "embedded", "startup", "novelist", "sysadmin")))

@@ -27,7 +27,6 @@ import numpy as np
 
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.evaluation.sets import notes_of
 from mcp_memory.index import INDEXES
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.telemetry import switch_off
@@ -39,6 +38,7 @@ from mcp_memory.topics.places import next_number
 from mcp_memory.topics.plan import PlanJob, PlanNote, paths_after
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import KEPT, models
+from tests.evaluation.sets import notes_of
 
 OWN = Path(__file__).parents[1] / "eval" / "developer"
 TURNS_A_LEAF = 12

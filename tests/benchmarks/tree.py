@@ -25,9 +25,6 @@ import numpy as np
 
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.evaluation.metrics import BUDGETS, paired
-from mcp_memory.evaluation.running import after_last_log
-from mcp_memory.evaluation.sets import EvalQuestion, notes_of, read_set
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.conversation.conversation_chunks import chunk_conversation
 from mcp_memory.text.conversation.messages import read_turns
@@ -38,6 +35,9 @@ from mcp_memory.vault.config import VaultConfig
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
 from tests.benchmarks.tree_ways import OTHER_WAYS, Asked, look_at
+from tests.evaluation.metrics import BUDGETS, paired
+from tests.evaluation.running import after_last_log
+from tests.evaluation.sets import EvalQuestion, notes_of, read_set
 from tests.support.keyword_engine import KeywordEngine
 
 OWN = Path(__file__).parents[1] / "eval" / "developer"

@@ -13,7 +13,7 @@ from mcp_memory.embedders import circuit_breaker
 from mcp_memory.embedders.base import EmbedderConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
-from tests.support.world import SURE, World, eventually
+from tests.support.world import World, eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_words_answer_while_an_endpoint_is_down_and_it_is_asked_again_in_t
     steps = {"hangs": hang(gate), "503": (503, {}, {"Retry-After": "60"}), "garbage": (200, b"?", {}), "drops": None}
     with serving(good) as endpoint:
         config = EmbedderConfig(provider="openai", endpoint=endpoint.address, model="m", timeout_s=3)
-        async with world.engine(embedder=config, search=SURE) as engine:
+        async with world.engine(embedder=config) as engine:
             await engine.append("A kiln fires at 1200 degrees", kind="fact")
             await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
             assert not (await ask(engine, "kiln zero"))[0]
@@ -75,7 +75,7 @@ async def test_words_answer_while_an_endpoint_is_down_and_it_is_asked_again_in_t
 async def test_an_endpoint_that_nothing_listens_on_costs_no_search_any_time(world: World) -> None:
     with serving(good) as endpoint:
         config = EmbedderConfig(provider="openai", endpoint=endpoint.address, model="m")
-        async with world.engine(embedder=config, search=SURE) as engine:
+        async with world.engine(embedder=config) as engine:
             await engine.append("A kiln fires at 1200 degrees", kind="fact")
             await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
             stop(endpoint)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.search.searcher import WEAK, SearchConfig
+from mcp_memory.search.searcher import WEAK
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
 
@@ -30,14 +30,13 @@ SILENCE = "Nothing relevant is stored."
 
 @asynccontextmanager
 async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> AsyncGenerator[KeywordEngine]:
-    """So many notes, this one among them, and a model that has learned what a prompt is. Opened again in the same
+    """So many notes, this one among them, and the bundled model. Opened again in the same
     folder with another note, it embeds that one alone."""
     world = World(folder / "vault", folder / "state", model_cache)
     world.write("notes/wanted.md", note)
     for at, file in enumerate(sorted(OTHERS.rglob("*.md"))[: size - 1]):
         world.write(f"notes/{at}.md", file.read_bytes())
-    async with world.engine(embedder=EmbedderConfig(), search=SearchConfig()) as engine:
-        await engine.parts.model.train_classifier()
+    async with world.engine(embedder=EmbedderConfig()) as engine:
         yield engine
 
 

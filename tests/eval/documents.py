@@ -2,7 +2,7 @@
 
 Those of `changes/imported`, which are about the same subjects as the notes of that set, and Python's own reference:
 its language topics, the documentation of its modules, and that of numpy's functions. None answers a prompt of any set:
-`mcp-memory eval tests/eval/developer/prompts.jsonl --distractors FOLDER`.
+`python -m tests.evaluation tests/eval/developer/prompts.jsonl --distractors FOLDER`.
 """
 
 from __future__ import annotations

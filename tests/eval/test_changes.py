@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from mcp_memory.evaluation.sets import notes_of, read_set
 from mcp_memory.text.markdown import frontmatter
+from tests.evaluation.sets import notes_of, read_set
 
 FOLDER = Path(__file__).with_name("changes")
 

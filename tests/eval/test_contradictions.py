@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from mcp_memory.conflicts.detector import NoteText, find_contradiction
-from mcp_memory.evaluation.sets import read_set
 from mcp_memory.text.markdown import frontmatter
+from tests.evaluation.sets import read_set
 
 EVAL = Path(__file__).parent
 

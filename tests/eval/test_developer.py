@@ -14,11 +14,11 @@ import anyio
 import pytest
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.evaluation.report import ANSWERABLE, report
-from mcp_memory.evaluation.running import Variant, run
-from mcp_memory.evaluation.sets import read_set
-from mcp_memory.search.confidence_config import UNWANTED
+from mcp_memory.search.thresholds import UNWANTED
 from mcp_memory.text.markdown import frontmatter
+from tests.evaluation.report import ANSWERABLE, report
+from tests.evaluation.running import Variant, run
+from tests.evaluation.sets import read_set
 from tests.support.question_sets import ROOM
 
 FOLDER = Path(__file__).with_name("developer")

@@ -16,11 +16,11 @@ import anyio
 import pytest
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.evaluation.metrics import RetrievalScore
-from mcp_memory.evaluation.report import as_rows, report
-from mcp_memory.evaluation.running import Variant, run
-from mcp_memory.evaluation.sets import read_set
 from tests.eval.convert_locomo import convert
+from tests.evaluation.metrics import RetrievalScore
+from tests.evaluation.report import as_rows, report
+from tests.evaluation.running import Variant, run
+from tests.evaluation.sets import read_set
 from tests.support.question_sets import ROOM
 from tests.support.world import EXHAUSTIVE
 

@@ -15,11 +15,11 @@ import anyio
 import pytest
 
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.evaluation.metrics import auroc
-from mcp_memory.evaluation.running import Variant, run
-from mcp_memory.evaluation.sets import read_set
-from mcp_memory.search.classifier_training import examples
-from mcp_memory.search.confidence_config import UNWANTED
+from mcp_memory.search.thresholds import UNWANTED
+from tests.benchmarks.train_memory_intent import examples
+from tests.evaluation.metrics import auroc
+from tests.evaluation.running import Variant, run
+from tests.evaluation.sets import read_set
 from tests.support.question_sets import ROOM
 from tests.support.world import EXHAUSTIVE
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_memory.evaluation.context import ContextScore, context_figures, context_json, quoted_chars
-from mcp_memory.evaluation.metrics import ratio_interval
-from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan
+from tests.evaluation.context import ContextScore, context_figures, context_json, quoted_chars
+from tests.evaluation.metrics import ratio_interval
+from tests.evaluation.sets import EvalQuestion, GoldSpan
 
 PORT, OLD, LOG = "notes/port.md", "notes/port-old.md", "memory/2026-10-01.md"
 LINES = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.evaluation.metrics import (
+from tests.evaluation.metrics import (
     FoundEvidence,
     RetrievalScore,
     auroc,
@@ -19,8 +19,8 @@ from mcp_memory.evaluation.metrics import (
     score,
     stopped,
 )
-from mcp_memory.evaluation.report import as_json, difference, report
-from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan
+from tests.evaluation.report import as_json, difference, report
+from tests.evaluation.sets import EvalQuestion, GoldSpan
 
 TEXT = "first line\n\n" + "x" * 399 + "\n" + "y" * 399 + "\n"
 

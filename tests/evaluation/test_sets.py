@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.evaluation.sets import GoldSpan, read_set
+from tests.evaluation.sets import GoldSpan, read_set
 
 GOOD = {"id": "q1", "question": "why Postgres?", "gold": [{"path": "a.md", "line": 3}]}
 

@@ -16,7 +16,7 @@ from tests.support.topics import BREAD, SETTINGS
 
 PAGES = {page.stem: page for page in (CHECKOUT / "README.md", *(CHECKOUT / "mcp_memory" / "guide").glob("*.md"))}
 ELSEWHERE = re.compile(
-    r"mcp-memory (service install|eval |calibrate )"  # with systemd, and by the tests of evaluation/
+    r"mcp-memory service install"  # with systemd
     r"|review --undo"  # wants the id of a statement stored from a session: tests/cli/test_review.py
     r"|^(?!mcp-memory )"  # other programs: in tests/clients and .ci/run
 )

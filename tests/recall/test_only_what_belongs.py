@@ -11,10 +11,9 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.evaluation.context import context_figures
-from mcp_memory.evaluation.running import brief
-from mcp_memory.evaluation.sets import read_set
-from mcp_memory.search.searcher import SearchConfig
+from tests.evaluation.context import context_figures
+from tests.evaluation.running import brief
+from tests.evaluation.sets import read_set
 from tests.support.briefings import told
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import EXHAUSTIVE, World
@@ -45,10 +44,8 @@ class Vault:
         world = World(self.folder / "vault", self.folder / "state", self.models)
         for name, text in notes.items():
             world.write(f"notes/{name}.md", text)
-        settings = {"embedder": EmbedderConfig(), "search": SearchConfig()} if meaning else {}
+        settings = {"embedder": EmbedderConfig()} if meaning else {}
         async with world.engine(**settings) as engine:
-            if meaning:
-                await engine.parts.model.train_classifier()
             yield engine
 
 

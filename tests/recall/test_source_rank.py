@@ -11,15 +11,14 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.evaluation.context import context_figures
-from mcp_memory.evaluation.report import OVERALL
-from mcp_memory.evaluation.running import brief
-from mcp_memory.evaluation.sets import read_set
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.source_rank import PromptBars
 from mcp_memory.search.ranking import RankedChunk
-from mcp_memory.search.searcher import SearchConfig
 from tests.eval.documents import documents
+from tests.evaluation.context import context_figures
+from tests.evaluation.report import OVERALL
+from tests.evaluation.running import brief
+from tests.evaluation.sets import read_set
 from tests.support.briefings import begun, told
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.passages import passage
@@ -48,10 +47,7 @@ async def opened(
     world = World(folder / "vault", folder / "state", models)
     for name, text in notes.items():
         world.write(f"{name}.md", text)
-    async with world.engine(
-        embedder=EmbedderConfig(), search=SearchConfig(), recall=recall or RecallConfig()
-    ) as engine:
-        await engine.parts.model.train_classifier()
+    async with world.engine(embedder=EmbedderConfig(), recall=recall or RecallConfig()) as engine:
         yield engine
 
 

@@ -21,7 +21,7 @@ from mcp_memory.search.boosts import (
     telling_days,
 )
 from mcp_memory.search.confidence import ConfidenceFeatures, confidence, coverage, known_words
-from mcp_memory.search.confidence_config import ConfidenceConfig
+from mcp_memory.search.fitted_weights import fitted_weights
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, fuse
 from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.language.question_dates import DateRange
@@ -212,20 +212,20 @@ class TestConfidence:
 
     def test_without_words_or_vectors(self) -> None:
         assert coverage({}, 10, known_words([passage("x")])) == coverage({"x": 1}, 10, known_words([])) == 0.0
-        config = ConfidenceConfig()
-        assert confidence(ConfidenceFeatures(), config) == 0.0
+        weights = fitted_weights()
+        assert confidence(ConfidenceFeatures(), weights) == 0.0
         assert (
             0
-            < confidence(ConfidenceFeatures(0.0, 0.0), config)
+            < confidence(ConfidenceFeatures(0.0, 0.0), weights)
             < 0.5
-            < confidence(ConfidenceFeatures(1.0, 1.0), config)
+            < confidence(ConfidenceFeatures(1.0, 1.0), weights)
             < 1
         )
         assert (
             0
-            < confidence(ConfidenceFeatures(cosine=0.1), config)
+            < confidence(ConfidenceFeatures(cosine=0.1), weights)
             < 0.5
-            < confidence(ConfidenceFeatures(cosine=0.8), config)
+            < confidence(ConfidenceFeatures(cosine=0.8), weights)
             < 1
         )
 
@@ -236,7 +236,7 @@ class TestConfidence:
         less, more = sorted((less, more))
         far, near = sorted((far, near))
         low, high = ConfidenceFeatures(less, all_of_it, far), ConfidenceFeatures(more, all_of_it, near)
-        assert 0 <= confidence(low, ConfidenceConfig()) <= confidence(high, ConfidenceConfig()) <= 1
+        assert 0 <= confidence(low, fitted_weights()) <= confidence(high, fitted_weights()) <= 1
 
 
 class TestTerms:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from mcp_memory.search.calibration_fit import fit_logistic
-from mcp_memory.search.memory_intent import FIRST, LIMIT, train_memory_intent, wordings
+from mcp_memory.search.memory_intent import FIRST, LIMIT, wordings
+from tests.benchmarks.logistic_fit import fit_logistic
+from tests.benchmarks.train_memory_intent import train_memory_intent
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

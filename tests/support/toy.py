@@ -78,6 +78,3 @@ class FixedModel:
 
     at_hand: Embedder | None = None
     reason: str = "the embedding model is still loading"
-
-    def trained_classifier(self) -> None:
-        return None

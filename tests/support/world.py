@@ -19,8 +19,6 @@ from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.models import NoteRecord, NoteState
-from mcp_memory.search.confidence_config import ConfidenceConfig
-from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.vault.config import NoteKinds, VaultConfig
 from mcp_memory.vault.draft import Draft
@@ -34,8 +32,6 @@ NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 KINDS = NoteKinds({})
 QUICK = WatchConfig(debounce_s=0.05, longest_wait_s=1.0)
 EXHAUSTIVE = bool(os.environ.get("MCP_MEMORY_EXHAUSTIVE"))
-SURE = SearchConfig(confidence=ConfidenceConfig(model=""))
-"""As if fitted to whichever model there is: to have toys rehearse takes seconds."""
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -56,7 +52,7 @@ class World:
     @asynccontextmanager
     async def engine(self, *, watching: bool = False, **sections: Any) -> AsyncGenerator[KeywordEngine]:
         """An engine that has swept once and embedded what there was."""
-        settings = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK, "search": SURE, **sections}
+        settings = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK, **sections}
         config = EngineConfig(root=self.root, state=self.state, models=self.models, **settings)
         async with open_engine(config, watch=watching, clock=self.clock) as engine:
             await engine.settled()

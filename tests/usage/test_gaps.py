@@ -36,7 +36,6 @@ async def test_what_search_recall_and_prompts_cannot_answer_is_counted_once_by_m
     world: World,
 ) -> None:
     async with world.engine() as engine:
-        await engine.fit_confidence()
         await engine.append(PORT, kind="fact", project="shop")
         await engine.search(QUESTION, project="shop")
         await engine.search(UNKNOWN, tags=["garden"])  # the filter may be why
@@ -174,7 +173,6 @@ async def test_in_a_review_a_question_that_comes_back_becomes_a_fact_or_is_dropp
 
 async def test_a_question_that_is_taken_back_is_no_gap_and_its_words_are_gone(world: World) -> None:
     async with world.engine(usage=UsageConfig(keep_questions=True)) as engine:
-        await engine.fit_confidence()
         await engine.append(PORT, kind="fact", project="shop")
         for session, prompt in (("codex/one", WANTED), ("codex/two", UNKNOWN), ("codex/one", UNKNOWN)):
             await told(engine, session, prompt, "shop")

@@ -21,6 +21,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.integrations.clients import TITLES
 from mcp_memory.runtime.paths import PREFIX
+from mcp_memory.search.thresholds import UNSURE
 from mcp_memory.settings.settings import Settings, load, shipped
 
 
@@ -78,7 +79,7 @@ async def _tell(dialogue: Dialogue, settings: Settings) -> None:
             clock = now
             await engine.settled()
             took_s = monotonic() - began
-            answers = [await _ask(engine, settings, question) for question in story["questions"]]
+            answers = [await _ask(engine, question) for question in story["questions"]]
             asked = {"session": "claude-code/demo", "prompt": story["prompt"]["text"]}
             told = (await engine.perform("brief", asked))["text"]
     dialogue.report |= {"notes": len(notes), "questions": answers, "prompt": {**asked, "told": told}}
@@ -100,12 +101,12 @@ async def _tell(dialogue: Dialogue, settings: Settings) -> None:
         dialogue.say(line, indent=4)
 
 
-async def _ask(engine: Engine, settings: Settings, question: dict[str, str]) -> dict[str, Any]:
+async def _ask(engine: Engine, question: dict[str, str]) -> dict[str, Any]:
     began = monotonic()
     found = await engine.perform("search", {"query": question["text"], "limit": 1})
     took_ms = round(1000 * (monotonic() - began))
     answer: dict[str, Any] = {**question, "confidence": found["confidence"], "ms": took_ms}
-    if not found["hits"] or found["confidence"] < settings.confidence.weak_below:
+    if not found["hits"] or found["confidence"] < UNSURE:
         return answer
     hit = found["hits"][0]
     now, *before = (await engine.perform("history", {"target": hit["id"]}))["chain"]

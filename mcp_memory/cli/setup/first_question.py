@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from mcp_memory.cli.options import CommandContext
+from mcp_memory.search.thresholds import UNSURE
 from mcp_memory.text.instruction_files import are_orders
 from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS, function_words
@@ -42,7 +43,7 @@ def _ask_about(cli: CommandContext, note: Mapping[str, Any]) -> Mapping[str, Any
     answer = cli.ask("search", query=question, limit=1)
     found = {"question": question, "confidence": answer["confidence"]}
     for hit in answer["hits"]:
-        if hit["path"] == note["path"] and answer["confidence"] >= cli.settings.confidence.weak_below:
+        if hit["path"] == note["path"] and answer["confidence"] >= UNSURE:
             return {**found, "text": hit["snippet"], "path": hit["path"], "line": hit["start_line"]}
     return None
 

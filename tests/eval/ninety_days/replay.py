@@ -21,7 +21,6 @@ import anyio
 
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.search.searcher import SearchConfig
 from mcp_memory.text.markdown.frontmatter import split_head
 from tests.eval.ninety_days.baseline import baseline
 from tests.eval.ninety_days.history import DAYS, PEOPLE, Person, Session, person, transcript
@@ -231,9 +230,7 @@ async def replay(name: str, folder: Path, models: Path) -> Life:
     who = person(name)
     world = World(folder / "vault", folder / "state", models, now=who.at(0, 8))
     clients = {"claude-code": str(folder / "claude" / "projects")}
-    async with world.engine(
-        embedder=EmbedderConfig(), search=SearchConfig(), capture=CaptureConfig(folders=clients)
-    ) as engine:
+    async with world.engine(embedder=EmbedderConfig(), capture=CaptureConfig(folders=clients)) as engine:
         life = Life(who, folder, world, engine)
         await life.live()
     return life

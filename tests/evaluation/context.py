@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mcp_memory.evaluation.metrics import Interval, ratio_interval
-from mcp_memory.evaluation.report import OVERALL
-from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan
 from mcp_memory.text.tokens import count_tokens
+from tests.evaluation.metrics import Interval, ratio_interval
+from tests.evaluation.report import OVERALL
+from tests.evaluation.sets import EvalQuestion, GoldSpan
 
 NOTES, CHARS, ANY, ALL = "context_precision", "context_precision_chars", "context_recall_any", "context_recall_all"
 TOKENS, SILENT, OUTDATED, TEXT = "tokens", "silent", "outdated_unmarked", "note_text"

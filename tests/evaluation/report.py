@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass, field
 from statistics import mean
 from typing import Any
 
-from mcp_memory.evaluation.metrics import (
+from mcp_memory.search.thresholds import UNSURE
+from tests.evaluation.metrics import (
     SHARES,
     Interval,
     RecallScore,
@@ -19,8 +20,7 @@ from mcp_memory.evaluation.metrics import (
     share_below,
     stopped,
 )
-from mcp_memory.evaluation.sets import LineLengths
-from mcp_memory.search.confidence_config import UNSURE
+from tests.evaluation.sets import LineLengths
 
 OVERALL = "overall"
 ANSWERABLE = "answerable"

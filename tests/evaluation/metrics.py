@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mcp_memory.evaluation.sets import EvalQuestion, LineLengths
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
+from tests.evaluation.sets import EvalQuestion, LineLengths
 
 BUDGETS = (500, 1000, 2000)
 SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)

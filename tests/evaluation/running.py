@@ -17,9 +17,6 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.engine.requests import Mode, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
-from mcp_memory.evaluation.context import ContextScore
-from mcp_memory.evaluation.metrics import FoundEvidence, RecallScore, RetrievalScore
-from mcp_memory.evaluation.sets import EvalQuestion, GoldSpan, QuestionSet, notes_of
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.searcher import SearchConfig
@@ -27,6 +24,9 @@ from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.logs import entries, is_log_path
 from mcp_memory.text.tokens import count_tokens
 from mcp_memory.vault.marker import MARKER, open_marker
+from tests.evaluation.context import ContextScore
+from tests.evaluation.metrics import FoundEvidence, RecallScore, RetrievalScore
+from tests.evaluation.sets import EvalQuestion, GoldSpan, QuestionSet, notes_of
 
 HITS = 100
 """Hits per question: turns of a dialogue are so short that 40 don't fill 2,000 tokens."""
@@ -161,12 +161,11 @@ async def _vaults(questions: QuestionSet, state: Path, tell: Tell) -> AsyncGener
 
 @asynccontextmanager
 async def _engine(asked: _Asked, config: EngineConfig, tell: Tell) -> AsyncGenerator[Engine]:
-    """Opens an engine with a complete index and fitted confidence."""
+    """Opens an engine with a complete index."""
     alone = replace(config.vault, sources={})
     here = replace(config, root=asked.place / "vault", state=asked.place / "state", vault=alone)
     async with open_engine(here, watch=False, progress=tell, clock=lambda: asked.now) as engine:
         await _settled(engine, tell)
-        await engine.fit_confidence()
         yield engine
 
 

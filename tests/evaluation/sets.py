@@ -109,7 +109,7 @@ def read_set(place: Path) -> QuestionSet:
     vaults = file.parent / "vault"
     if not file.is_file() or not vaults.is_dir():
         raise NotFound(
-            f"{place} is not a question set", hint="it needs queries.jsonl and vault/; see mcp-memory eval --help"
+            f"{place} is not a question set", hint="it needs queries.jsonl and vault/; see tests/evaluation/sets.py"
         )
     golden = _Golden(vaults)
     questions: list[EvalQuestion] = []
@@ -117,7 +117,7 @@ def read_set(place: Path) -> QuestionSet:
         if line.strip():
             questions.append(_question(line, golden, f"{file}, line {number}"))
     if not questions:
-        raise InvalidInput(f"{file} has no questions", hint="one per line, as JSON; see mcp-memory eval --help")
+        raise InvalidInput(f"{file} has no questions", hint="one per line, as JSON; see tests/evaluation/sets.py")
     is_whole = place.is_dir()
     name = file.parent.name if is_whole else f"{file.parent.name}-{file.stem}"
     return QuestionSet(name, vaults, questions, _baselines(place) if is_whole else {})
@@ -181,7 +181,7 @@ def _question(line: bytes, golden: _Golden, place: str) -> EvalQuestion:
     except (InvalidInput, KeyError, ValueError, TypeError, AttributeError) as error:
         why = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         why = error.message if isinstance(error, InvalidInput) else f"not a question: {why}"
-        raise InvalidInput(f"{place}: {why}", hint="see mcp-memory eval --help") from error
+        raise InvalidInput(f"{place}: {why}", hint="see tests/evaluation/sets.py") from error
 
 
 def _baselines(folder: Path) -> dict[str, dict[str, float]]:
