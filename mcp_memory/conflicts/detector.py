@@ -23,6 +23,7 @@ _SIGN_NEEDED = frozenset({"log", "task", "lesson", "commitment"})
 """Kinds of notes whose statements may differ without a contradiction, unless a word signals a change."""
 _TELLING_CHARS = 3
 """The minimum length of a value that is clear without its subject: port 8087, but not 5."""
+_WORD_TYPES = frozenset({"word", "name"})
 _EACH_ITS_OWN = frozenset({"fix", "idea"})
 """Kinds of notes where each note has its own values."""
 _LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})(?:[ ,(.;]|$)")
@@ -203,11 +204,12 @@ class _Pair:
 
 def _same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
     """Return the difference if the sentences, or their main clauses, differ only in one value or in on and off."""
-    label = _LABEL.match(old.text), _LABEL.match(new.text)
-    if label[0] and label[1] and label[0]["value"] != label[1]["value"]:
-        one, two = ({t.key for t in s.between(0, m.start("colon"))} for s, m in ((old, label[0]), (new, label[1])))
-        if one and one == two:
-            return Contradiction(label[0]["value"], label[1]["value"])
+    old_label, new_label = _LABEL.match(old.text), _LABEL.match(new.text)
+    if old_label and new_label and old_label["value"] != new_label["value"]:
+        old_subject = {token.key for token in old.between(0, old_label.start("colon"))}
+        new_subject = {token.key for token in new.between(0, new_label.start("colon"))}
+        if old_subject and old_subject == new_subject:
+            return Contradiction(old_label["value"], new_label["value"])
     if found := _switched(old, new):
         return found
     if old.is_event:
@@ -216,19 +218,28 @@ def _same_form(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None
 
 
 def _one_differs(old: ParsedSentence, first: Sequence[Token], second: Sequence[Token]) -> Contradiction | None:
-    one, two = ({t.key for t in found if t.type in {"word", "name"}} for found in (first, second))
-    common = common_keys(one, two)
-    if len(common) < 2 or common != one or len(two) > len(one):
+    old_words, new_words = _word_keys(first), _word_keys(second)
+    common = common_keys(old_words, new_words)
+    if len(common) < 2 or common != old_words or len(new_words) > len(old_words):
         return None
-    olds, news = (
-        [t for t in found if t.type not in {"word", "name"} and t.key not in {one.key for one in other}]
-        for found, other in ((first, second), (second, first))
-    )
-    if len(olds) != 1 or len(news) != 1 or olds[0].type != news[0].type or olds[0].noun != news[0].noun:
+    olds, news = _values_only_in(first, second), _values_only_in(second, first)
+    if len(olds) != 1 or len(news) != 1:
         return None
-    if olds[0].type not in MEASURED | {"identifier"} or not old.says(olds[0]):
+    before, after = olds[0], news[0]
+    if before.type != after.type or before.noun != after.noun:
         return None
-    return Contradiction(olds[0].text.strip("`"), news[0].text.strip("`"))
+    if before.type not in MEASURED | {"identifier"} or not old.says(before):
+        return None
+    return Contradiction(before.text.strip("`"), after.text.strip("`"))
+
+
+def _word_keys(found: Sequence[Token]) -> set[str]:
+    return {token.key for token in found if token.type in _WORD_TYPES}
+
+
+def _values_only_in(found: Sequence[Token], other: Sequence[Token]) -> list[Token]:
+    known = {token.key for token in other}
+    return [token for token in found if token.type not in _WORD_TYPES and token.key not in known]
 
 
 def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
@@ -245,8 +256,11 @@ def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
 
 def numbers_differ(old: ParsedSentence, new: ParsedSentence) -> bool:
     """Return whether the sentences are about two numbers, such as `Sprint 14` and `Sprint 15`."""
-    one, two = ({t.key for t in s.tokens if t.type == "number" and not s.says(t)} for s in (old, new))
-    return bool(one - new.keys and two - old.keys)
+    return bool(_subject_numbers(old) - new.keys and _subject_numbers(new) - old.keys)
+
+
+def _subject_numbers(sentence: ParsedSentence) -> set[str]:
+    return {token.key for token in sentence.tokens if token.type == "number" and not sentence.says(token)}
 
 
 def is_modified(old: ParsedSentence, new: ParsedSentence) -> bool:

@@ -116,7 +116,8 @@ def replacement_features(new: str, old: str, closeness: Sequence[float], at: int
     words, known, of_new, of_old = content_words(new), content_words(old), facts(new), facts(old)
 
     def differ(*kinds: FactKind) -> list[float]:
-        one, two = ({fact for fact in found if fact.kind in kinds} for found in (of_new, of_old))
+        one = {fact for fact in of_new if fact.kind in kinds}
+        two = {fact for fact in of_old if fact.kind in kinds}
         return [float(bool(one & two)), float(bool(one - two and two - one)), float(bool(two) and not one)]
 
     near, changes = closeness[at], has_cue(new.lower(), "change")

@@ -39,15 +39,11 @@ class NoteGraph:
         found = list(self._neighbours(path, min(depth, MOST_HOPS))) if depth > 1 else []
         return {
             "note": self._facts(path),
-            "links": [_facts(one) | {"to": [self._facts(target) for target in one.targets]} for one in links],
+            "links": [_facts(one) | {"to": list(map(self._facts, one.targets))} for one in links],
             "backlinks": [_facts(one) | {"from": self._facts(one.source)} for one in back],
             "count": count,
             "types": dict(types),
-            "neighbours": [
-                self._facts(hops[-1].to)
-                | {"by": [{"type": hop.type, "back": hop.is_back, "path": hop.to} for hop in hops]}
-                for hops in found
-            ],
+            "neighbours": [self._facts(hops[-1].to) | {"by": list(map(_hop_facts, hops))} for hops in found],
         }
 
     def _neighbours(self, start: NotePath, depth: int) -> Iterator[tuple[Hop, ...]]:
@@ -84,3 +80,7 @@ class NoteGraph:
 
 def _facts(one: ResolvedLink) -> dict[str, Any]:
     return {"line": one.link.line, "type": one.link.type, "target": one.link.target}
+
+
+def _hop_facts(hop: Hop) -> dict[str, Any]:
+    return {"type": hop.type, "back": hop.is_back, "path": hop.to}

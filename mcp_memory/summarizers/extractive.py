@@ -173,9 +173,12 @@ def _by_rank(candidates: Sequence[SummaryCandidate]) -> list[SummaryCandidate]:
 
 def _is_settled(question: SummaryCandidate, candidates: Sequence[SummaryCandidate]) -> bool:
     """Return whether a later source has a third of the question's words, apart from words that most sources have."""
-    sources: dict[str, set[int]] = {word: {c.source for c in candidates if word in c.words} for word in question.words}
     count = len({candidate.source for candidate in candidates})
-    rare = {word for word, having in sources.items() if len(having) <= max(2, count // 2)}
+    rare = set[str]()
+    for word in question.words:
+        sources = {candidate.source for candidate in candidates if word in candidate.words}
+        if len(sources) <= max(2, count // 2):
+            rare.add(word)
     later = (candidate.words & rare for candidate in candidates if candidate.source > question.source)
     return any(3 * len(shared) >= len(rare) and len(shared) > 1 for shared in later)
 

@@ -46,8 +46,11 @@ def parts_of(text: str) -> dict[str, list[str]]:
     signed = {name: parts for name in (*symbol_names(text), *dotted_names(text)) if (parts := _PARTS.findall(name))}
     if not _JOINT.search(text):
         return signed
-    names = [name for name in _NAME.findall(text) if name.isascii() and _JOINT.search(name)]
-    return signed | {name.lower(): [part for part in _words(name) if part not in STOP_WORDS] for name in names}
+    found = dict(signed)
+    for name in _NAME.findall(text):
+        if name.isascii() and _JOINT.search(name):
+            found[name.lower()] = [part for part in _words(name) if part not in STOP_WORDS]
+    return found
 
 
 def joined(word: str) -> str:

@@ -30,7 +30,7 @@ MAX_WORDS_CHARS = 600
 
 
 def by_hand(meta: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the head with our fields under our names, whatever their case. An exact spelling wins."""
+    """Return the head with our fields under our names, in any case and with any separators. An exact spelling wins."""
     named = {_ALSO.get(name, name): value for key, value in meta.items() if (name := _name(key)) in {*_BY_HAND, *_ALSO}}
     return {**named, **meta}
 
