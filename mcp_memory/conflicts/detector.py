@@ -49,8 +49,8 @@ class NoteText:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """The old and new values. `before` quotes the older statement. `after` quotes the newer one, or is None unless it
-    gives a single value. `outright`: the newer statement explicitly rejects the older value."""
+    """The old and new values. `before` quotes the older statement, `after` the newer one if it gives a single value,
+    else None. `outright`: the newer statement explicitly rejects the older value."""
 
     before: str
     after: str | None
@@ -73,8 +73,8 @@ def _topic(title: str) -> frozenset[str]:
 
 
 def find_contradiction(older: NoteText, newer: NoteText) -> Contradiction | None:
-    """Return the contradiction, or None for statements of two projects, for equal statements, for documents, and in any
-    case of doubt."""
+    """Return the contradiction; None for statements of two projects, equal statements, documents, and in case of
+    doubt."""
     if older.project and newer.project and older.project != newer.project:
         return None
     if {older.kind, newer.kind} & _EACH_ITS_OWN or older.text.strip() == newer.text.strip():
@@ -128,8 +128,7 @@ class _Pair:
             rest = new.rest_of_clause(rejection.end)
             is_whole = is_whole and not EXCEPT.search(new.text, rejection.start)
             if not is_whole or len(common_keys(rest, old.keys | self._older.topic)) < len(rest):
-                # `never over the air` and `never without asking` each forbid only part of the older statement
-                return None
+                return None  # `never over the air` and `never without asking` each forbid only a part
         if not values:
             return None if self._older.kind == "log" else Contradiction(clipped(old.text), None, rejection.is_change)
         news = [t for t in new.stated if t.type == values[0].type and t.key not in gone_keys | hit_keys]
@@ -157,8 +156,7 @@ class _Pair:
         return self._new_to_leads[old.lead] and not common_keys({new.lead}, old.keys | self._older.topic)
 
     def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:
-        """Return whether the sentences concern different places, months, numbers (`Sprint 14`, `Sprint 15`) or
-        subjects."""
+        """Return whether the sentences are about two places, months, numbers (`Sprint 14`, `Sprint 15`) or subjects."""
         if old.environments != new.environments or (old.months and new.months and not old.months & new.months):
             return True
         if self._two_subjects(old, new) or (old.labels and new.labels and not old.labels & new.labels):
@@ -256,11 +254,7 @@ def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
 
 def numbers_differ(old: ParsedSentence, new: ParsedSentence) -> bool:
     """Return whether the sentences are about two numbers, such as `Sprint 14` and `Sprint 15`."""
-    return bool(_subject_numbers(old) - new.keys and _subject_numbers(new) - old.keys)
-
-
-def _subject_numbers(sentence: ParsedSentence) -> set[str]:
-    return {token.key for token in sentence.tokens if token.type == "number" and not sentence.says(token)}
+    return bool(old.subject_numbers - new.keys and new.subject_numbers - old.keys)
 
 
 def is_modified(old: ParsedSentence, new: ParsedSentence) -> bool:

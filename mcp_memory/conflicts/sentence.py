@@ -64,6 +64,11 @@ class ParsedSentence:
             return bool(BEFORE_NAME.search(before))
         return bool(HEAD_ENDS.search(before)) or (len(self.tokens) > 2 and value is self.tokens[-1])
 
+    @property
+    def subject_numbers(self) -> set[str]:
+        """The numbers that are part of the subject, such as 14 in `Sprint 14`."""
+        return {token.key for token in self.tokens if token.type == "number" and not self.says(token)}
+
     def between(self, start: int, end: int) -> list[Token]:
         return [token for token in self.tokens if start <= token.start and token.end <= end]
 

@@ -54,12 +54,10 @@ from mcp_memory.vault.vault import Vault
 
 EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
-"""The most statements stored without review from one stretch of a session; nobody makes more. The rest waits for
-review, so that a flood doesn't reach every prompt before you have seen it."""
+"""The most statements stored without review from one stretch of a session, so that no flood reaches every prompt."""
 
 FRESH = timedelta(days=30)
-"""The maximum age of a statement stored without review, since you may have changed your mind. It allows for a daemon
-that was off during a holiday."""
+"""The maximum age of a statement stored without review. It allows for a daemon that was off during a holiday."""
 
 CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
 
@@ -71,8 +69,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """The ids of notes stored without review and of notes that wait. `known` counts candidates already in memory or
-    rejected by you. `problem` is the reason why no language model was asked although it is configured."""
+    """The ids of notes stored without review and of notes that wait. `known` counts candidates in memory or rejected by
+    you. `problem` is the reason why a configured language model wasn't asked."""
 
     active: tuple[NoteId, ...] = ()
     waiting: tuple[NoteId, ...] = ()
@@ -137,8 +135,7 @@ class CandidateIngest:
         return before, replace(captured, messages=messages, taken_back=taken_back)
 
     async def ingest_logs(self) -> list[NoteId]:
-        """Extract promises from the logs of the last two days; return the ids stored without review. Raises like
-        `ingest`."""
+        """Extract promises from the last two days' logs; return ids stored without review. Raises like `ingest`."""
         wanted = Filters(kinds=frozenset({LOG}), since=self._clock() - timedelta(days=2), foreign=False)
         stored = list[NoteId]()
         for note in await in_thread(lambda: self._index.notes(wanted), deadline_s=EXTRACT_S, what="looking for logs"):

@@ -131,8 +131,7 @@ def _spelled(subject: str, sources: Sequence[SummarySource]) -> str:
 
 
 def _shared_lead(sources: Sequence[SummarySource]) -> str:
-    """Return the words before a colon, or the first heading, that half of the sources share; empty if they name
-    nothing."""
+    """Return the words before a colon, or the first heading, of half of the sources; empty if they name nothing."""
     spelled: defaultdict[Keys, Counter[str]] = defaultdict(Counter)
     for source in sources:
         if sum(bool(speaker_of(line)) for line in source.text.splitlines()) > 1:
@@ -154,8 +153,7 @@ def _lead(line: str) -> str:
 
 @dataclass(slots=True)
 class _Phrase:
-    """A phrase. `times` maps a source to its number of occurrences; `headed` are the sources that have the phrase in a
-    title or heading."""
+    """A phrase. `times` counts its occurrences by source; `headed` are the sources with it in a title or heading."""
 
     times: Counter[int] = field(default_factory=Counter[int])
     headed: set[int] = field(default_factory=set[int])
@@ -254,8 +252,7 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
 
 
 def _lines(source: SummarySource) -> Iterator[tuple[str, bool]]:
-    """Yield lines, and whether each is a title or heading. A title that only repeats the start of the text is
-    skipped."""
+    """Yield lines, and whether each is a title or heading. A title that repeats the start of the text is skipped."""
     text = source.text[:READ_CHARS]
     found = sentences(text)[:MOST_SENTENCES]
     if not any(source.title.rstrip("….") in sentence.text for sentence in found):

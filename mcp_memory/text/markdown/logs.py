@@ -55,8 +55,7 @@ class LogEntry:
     title: str
     """The title without its author."""
     hash: str
-    """The first 16 hexadecimal digits of the sha256 of the entry's text, with outer white space stripped and CRLF as
-    LF."""
+    """The first 16 hexadecimal digits of the sha256 of the entry's text, stripped of outer white space, CRLF as LF."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,8 @@ def without_author(text: str) -> str:
 
 
 def tags_in(text: str) -> list[str]:
-    """Return the tags of all entries of a log, and perhaps of lines that only resemble an entry; used to preselect
-    files."""
+    """Return the tags of all entries of a log, to preselect files. Lines that only resemble an entry may be
+    included."""
     lines = (line.group().rstrip()[2:].strip() for line in _TAGGED.finditer(text))
     return sorted({tag for line in lines for tag in labels([line]).tags})
 
@@ -288,8 +287,7 @@ def _closed(content: str, closer: str) -> str:
 
 
 def _protected(content: str) -> str:
-    """Return `content` without blank lines around it, with lines that begin an entry escaped and an open fence
-    closed."""
+    """Return `content` without outer blank lines, with lines that begin an entry escaped and an open fence closed."""
     words = len(content) - len(content.lstrip())
     body = content[content.rfind("\n", 0, words) + 1 :].rstrip()
     blocks = list(scan(body, breaks=starts_entry))
