@@ -4,7 +4,6 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 from mcp_memory.errors import Refused
@@ -20,8 +19,7 @@ def helper_of(entry: object) -> object:
 
 def command_of(entry: object) -> list[str]:
     """The command that an entry starts as its server, and its arguments, in any client's spelling."""
-    entry = value_at(entry, "transport") or entry
-    command = value_at(entry, "command") or value_at(entry, "cmd")
+    command = value_at(entry, "command")
     return list(map(str, [*(list_at(entry, "command") or [command]), *list_at(entry, "args")])) if command else []
 
 
@@ -53,14 +51,13 @@ class EntryIdentity:
         return commands.read(shlex.join(command_of(entry)) if self.verb == "stdio" else helper_of(entry))
 
 
-YOURS = ("tool_timeout_sec", "startup_timeout_sec", "timeout", "trust", "autoApprove", "enabled", "disabled")
+YOURS = ("tool_timeout_sec", "startup_timeout_sec", "timeout", "trust", "enabled", "disabled")
 """Values of our entry that you may change: `install` keeps them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerEntry:
-    """Our entry among a client's MCP servers. `format`: json, toml, yaml, or yaml-list, whose entries say their name
-    themselves. `chosen`: you asked for that name."""
+    """Our entry among a client's MCP servers. `format`: json or toml. `chosen`: you asked for that name."""
 
     format: str
     path: tuple[str, ...]
@@ -84,10 +81,6 @@ class ServerEntry:
         entry = {key: value for key, value in self.entry.items() if key not in YOURS or key not in (taken or {})}
         if self.format == "toml":
             return toml.set_table(text, (*self.path, name), entry)
-        if "name" in entry:
-            entry["name"] = name
-        if self.format != "json":
-            return _yaml().set_table(text, *self.path, name, entry, as_list=self.format == "yaml-list")
         if taken is None:
             return jsonc.set_value(text, (*self.path, name), entry)
         for key, value in entry.items():
@@ -118,10 +111,6 @@ class ServerEntry:
         """Whether another server has that name."""
         return self.name_in(text) in {*self._servers(text)} - {*self.names(text)}
 
-    def all_names(self, text: str) -> set[str]:
-        """Returns the names of all servers there."""
-        return {*self._servers(text)}
-
     def names(self, text: str) -> list[str]:
         """Returns the name of our entry there; several if it was added twice."""
         return [name for name, entry in self._servers(text).items() if self.identity.owns(entry)]
@@ -144,19 +133,8 @@ class ServerEntry:
         return found
 
     def _servers(self, text: str) -> dict[str, Any]:
-        if self.format.startswith("yaml"):
-            return _yaml().tables_in(_yaml().value_of(text), *self.path)
         return table_at(toml.value_of(text) if self.format == "toml" else jsonc.value_of(text), *self.path)
 
     def _without(self, text: str, name: str, before: str | None) -> str:
         path = (*self.path, name)
-        if self.format.startswith("yaml"):
-            return _yaml().remove(text, *path, before)
         return toml.remove(text, path) if self.format == "toml" else jsonc.remove(text, path, before)
-
-
-def _yaml() -> ModuleType:
-    """PyYAML takes some milliseconds to import, and few clients need it."""
-    from mcp_memory.integrations import yaml
-
-    return yaml

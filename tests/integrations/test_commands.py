@@ -79,7 +79,7 @@ def test_it_asks(served: Place, home: Path) -> None:
 def test_all_are_disconnected_but_one_whose_file_is_broken(served: Place, home: Path) -> None:
     before = tree(home)
     assert "no client's files hold anything of this vault" in served.run("uninstall", "--all", "--yes").ok().out
-    for client in ("codex", "cursor", "zed"):
+    for client in ("codex", "cursor", "vscode"):
         served.run("install", client, "--yes").ok()
     connected = tree(home)
     shown = served.run("uninstall", "--all", "--dry-run").ok().out
@@ -91,7 +91,11 @@ def test_all_are_disconnected_but_one_whose_file_is_broken(served: Place, home: 
     text = file.read_text()
     file.write_text(text[:-2])
     ran = served.run("uninstall", "--all", stdin=b"n\ny\n")  # Codex is asked about first
-    assert (ran.code, f"Cursor: not disconnected: {file}" in ran.err, "Zed: disconnected" in ran.out) == (1, True, True)
+    assert (ran.code, f"Cursor: not disconnected: {file}" in ran.err, "VS Code: disconnected" in ran.out) == (
+        1,
+        True,
+        True,
+    )
     assert (home / ".codex" / "config.toml").exists() and file.read_text() == text[:-2]
     file.write_text(text)
     rows = served.run("uninstall", "--all", "--yes", "--json").ok().json["clients"]

@@ -73,10 +73,9 @@ def install(
     yes: bool,
 ) -> None:
     """Connect a client: the server, the permission to call its tools if the client has one, the hooks, and a few lines
-    that tell the agent when to use memory. `generic` changes no client, and says what to paste into which one.
+    that tell the agent when to use memory. `generic` changes no file of a client, and prints what to paste.
 
-    CLIENT: claude-code, codex, openclaw, gemini, opencode, cursor, vscode, windsurf, cline, zed, goose, continue or
-    generic.
+    CLIENT: claude-code, codex, openclaw, gemini, opencode, cursor, vscode or generic.
 
     Shows what changes in which file, and asks. Each changed file gets a backup beside it, with a date.
 
@@ -156,8 +155,6 @@ def plan_connection(
     for change in changes:
         if change.target.entries and (why := explain_unread(client, change.target, change.old)):
             raise Refused(why, hint="nothing was changed; correct the file, then try again")
-        if change.old is None and change.new is None and change.target.has(ServerEntry):
-            raise Refused(f"{change.file} does not exist yet", hint=f"start {TITLES[client]} once, then try again")
     # Codex's trust lasts as long as the hooks stay the same; the server's address may change.
     same_hooks = all(change.is_nothing for change in changes if change.target.has(HookEntries))
     trusted = trust or (has_trust(wanted) and same_hooks)

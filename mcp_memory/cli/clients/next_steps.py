@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from mcp_memory.cli.clients import snippets
 from mcp_memory.cli.clients.outgoing_proxy import find_proxy
 from mcp_memory.cli.clients.unused_config import unused_file, unused_server, why_hooks_are_off
-from mcp_memory.integrations.clients import OVER_STDIO, PROGRAMS, TITLES, ClientPaths, Scope, ask_entry
+from mcp_memory.integrations.clients import PROGRAMS, TITLES, ClientPaths, Scope, ask_entry
 from mcp_memory.integrations.config_entries import HookEntries, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigChange
 from mcp_memory.integrations.openclaw_plugin import OpenClawPlugin
@@ -65,9 +65,8 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
             "Claude Code may call the memory tools without asking; to be asked, move the rule that starts with mcp__ "
             "from permissions.allow to permissions.ask"
         )
-    if client in OVER_STDIO and (permission := OVER_STDIO[client].permission):
-        yield f"{title} may call the memory tools without asking: {permission}, which you may change"
     if client == "gemini":
+        yield f'{title} may call the memory tools without asking: "trust" in its entry, which you may change'
         yield "Gemini CLI starts servers and hooks only in folders that you trust; it asks you in a terminal"
     if client == "openclaw":
         yield "a running gateway reads this when it starts: openclaw gateway restart"

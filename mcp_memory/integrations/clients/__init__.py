@@ -16,19 +16,14 @@ from mcp_memory.errors import McpMemoryError, Refused
 from mcp_memory.integrations import config_files, jsonc
 from mcp_memory.integrations.clients.claude_code import ClaudeCode
 from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
-from mcp_memory.integrations.clients.cline import Cline
 from mcp_memory.integrations.clients.codex import Codex
-from mcp_memory.integrations.clients.continue_dev import ContinueDev
 from mcp_memory.integrations.clients.cursor import Cursor
 from mcp_memory.integrations.clients.gemini import GeminiCli
 from mcp_memory.integrations.clients.generic import GenericClient
-from mcp_memory.integrations.clients.goose import Goose
 from mcp_memory.integrations.clients.openclaw import OpenClaw
 from mcp_memory.integrations.clients.opencode import OpenCode
 from mcp_memory.integrations.clients.stdio_client import StdioClient
 from mcp_memory.integrations.clients.vscode import VsCode
-from mcp_memory.integrations.clients.windsurf import Windsurf
-from mcp_memory.integrations.clients.zed import Zed
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget, decode
 from mcp_memory.integrations.marked_block import InstructionBlock
@@ -37,8 +32,7 @@ T = TypeVar("T")
 E = TypeVar("E", bound=ConfigEntry)
 
 _CLIENTS: tuple[Client, ...] = (
-    ClaudeCode(), Codex(), OpenClaw(), GeminiCli(), OpenCode(), Cursor(), VsCode(), Windsurf(), Cline(), Zed(), Goose(),
-    ContinueDev(), GenericClient(),
+    ClaudeCode(), Codex(), OpenClaw(), GeminiCli(), OpenCode(), Cursor(), VsCode(), GenericClient(),
 )  # fmt: skip
 _BY_NAME = {client.name: client for client in _CLIENTS}
 

@@ -11,7 +11,6 @@ from mcp_memory.integrations.clients.client import HOOK_TIMEOUT_S, ClientPaths
 from mcp_memory.integrations.clients.stdio_client import StdioClient
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent
 from mcp_memory.integrations.own_memory import OwnMemory
-from mcp_memory.integrations.server_entry import ServerEntry
 from mcp_memory.text.parsed_values import list_at, value_at
 
 _MANAGED = "/Library/Application Support/GeminiCli" if sys.platform == "darwin" else "/etc/gemini-cli"
@@ -41,7 +40,6 @@ class GeminiCli(StdioClient):
     file: ClassVar = "settings.json"
     project_file: ClassVar = ".gemini/settings.json"
     more: ClassVar = {"trust": True}
-    permission: ClassVar = '"trust" in its entry'
     rules: ClassVar = "GEMINI.md"
     project_rules: ClassVar = "GEMINI.md"
 
@@ -52,7 +50,7 @@ class GeminiCli(StdioClient):
         folder = self.folder(where)
         return folder if os.access(folder / "GEMINI.md", os.F_OK) or any(folder.glob("tmp/*/memory/*.md")) else None
 
-    def more_entries(self, server: ServerEntry) -> tuple[ConfigEntry, ...]:  # noqa: ARG002 -- the same for each
+    def more_entries(self) -> tuple[ConfigEntry, ...]:
         return (OwnMemory("json", ("experimental", "autoMemory"), default=False),)
 
     def server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:

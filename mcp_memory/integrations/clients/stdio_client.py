@@ -12,32 +12,25 @@ from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
 class StdioClient(Client):
-    """`home` is its folder, which `home_variable` may replace; `file` is in there, or `project_file` in the repository,
-    and holds our entry under `path`, with `more` in it. `prefix` comes before our server's name. `permission` says what
-    lets the agent call our tools without asking. `rules`, in the folder, and `project_rules` are the files with
-    instructions for the agent. All may be empty."""
+    """`home` is its folder; `file` is in there, or `project_file` in the repository, and holds our entry under `path`,
+    with `more` in it. `rules`, in the folder, and `project_rules` are the files with instructions for the agent; a new
+    one of `rules` begins with `rules_head`. All may be empty."""
 
     home: ClassVar[str]
     mac_home: ClassVar[str] = ""
-    home_variable: ClassVar[str] = ""
-    format: ClassVar[str] = "json"
     path: ClassVar[tuple[str, ...]] = ("mcpServers",)
     file: ClassVar[str]
     project_file: ClassVar[str] = ""
-    only_existing: ClassVar[bool] = False
     more: ClassVar[Mapping[str, Any]] = {}
-    prefix: ClassVar[str] = ""
-    permission: ClassVar[str] = ""
     rules: ClassVar[str] = ""
     rules_head: ClassVar[str] = ""
     project_rules: ClassVar[str] = "AGENTS.md"
 
     def folder(self, where: ClientPaths) -> Path:
-        own = (where.is_mac and self.mac_home) or self.home
-        rest = own.removeprefix(".config/")
-        return (
-            where.folder("XDG_CONFIG_HOME", ".config") / rest if rest != own else where.folder(self.home_variable, own)
-        )
+        home = (where.is_mac and self.mac_home) or self.home
+        below_config = home.removeprefix(".config/")
+        is_below_config = below_config != home
+        return where.folder("XDG_CONFIG_HOME", ".config") / below_config if is_below_config else where.home / home
 
     def config_file(self, scope: Scope, where: ClientPaths) -> Path | None:
         if scope == "project":
@@ -57,18 +50,18 @@ class StdioClient(Client):
     def server(self, name: str, entry: Mapping[str, Any], vault: str | None, *, chosen: bool = False) -> ServerEntry:
         """`chosen`: you asked for that name."""
         identity = EntryIdentity(self.name, vault, verb="stdio")
-        return ServerEntry(self.format, self.path, name if chosen else self.prefix + name, entry, identity, chosen)
+        return ServerEntry("json", self.path, name, entry, identity, chosen)
 
-    def more_entries(self, server: ServerEntry) -> tuple[ConfigEntry, ...]:  # noqa: ARG002 -- most have none
+    def more_entries(self) -> tuple[ConfigEntry, ...]:
         """Returns what else goes into the file with the entry."""
         return ()
 
     def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
         server = self.server(wire.name, wire.entry, wire.vault, chosen=wire.chosen)
-        entries: tuple[ConfigEntry, ...] = (server, *self.more_entries(server))
+        entries: tuple[ConfigEntry, ...] = (server, *self.more_entries())
         if hooks and self.hooks:
             entries = (*entries, self.hook_entries(wire.hooks, wire.vault, wire.name))
-        found = [ConfigTarget(self._config(scope, where), entries, only_existing=self.only_existing)]
+        found = [ConfigTarget(self._config(scope, where), entries)]
         if rules := self.rules_file(scope, where):
             found.append(ConfigTarget(rules, (InstructionBlock(wire.instructions, self.rules_head),)))
         return found
