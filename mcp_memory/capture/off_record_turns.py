@@ -5,19 +5,38 @@ messages until the next one.
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Protocol
 
 from mcp_memory.capture.readers.message import MOST_SILENCES, ReaderContext, Role, Silence, TranscriptMessage
-from mcp_memory.text.conversation.off_record import OffRecord, off_record, on_record_again, open_sentences
+from mcp_memory.text.conversation.messages import Turn
+from mcp_memory.text.conversation.off_record import (
+    OffRecord,
+    off_record,
+    on_record_again,
+    open_sentences,
+    words_taken_back,
+)
 
 START = "0001-01-01T00:00:00+00:00"
 """Before every session."""
 
 
+class Spoken(Protocol):
+    """A turn, and the byte of its transcript at which its line begins."""
+
+    @property
+    def turn(self) -> Turn: ...
+
+    @property
+    def offset(self) -> int: ...
+
+
 def on_record(
-    messages: Sequence[TranscriptMessage], context: ReaderContext
+    messages: Sequence[TranscriptMessage], context: ReaderContext, earlier: Sequence[Spoken] = ()
 ) -> tuple[list[TranscriptMessage], int | None]:
     """Return the messages that may be kept; and, if the person takes something back, the offset from which on no
-    earlier message may be kept. `context` remembers what the next messages need.
+    earlier message may be kept. `context` remembers what the next messages need; `earlier` are kept messages, in which
+    a thing that the person takes back may be mentioned.
     """
     kept: list[TranscriptMessage] = []
     taken_back: int | None = None
@@ -28,6 +47,9 @@ def on_record(
         wish = off_record(message.turn.text)
         if OffRecord.ALL in wish and context.turn_at >= 0:
             context.turn_at, context.turn_began, context.turn_pages = 0, START, {}
+            if mention := _first_mention(words_taken_back(message.turn.text), [*earlier, *kept]):
+                context.turn_at = mention.offset
+                context.turn_began = mention.turn.at.isoformat() if mention.turn.at else START
         if OffRecord.BEFORE in wish and context.turn_at >= 0:
             taken_back = context.turn_at if taken_back is None else min(taken_back, context.turn_at)
             kept = [one for one in kept if one.offset < context.turn_at]
@@ -41,6 +63,15 @@ def on_record(
             context.silence = Silence.TURN  # the answer may repeat it
         _note_time(message, context)
     return kept, taken_back
+
+
+def _first_mention(words: frozenset[str], spoken: Sequence[Spoken]) -> Spoken | None:
+    """Return the first message that has all the words; if none has, the first with any of them."""
+    for has in (all, any) if words else ():
+        found = [one for one in spoken if has(word in one.turn.text.casefold() for word in words)]
+        if found:
+            return min(found, key=lambda one: one.offset)
+    return None
 
 
 def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequence[str]]) -> int:

@@ -88,7 +88,8 @@ def build_step(
     spoken = [message for line in batch.lines for message in read.messages(line)]
     audible = silent_from(spoken, silences)
     silent_at = spoken[audible].offset if audible < len(spoken) else None
-    kept, taken_back = on_record(spoken[:audible], context)
+    held = [turn for segment in checkpoint.threads.values() for turn in segment.turns]
+    kept, taken_back = on_record(spoken[:audible], context, held)
     if silences:
         context.silences = [[*silence] for silence in silences]
     if silent_at is not None:
@@ -110,6 +111,8 @@ def build_step(
     if taken_back is not None:
         for thread, last in threads.items():
             first = context.turn_pages.get(thread, 1)
+            if not context.turn_pages and last.turns and last.turns[0].offset <= taken_back:
+                first = last.number  # all earlier pages are of before
             removed += [page_of(number, origin_of(thread)) for number in range(first, last.number + 1)]
             threads[thread] = last.before(taken_back)
             pages |= render_segment(threads[thread], origin_of(thread))

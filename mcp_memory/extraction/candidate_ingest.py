@@ -127,7 +127,7 @@ class CandidateIngest:
             del self._recent[next(iter(self._recent))]
         context = ReaderContext()
         before, _ = on_record(recent, context)
-        messages, taken_back = on_record(captured.messages, context)
+        messages, taken_back = on_record(captured.messages, context, before)
         if taken_back is None:
             taken_back = captured.taken_back
         if taken_back is not None:

@@ -129,6 +129,29 @@ async def test_a_whole_session_is_taken_back(desk: Desk, wish: str, *, together:
     assert together or any(told.taken_back == 0 for told in desk.heard)
 
 
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "please forget everything I told you about Zanzibar",
+        "vergiss, was ich über Zanzibar gesagt habe",
+        "oublie ce que j'ai dit sur Zanzibar",
+        "olvida lo que dije sobre Zanzibar",
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+async def test_what_was_said_of_a_thing_is_taken_back(desk: Desk, wish: str, *, together: bool) -> None:
+    file = desk.file()
+    lines = [line(0, "the first message stays"), line(1, "Fine.", role="assistant"), line(10, f"Bob moves to {SECRET}")]
+    lines += [line(11, f"So it is {SECRET}.", role="assistant"), line(20, "run the tests"), line(30, wish)]
+    lines += [line(40, "the last message stays, too")]
+    for some in [b"".join(lines)] if together else lines:
+        with file.open("ab") as transcript:
+            transcript.write(some)
+        await desk.take(file)
+    kept = desk.bytes_on_disk().decode(errors="replace")
+    assert SECRET not in kept.lower() and "the first message stays" in kept and "the last message stays" in kept
+
+
 async def test_a_wish_about_a_program_keeps_the_session(desk: Desk) -> None:
     file = desk.file()
     file.write_bytes(line(0, "don't save this: write to temp instead") + line(1, "Fine.", role="assistant"))

@@ -39,6 +39,7 @@ where it fits, and say so when memory has nothing. What the person states is rem
 ANSWER_TOKENS = 1000
 _DAY_S = 86_400
 _TAKEN_BACK = "Forget what I just said."
+_ALL_TAKEN_BACK = "Forget everything we talked about."
 _TAKE_BACK_TRIES = 5
 _HELP = """/memories [WORDS]  what was stored last, or what fits the words
 /tree              the topics
@@ -223,7 +224,7 @@ class Conversation:
         kept, taken_back = on_record([said], self._heard)
         if self.file is None or not (kept or taken_back is not None):
             return
-        text = kept[0].turn.text if kept else _TAKEN_BACK
+        text = kept[0].turn.text if kept else _TAKEN_BACK if taken_back else _ALL_TAKEN_BACK
         size = self.file.stat().st_size if self.file.exists() else 0
         self._append(self.file, role, text)
         if taken_back is not None:

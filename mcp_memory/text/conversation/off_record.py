@@ -27,7 +27,7 @@ class OffRecord(Flag):
     BEFORE = auto()
     """The person's message before it, and everything after that message."""
     ALL = auto()
-    """Everything before the message."""
+    """Everything before the message; if it names a thing, from the first mention of it on."""
     SESSION = auto()
     """Everything from here on, until the person revokes it."""
 
@@ -50,9 +50,19 @@ def off_record(message: str) -> OffRecord:
         found |= OffRecord.BEFORE | OffRecord.ALL
     if _has("said_before", said) or (speaks_of_that and not announces) or (is_all and not announces):
         found |= OffRecord.BEFORE
-    if (is_all and (announces or not speaks_of_that)) or (announces and said.endswith("?")):
+    if (is_all and (announces or not speaks_of_that) and not _has("of_a_thing", said)) or (
+        announces and said.endswith("?")
+    ):
         found |= OffRecord.NEXT
     return found
+
+
+def words_taken_back(message: str) -> frozenset[str]:
+    """Return the content words that name the thing of `forget what I said about …`."""
+    sentences = _sentences(own_words(message.replace("\r", "\n")))
+    rests = (_patterns()["of_a_thing"].split(sentence)[-1] for sentence in sentences if _has("of_a_thing", sentence))
+    names = (_patterns()["after_a_thing"].split(_POLITE.sub(" ", rest))[0] for rest in rests)
+    return frozenset(word for name in names for word in content_words(name))
 
 
 def says_off_record(text: str) -> bool:

@@ -132,6 +132,11 @@ oublie ce message
 no tomes nota de esto
 bórralo de tu memoria
 que no salga de aquí
+forget what I said about Grubwort
+Erase what I wrote earlier about the Grubwort deal.
+vergiss bitte alles, was ich dir zu Grubwort erzählt habe!
+Oublie tout ce que je t'ai dit de Grubwort stp
+olvida todo lo que te dije de Grubwort, por favor
 """
 OTHERS = """\
 the off record flag of a log
@@ -207,6 +212,12 @@ you should not add this
 don't index this column
 don't archive these
 please don't add it
+forget what I said about tabs, we use spaces
+don't forget what I said about tabs
+did you forget what I said about tabs?
+n'oublie pas ce que j'ai dit sur les onglets
+no olvides lo que dije sobre tabs
+vergiss nicht, was ich über Tabs gesagt habe
 he said "off the record" to the reporter
 what does `don't store this` do?
 > off the record
