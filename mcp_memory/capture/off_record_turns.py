@@ -16,6 +16,7 @@ from mcp_memory.text.conversation.off_record import (
     open_sentences,
     words_taken_back,
 )
+from mcp_memory.text.conversation.typed_words import typed_words
 
 START = "0001-01-01T00:00:00+00:00"
 """Before every session."""
@@ -41,7 +42,8 @@ def on_record(
     kept: list[TranscriptMessage] = []
     taken_back: int | None = None
     for message in messages:
-        if message.role is not Role.USER:
+        if message.role is not Role.USER or not typed_words(message.turn.text).strip():
+            # A notice in the person's name, such as of an interruption, neither uses up a wish nor begins a turn.
             kept += [] if context.silence else [message]
             continue
         wish = off_record(message.turn.text)

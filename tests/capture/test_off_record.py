@@ -30,6 +30,9 @@ def desk(tmp_path: Path) -> Desk:
         [f"Bob moves to {SECRET}.", "don't remember what I just said"],
         [f"Bob moves to {SECRET}.", "that's private btw"],
         [f"Bob moves to {SECRET}.", "oublie ce que je viens de dire"],
+        ["what I say next is off the record", "[Request interrupted by user]", f"Bob moves to {SECRET}."],
+        ["Can I tell you something off the record?", "<task-notification>done</task-notification>", f"It is {SECRET}."],
+        [f"Bob moves to {SECRET}.", "[Request interrupted by user for tool use]", "don't remember what I just said"],
         ["Don't store anything from this conversation.", "ok so", f"Bob moves to {SECRET}."],
     ],
 )

@@ -22,6 +22,7 @@ WISH = "Always answer in metric units."
         [person(f"{WISH}\nBitte nicht speichern.", 1)],
         [person("Can I tell you something off the record?", 1), assistant("Sure.", 2), person(WISH, 3)],
         [person(WISH, 1), assistant("Noted.", 2), person("forget that, it was confidential", 3)],
+        [person("what I say next is off the record", 1), person("[Request interrupted by user]", 2), person(WISH, 3)],
         [person(WISH, 1), person("Run the tests.", 2), person("forget what I said about metric units", 3)],
     ],
 )

@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from mcp_memory.text.conversation.own_words import masked, own_words
+from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.language.terms import content_words
 
 
@@ -40,7 +41,8 @@ def off_record(message: str) -> OffRecord:
         return OffRecord.NOTHING
     said, asked = " ".join(wishes), " ".join(match[0] for match in map(_patterns()["wish"].search, wishes) if match)
     others = [_patterns()["wish"].sub(" ", sentence) for sentence in sentences]
-    announces = _has("coming", said)
+    is_announced = _has("announced", said)
+    announces = is_announced or _has("coming", said)
     is_all = _is_little(others)
     speaks_of_that = _has("that", asked) and _is_little(others[: sentences.index(wishes[0])])
     found = OffRecord.THIS
@@ -48,11 +50,10 @@ def off_record(message: str) -> OffRecord:
         found |= OffRecord.SESSION
     if _has("all_before", said):
         found |= OffRecord.BEFORE | OffRecord.ALL
-    if _has("said_before", said) or (speaks_of_that and not announces) or (is_all and not announces):
+    if (_has("said_before", said) and not is_announced) or ((speaks_of_that or is_all) and not announces):
         found |= OffRecord.BEFORE
-    if (is_all and (announces or not speaks_of_that) and not _has("of_a_thing", said)) or (
-        announces and said.endswith("?")
-    ):
+    is_unclear = is_all and not speaks_of_that and not _has("of_a_thing", said)
+    if is_unclear or is_announced or (announces and (is_all or said.endswith("?"))):
         found |= OffRecord.NEXT
     return found
 
@@ -80,6 +81,8 @@ class OffRecordSessions:
         """Return whether this prompt must not be kept, and the time from which earlier messages must be dropped, if the
         prompt asks for that. If the time of the previous prompt is unknown, the whole session is dropped."""
         first = datetime.min.replace(tzinfo=UTC)
+        if not typed_words(prompt).strip():
+            return bool(self._last.get(session, (first, OffRecord.NOTHING))[1]), None
         began, before = self._last.pop(session, (first, OffRecord.NOTHING))
         wish = off_record(prompt)
         began = first if OffRecord.ALL in wish else began
