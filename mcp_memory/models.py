@@ -153,8 +153,7 @@ class NoteRecord:
 
     def is_muted_in(self, project: str | None) -> bool:
         """Return whether a person has muted it, everywhere or in this project, so that agents get it only if they
-        ask.
-        """
+        ask."""
         muted = self.meta.get("muted", ())
         return EVERYWHERE in muted or project in muted
 
@@ -174,8 +173,7 @@ NO_PROJECT = ""
 """The project in filters for only notes without a project."""
 CHANNEL = "channel:"
 """The beginning of the project of a conversation with others, such as a group chat. It sees only its own notes, and
-other sessions get these only if they ask.
-"""
+other sessions get these only if they ask."""
 
 
 def is_channel(project: str | None) -> bool:
@@ -192,8 +190,7 @@ class PrivateMarks:
 
     def cover(self, note: NoteRecord) -> bool:
         """Return whether the note is private. The tags of a log are collected from its entries, so they don't make the
-        whole log private.
-        """
+        whole log private."""
         whole = f"/{note.path}"
         return (
             note.is_private
@@ -352,8 +349,7 @@ FORK = "both replace"
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """Two notes or log entries of which the newer one contradicts the older one; nobody has decided yet. `before` is
-    the older value, `after` the newer one, if it is a single value.
-    """
+    the older value, `after` the newer one, if it is a single value."""
 
     older: NoteId
     newer: NoteId

@@ -69,8 +69,7 @@ class Checkpoints:
 
     def read(self, client: str, name: str) -> Checkpoint:
         """Return the checkpoint; a new one if it is missing or can't be read, since capturing again yields the same
-        pages. Raises StorageFailed.
-        """
+        pages. Raises StorageFailed."""
         file = self._file(name)
         with naming_the_cause(str(file)), suppress(FileNotFoundError):
             return _read(file) or Checkpoint(client, name)
@@ -83,8 +82,7 @@ class Checkpoints:
 
     def save(self, checkpoint: Checkpoint, digests: Collection[bytes]) -> Checkpoint:
         """Save a checkpoint durably with the digests of newly captured messages, and return it with those counted.
-        Raises StorageFailed.
-        """
+        Raises StorageFailed."""
         file = self._file(checkpoint.name)
         moved = replace(checkpoint, message_count=checkpoint.message_count + len(digests))
         with naming_the_cause(str(file)):

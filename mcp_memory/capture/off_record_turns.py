@@ -1,6 +1,5 @@
 """Drop the turns of a session that its person wants nobody to keep. A turn is a message of the person's and the
-messages until the next one.
-"""
+messages until the next one."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,8 +36,7 @@ def on_record(
 ) -> tuple[list[TranscriptMessage], int | None]:
     """Return the messages that may be kept; and, if the person takes something back, the offset from which on no
     earlier message may be kept. `context` remembers what the next messages need; `earlier` are kept messages, in which
-    a thing that the person takes back may be mentioned.
-    """
+    a thing that the person takes back may be mentioned."""
     kept: list[TranscriptMessage] = []
     taken_back: int | None = None
     for message in messages:
@@ -78,8 +76,7 @@ def _first_mention(words: frozenset[str], spoken: Sequence[Spoken]) -> Spoken | 
 
 def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequence[str]]) -> int:
     """Count the messages of a sub-agent before the first that falls into a silence of its session: from there on it may
-    repeat words of the silence.
-    """
+    repeat words of the silence."""
     spans = [(datetime.fromisoformat(begin), datetime.fromisoformat(end) if end else None) for begin, end in silences]
     for number, message in enumerate(messages):
         at = message.turn.at

@@ -79,8 +79,7 @@ class CaptureService:
         project_of: Callable[[str], str | None],
     ) -> None:
         """Store everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages.
-        `project_of`: the project of a folder.
-        """
+        `project_of`: the project of a folder."""
         self.paths = TranscriptPaths({**config.folders, CHAT: str(state / CHATS)})
         self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
         self.checkpoints = Checkpoints(state / "checkpoints")
@@ -99,8 +98,7 @@ class CaptureService:
     async def capture_next(self, path: TranscriptPath, *, delegated: bool = False) -> CaptureResult:
         """Capture the next batch of a transcript: write its pages, pass on its messages, move the checkpoint.
         `delegated`: another agent runs the session, which is remembered from then on. Raises NotFound, Refused,
-        StorageFailed, and the errors of `hear`.
-        """
+        StorageFailed, and the errors of `hear`."""
 
         def read() -> tuple[CaptureStep, CaptureResult]:
             before = drop_removed_segments(path, self.checkpoints.read(path.client, path.name), self.store.contains)
@@ -135,8 +133,7 @@ class CaptureService:
 
     def find_unread(self, path: TranscriptPath, least_messages: int, size: int = -1) -> tuple[Unread, bool]:
         """Return the new lines, and whether they have at least `least_messages`, which are only counted if the size
-        isn't `size`. For a worker thread. Raises NotFound, Refused, StorageFailed.
-        """
+        isn't `size`. For a worker thread. Raises NotFound, Refused, StorageFailed."""
         checkpoint = self.checkpoints.read(path.client, path.name)
         found = measure_unread(self.paths, path, checkpoint)
         if not found.new_bytes or found.size == size:
@@ -177,8 +174,7 @@ class CaptureService:
 
     async def list_in_file(self, file: str, client: str | None = None) -> list[TranscriptPath]:
         """List the transcripts in a file, and the transcripts of its sub-agents. Raises InvalidInput, NotFound,
-        Refused.
-        """
+        Refused."""
 
         def find() -> list[TranscriptPath]:
             path = self.paths.locate(client, file) if client else self.paths.locate_any(file)
@@ -192,8 +188,7 @@ class CaptureService:
 
     def _step(self, path: TranscriptPath, checkpoint: Checkpoint) -> CaptureStep:
         """Read and build a step. A sub-agent's transcript is read from its beginning again when more of its session is
-        off the record.
-        """
+        off the record."""
         session = path.parent and self.checkpoints.read(path.client, path.parent.name)
         silences = session.context.silences if session else []
         removed: tuple[str, ...] = ()

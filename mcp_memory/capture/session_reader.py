@@ -55,8 +55,7 @@ class CapturedMessages:
 
 def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
     """Find a file in a client's folder by its path, or a session by its id or the end of it. Raises NotFound, and
-    Refused for a file elsewhere.
-    """
+    Refused for a file elsewhere."""
     file = Path(named).expanduser()
     if file.is_file():
         return paths.locate_any(str(file.absolute()))
@@ -75,8 +74,7 @@ def read_session(
     paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo, project_of: Callable[[str], str | None]
 ) -> CapturedMessages:
     """Return the messages as a capture would pass them on. `project_of`: the project of a folder. Raises as
-    `read_new`.
-    """
+    `read_new`."""
     checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
     now = datetime.now(zone)
     while True:

@@ -34,8 +34,7 @@ MOST_TOOL_CHARS = 4000
 
 MOST_ARGUMENT_CHARS = 1500
 """The most characters of each argument of a tool call. Readers keep 500 more, so that the cut leaves no half of a
-secret.
-"""
+secret."""
 
 _SEAM_CHARS = 20_000
 """The characters redacted beyond the cut, so that the cut never leaves half a secret; longer than any secret."""
@@ -44,8 +43,7 @@ _SEAM_CHARS = 20_000
 @dataclass(frozen=True, slots=True)
 class CaptureStep:
     """A step, not yet written. `checkpoint` is the position after it, `digests` its messages' digests, `secret_count`
-    the redacted secrets. `at_end`: there is nothing more to read now.
-    """
+    the redacted secrets. `at_end`: there is nothing more to read now."""
 
     checkpoint: Checkpoint
     messages: tuple[TranscriptMessage, ...]
@@ -76,8 +74,7 @@ def build_step(
     silences: Sequence[Sequence[str]] = (),
 ) -> CaptureStep:
     """Build a step. `seen`: the digests of earlier messages, if the file has ever been replaced. `project_of`: the
-    project of a folder. `silences`: the silences of a sub-agent's session.
-    """
+    project of a folder. `silences`: the silences of a sub-agent's session."""
     batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)
@@ -156,8 +153,7 @@ def pages_of(path: TranscriptPath, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 def drop_removed_segments(path: TranscriptPath, checkpoint: Checkpoint, has: Callable[[str], bool]) -> Checkpoint:
     """Drop the turns of pages that were deleted since, so that they aren't written again. `has`: whether a page
-    exists.
-    """
+    exists."""
 
     def kept(thread: str, segment: SessionSegment) -> SessionSegment:
         origin = SegmentOrigin(path.client, path.name, thread or path.inner.stem, None)

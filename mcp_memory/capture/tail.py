@@ -14,8 +14,7 @@ from mcp_memory.runtime.os_errors import naming_the_cause
 
 MARKED_BYTES = 1024
 """The bytes hashed at the file's start and before the checkpoint. Lines have times and ids, so no two files share
-these.
-"""
+these."""
 
 
 @dataclass(frozen=True, slots=True)

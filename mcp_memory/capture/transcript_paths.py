@@ -58,8 +58,7 @@ class TranscriptPaths:
 
     def locate(self, client: str, file: str) -> TranscriptPath:
         """Check the path without touching the disk: a further profile of the client is checked when the file is opened.
-        Raises InvalidInput for an unknown client, Refused for a path outside its folders.
-        """
+        Raises InvalidInput for an unknown client, Refused for a path outside its folders."""
         root = self._root(client)
         name, _, session = file.partition("#")
         if len(file) > MOST_PATH_CHARS or "\0" in file or ".." in name.split("/"):
@@ -87,8 +86,7 @@ class TranscriptPaths:
     @contextmanager
     def open_transcript(self, path: TranscriptPath) -> Generator[int]:
         """Yield a descriptor for reading. Raises NotFound, StorageFailed, and Refused for a link, another user's file,
-        or anything but a regular file.
-        """
+        or anything but a regular file."""
         folder, name = path.inner.parent, path.inner.name
         if self._is_profile(path) and (why_not := why_not_captured(path.client, path.root)):
             raise Refused(f"{path.file} is not captured: {why_not}", hint="or name its folder under [capture.folders]")
@@ -110,8 +108,7 @@ class TranscriptPaths:
 
     def list_transcripts(self, client: str) -> list[TranscriptPath]:
         """List all files in a client's folder that may be transcripts, newest last. Follows no links. Raises
-        InvalidInput.
-        """
+        InvalidInput."""
         root = self._root(client)
         found: list[tuple[float, TranscriptPath]] = []
         for folder, _, names in os.walk(_resolved(root)):

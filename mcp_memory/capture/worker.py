@@ -42,8 +42,7 @@ log = logging.getLogger(__name__)
 @dataclass(slots=True)
 class FollowedTranscript:
     """A transcript that a hook has reported. `due`: capture it even if little is new; `delegated`: another agent runs
-    the session. Times are monotonic.
-    """
+    the session. Times are monotonic."""
 
     due: bool
     heard_at: float
@@ -55,8 +54,7 @@ class FollowedTranscript:
 @dataclass
 class CaptureWorker:
     """A background task of the engine. It isn't a job, because the next session wants the words of this one within
-    seconds. It takes turns with the steps of jobs, and is in their journal.
-    """
+    seconds. It takes turns with the steps of jobs, and is in their journal."""
 
     config: CaptureConfig
     service: CaptureService
@@ -75,8 +73,7 @@ class CaptureWorker:
 
     def follow(self, client: str, file: str, *, due: bool, delegated: bool = False) -> TranscriptPath | None:
         """Follow a transcript that has grown, or will. Never touches the disk and never fails, because a hook waits.
-        Returns None if it isn't captured: capture is off, or the path is refused and listed in `problems`.
-        """
+        Returns None if it isn't captured: capture is off, or the path is refused and listed in `problems`."""
         if not self.config.enabled or client not in self.service.paths.clients:
             return None
         try:

@@ -38,8 +38,7 @@ class EmbedderConfig:
 @dataclass(frozen=True, slots=True)
 class SentenceInContext:
     """A sentence that somebody says; any of the other texts may be empty. `answered`: the text that it answers;
-    `before` and `after`: the text around it in its message.
-    """
+    `before` and `after`: the text around it in its message."""
 
     text: str
     answered: str
@@ -74,14 +73,12 @@ class Embedder(Protocol):
     def inner_states(self, texts: Sequence[str]) -> Vectors | None:
         """Return the states of the model's middle layers, which reflect the wording of the texts better than its last
         layer: shape (len(texts), states), not unit vectors. None if the model doesn't show them. Raises
-        EmbedderUnavailable.
-        """
+        EmbedderUnavailable."""
         ...
 
     def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
         """Return the states of sentences in their context, by a model that is adapted to it: shape (len(sentences),
-        states). None if it isn't adapted. Raises EmbedderUnavailable.
-        """
+        states). None if it isn't adapted. Raises EmbedderUnavailable."""
         ...
 
     def close(self) -> None:

@@ -106,8 +106,7 @@ def write_manifest(folder: Path, manifest: Manifest) -> CompiledModel:
 
 def fingerprint(manifest: Manifest, query_prompt: str, document_prompt: str) -> str:
     """Return the fingerprint in one line: equal fingerprints, equal vectors (up to the last bits, which differ between
-    processors).
-    """
+    processors)."""
     return (
         f"{manifest.name}@{manifest.revision[:12]} pooling={manifest.pooling} normalised "
         f"max={manifest.max_seq_length} {manifest.precision}/{VECTORS} "
@@ -129,8 +128,7 @@ def _parse(data: bytes) -> Manifest:
 
 def _checksum(file: Path) -> tuple[int, str]:
     """Return size and sha256; remembered for an unchanged file, so that reloading a model is fast. Timestamps are too
-    coarse for a file that was just written.
-    """
+    coarse for a file that was just written."""
     now = file.stat()
     known = now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns
     settled = time.time_ns() - max(now.st_mtime_ns, now.st_ctime_ns) > SETTLED_NS

@@ -138,8 +138,7 @@ def _compile_into(work: Path, source: ModelSource, recipe: Recipe, progress: Pro
 
 def _prepare_bundled(work: Path, source: ModelSource, recipe: Recipe, progress: Progress) -> None:
     """Compile the bundled model, and compare it with float arithmetic on the same weights: the original isn't on this
-    machine.
-    """
+    machine."""
     progress(f"preparing {source.name} (once)")
     draft = Manifest(
         name=source.name,

@@ -90,8 +90,7 @@ class IdleUnloadEmbedder:
 
     def _opened(self) -> Embedder:
         """Open the model. Raises EmbedderUnavailable for a different model, whose vectors could not be compared with
-        the index's vectors.
-        """
+        the index's vectors."""
         if self._closed:
             raise EmbedderUnavailable("the embedding model is closed")
         embedder = self._reopen()

@@ -45,8 +45,7 @@ class ModelSource:
 
     def check(self) -> None:
         """Check the model. Raises EmbedderUnavailable if the weights are missing, pickled, or not the pinned ones, or
-        if nothing that is installed can compile them.
-        """
+        if nothing that is installed can compile them."""
         if not self.is_graph:
             require_safetensors(self.folder)
             require_extra(self.name)
@@ -76,8 +75,7 @@ def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSour
 
 def hub_name(model: str) -> str:
     """Return `owner/model`; a bare name belongs to sentence-transformers. Raises EmbedderUnavailable for an invalid
-    name.
-    """
+    name."""
     if not _HUB_NAME.fullmatch(model) or ".." in model:
         raise EmbedderUnavailable(
             f"{model!r} is neither a model's name nor a folder",
@@ -172,8 +170,7 @@ def require_safetensors(folder: Path) -> None:
 
 def _has_weights(folder: Path) -> bool:
     """Return whether the folder has weights: a plain transformer's are at the top, those of some pipelines in the first
-    module's folder.
-    """
+    module's folder."""
     return any(folder.glob("*.safetensors")) or any(folder.glob("0_*/*.safetensors"))
 
 

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 NICENESS = 5
 """The niceness of pool threads, of at most 19. When cores are busy, a thread with 0 gets three times as much time. With
-15 a busy machine never finished.
-"""
+15 a busy machine never finished."""
 
 MAX_THREADS = 8
 """The most simultaneous runs; more gain little, since all wait for the same memory."""
@@ -43,8 +42,7 @@ _FIELDS = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_i
 
 ANSWERED_TOKENS, BEFORE_TOKENS, TEXT_TOKENS, AFTER_TOKENS = 32, 48, 96, 32
 """The most tokens of each part of a sentence in its context: the first ones, but the last ones of the text before
-it.
-"""
+it."""
 MOST_CHARS = 4000
 """The most characters of such a part."""
 
@@ -105,8 +103,7 @@ class OnnxEmbedder:
 
     def states_in_context(self, sentences: Sequence[SentenceInContext]) -> Vectors | None:
         """Return the states of sentences. The graph for it is open only meanwhile: a session's sentences come minutes
-        apart.
-        """
+        apart."""
         import numpy as np
 
         if ADAPTED_FILE not in self._compiled.manifest.files:
@@ -156,8 +153,7 @@ class OnnxEmbedder:
 
 def tokens_in_context(tokenizer: Any, sentence: SentenceInContext) -> tuple[list[int], list[int]]:
     """Return the tokens of the answered text, of the text before, of the sentence itself and of the text after it; and
-    their types, 1 for its own.
-    """
+    their types, 1 for its own."""
 
     def tokens(text: str) -> list[int]:
         return tokenizer.encode(prepared(text, "", MOST_CHARS), add_special_tokens=False).ids

@@ -88,8 +88,7 @@ class OpenAIEmbedder:
 
     def _request(self, inputs: list[str], *, is_awaited: bool = False) -> Vectors:
         """Make one call, repeated while the fault may be temporary and `timeout_s` allows; a call that somebody waits
-        for isn't repeated if nothing listens there.
-        """
+        for isn't repeated if nothing listens there."""
         import httpx2
 
         deadline = time.monotonic() + self._config.timeout_s
@@ -125,8 +124,7 @@ class OpenAIEmbedder:
 
     def _vectors(self, response: httpx2.Response, count: int) -> Vectors:
         """Return the vectors in the order of the texts, at unit length. Raises EmbedderUnavailable for any other
-        answer.
-        """
+        answer."""
         import numpy as np
 
         try:
@@ -147,8 +145,7 @@ class OpenAIEmbedder:
 
 def retry_after_s(header: str | None, now: float) -> float | None:
     """Return the seconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), None if absent or
-    invalid. `now` is Unix time in seconds.
-    """
+    invalid. `now` is Unix time in seconds."""
     if not header:
         return None
     if re.fullmatch(r"\d{1,9}(\.\d{1,6})?", header.strip()):

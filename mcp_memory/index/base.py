@@ -42,8 +42,7 @@ if TYPE_CHECKING:
 class Generation:
     """A complete index under one `fingerprint`, which identifies all that it was built with. `embedding` is the
     embedder's part of the fingerprint (the key of the embedding cache, so that another chunker reuses vectors); empty =
-    keywords only.
-    """
+    keywords only."""
 
     number: int
     fingerprint: str
@@ -117,8 +116,7 @@ Part = Literal["words", "vectors"]
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
     """The share of the words and vectors of `passages` chunks that has been read into memory, 0 to 1; None if the next
-    search need not wait for them.
-    """
+    search need not wait for them."""
 
     passages: int = 0
     words: float | None = None
@@ -140,9 +138,7 @@ class Index(ABC):
 
     @abstractmethod
     def begin(self, fingerprint: str, embedding: str, dimension: int) -> Generation:
-        """Return the generation with this fingerprint, so that an interrupted build continues; a new, empty one if none
-        exists.
-        """
+        """Return the generation with this fingerprint, to continue its build, or else a new, empty one."""
 
     @abstractmethod
     def activate(self, generation: int, expected: int | None) -> None:
@@ -156,8 +152,7 @@ class Index(ABC):
     @abstractmethod
     def apply(self, generation: int, changes: Sequence[Change]) -> int:
         """Make all changes in one transaction, for keywords and vectors; return its token. Chunks whose text hash is in
-        the embedding cache are complete at once; the others are found only by keywords until `put_vectors`.
-        """
+        the embedding cache are complete at once; the others are found only by keywords until `put_vectors`."""
 
     @abstractmethod
     def missing_vectors(self, generation: int, limit: int) -> list[tuple[TextHash, str]]:
@@ -170,13 +165,11 @@ class Index(ABC):
     @abstractmethod
     def purge(self) -> bool:
         """Leave nothing of deleted notes on disk: no cached vector without a chunk, no log, no free page. False if
-        another process still reads the previous state; then `cut_log` does the rest.
-        """
+        another process still reads the previous state; then `cut_log` does the rest."""
 
     def cut_log(self) -> bool:
         """Remove the remains that a purge had to leave because of a reader; False if that is still impossible. Cheap
-        when there is nothing to do. Override it if `purge` can return False.
-        """
+        when there is nothing to do. Override it if `purge` can return False."""
         return True
 
     def check(self) -> None:  # noqa: B027 - a store may be sound by itself
@@ -195,9 +188,7 @@ class Index(ABC):
 
     @abstractmethod
     def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
-        """Return the best chunks by cosine with `vector` (shape (dimension,)), −1 to 1. Chunks without a vector are
-        absent.
-        """
+        """Return the best chunks by cosine with `vector` (dimension,), −1 to 1, among chunks with a vector."""
 
     @abstractmethod
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
@@ -217,8 +208,7 @@ class Index(ABC):
     @abstractmethod
     def find_ids(self, ending: str) -> list[NoteId]:
         """Return the distinct ids, sorted, of notes and log entries in any state that end with these ASCII letters,
-        digits and hyphens, whatever their case.
-        """
+        digits and hyphens, whatever their case."""
 
     def find_content(self, content_hash: str, kind: str, project: str | None) -> list[NoteRecord]:
         """Return active notes with exactly this body, kind and project, by path."""
@@ -236,15 +226,11 @@ class Index(ABC):
 
     @abstractmethod
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        """Return (n, dimension): for each note the mean of its passages' vectors, of length 1; 0 for a note without
-        vectors.
-        """
+        """Return (n, dimension): the mean of each note's passage vectors, of length 1; 0 without vectors."""
 
     @abstractmethod
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
-        """Return notes that match, newest date first. Notes of the same second are sorted by id, which reflects when we
-        stored them, the latest first.
-        """
+        """Return notes that match, newest date first; in the same second, the one stored last (by id) first."""
 
     @abstractmethod
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
@@ -259,9 +245,7 @@ class Index(ABC):
         """Count the chunks that pass."""
 
     def correct_spelling(self, term: str) -> str | None:  # noqa: ARG002 - for engines that can
-        """Return the word one letter away that occurs in the most chunks; None for a short term or a term with other
-        characters.
-        """
+        """Return the most frequent word one letter away; None for a short term or one with other characters."""
         return None
 
     def known_speakers(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - for engines that can
@@ -285,9 +269,7 @@ class Index(ABC):
 
     @abstractmethod
     def links_to(self, path: NotePath, limit: int = 100_000) -> tuple[list[ResolvedLink], int]:
-        """Return up to `limit` links of other notes that lead only to this note, by path and place, and how many
-        exist.
-        """
+        """Return up to `limit` links of other notes to only this one, by path and place, and their number."""
 
     # -- contradictions, of all generations --------------------------------------------------------------------
     @abstractmethod
@@ -301,8 +283,7 @@ class Index(ABC):
     @abstractmethod
     def put_conflicts(self, compared: Mapping[NotePath, Etag | None], found: Sequence[Conflict]) -> None:
         """Replace all conflicts of these notes by the found ones. The version is None for a note that is gone, and an
-        empty etag for a note that keeps its version until it is compared again.
-        """
+        empty etag for a note that keeps its version until it is compared again."""
 
     @abstractmethod
     def watermark(self) -> Watermark: ...

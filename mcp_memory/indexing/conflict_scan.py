@@ -29,12 +29,10 @@ from mcp_memory.vault.succession.entry_marks import admits, entry_record
 
 NEAREST, NEAREST_OF_NEW = 12, 6
 """The most passages that a statement is compared with, chosen by shared words; fewer for a new statement, while a
-caller waits.
-"""
+caller waits."""
 MAX_PARTNERS = 50
 """The most notes that a changed note is compared with again because it contradicted them, since they may not be near
-it.
-"""
+it."""
 MAX_PASSAGES = 8
 """The most passages of a note; a note with more is a document."""
 MOST_ENTRIES = 200
@@ -43,12 +41,10 @@ SCAN_S, BATCH_S = 5.0, 0.25
 """The seconds for which a sweep may compare notes, in all and between two writes; the next sweep goes on."""
 DETECTOR = 9
 """The detector's version. Increment it when notes have to be compared again, because the detector judges them
-differently.
-"""
+differently."""
 BY_VECTOR, MOST_AWAITED = " by vector", 500
 """The suffix of the etag of a note that had a vector when it was compared; and the most other notes for which each scan
-checks whether they have a vector now.
-"""
+checks whether they have a vector now."""
 CLOCKS_DIFFER = timedelta(days=1)
 
 _HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
@@ -73,8 +69,7 @@ class ConflictScan:
 
     async def scan(self, seconds: float = SCAN_S) -> None:
         """Compare the notes that have changed since the last scan, for at most these seconds. Raises
-        IndexUnavailable.
-        """
+        IndexUnavailable."""
         until = monotonic() + seconds
         self.is_due |= self._awaits_vectors and self._replaced.judges
         while self.is_due and monotonic() < until:
@@ -89,8 +84,7 @@ class ConflictScan:
         self, new_text: NoteText, when: datetime | None = None, private: PrivateMarks | None = None
     ) -> list[tuple[StatedText, Contradiction]]:
         """Return the statements that a new one contradicts, the latest first; none that these marks cover. Raises
-        IndexUnavailable.
-        """
+        IndexUnavailable."""
         new = StatedText(NoteId(""), NotePath(""), new_text, when or self._clock())
         near = list(self._nearest(new_text, private, NEAREST_OF_NEW))
         ends = (one for one in self._newest(near) if "#" not in one.id)  # a long log isn't read while a caller waits
@@ -101,8 +95,7 @@ class ConflictScan:
 
     def newer_of(self, note_id: NoteId) -> Conflict | None:
         """Return the conflict with the latest statement that contradicts this one, directly or through others; circles
-        end. A probable replacement leads no further, and a certain conflict never leads to a probable one.
-        """
+        end. A probable replacement leads no further, and a certain conflict never leads to a probable one."""
         by_older = self._by_older
         found, seen = by_older.get(note_id), {note_id}
         while found and found.is_certain and found.newer not in seen:
@@ -190,8 +183,7 @@ class ConflictScan:
 
     def _depending(self, path: NotePath) -> Iterator[NotePath]:
         """Yield the notes to compare again if this note changes. The notes that it contradicted may have had no room
-        for other conflicts, and the notes that it replaced may be active again.
-        """
+        for other conflicts, and the notes that it replaced may be active again."""
         yield from filter(None, (conflict.partner_of(path) for conflict in self.open_conflicts))
         note = self._index.note(path)
         yield from (old.path for name in (note.supersedes if note else ()) for old in self._index.note_by_id(name))
@@ -263,8 +255,7 @@ class ConflictScan:
 
     def _is_older(self, older: StatedText, newer: StatedText) -> bool:
         """Return whether one statement is older than the other. A general statement doesn't replace a project's, and of
-        two without a date neither is older.
-        """
+        two without a date neither is older."""
         dates = self._date(older), self._date(newer)
         first = min(older, newer, key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
         is_general = older.note.project and not newer.note.project

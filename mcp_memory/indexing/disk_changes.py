@@ -13,16 +13,14 @@ from mcp_memory.vault.vault import Vault
 
 MOST_A_SWEEP = 200
 """The most files recorded one by one; more, as of a checkout, are recorded as one change, so that they don't displace
-all others.
-"""
+all others."""
 MOST_MOVES = 2_000
 """The most moves of a sweep; each is recorded, since links follow them."""
 MOST_COMPARED = 10_000
 """The most pairs of a file that has gone and a new file."""
 LEAST_ALIKE, LEAST_OF_ONE_FILE = 0.8, 0.5
 """The share of words, in their order, that a note without an id keeps where it was moved and edited at once; less is
-enough for the same file.
-"""
+enough for the same file."""
 
 Files = Mapping[NotePath, IndexedFile]
 
@@ -33,8 +31,7 @@ def record_disk_changes(
 ) -> None:  # fmt: skip
     """Record the changes; call it before the rows of the `gone` are removed. `known` and `now` are the index's files
     before and after the sweep, which began at `since` (monotonic seconds) and `read` these. A new index has nothing to
-    compare with.
-    """
+    compare with."""
     if not known:
         return
     found = list(_changes(vault, index, known, now, read, gone, since))
@@ -73,8 +70,7 @@ def _same_bytes(
     known: Files, now: Files, gone: Collection[NotePath], changed: Sequence[NotePath]
 ) -> dict[NotePath, NotePath]:
     """Return where each changed file was before, by its bytes: at a place that has gone, or that another file took. A
-    copy of a file that was edited then is another file. If several files have the same bytes, the place is unknown.
-    """
+    copy of a file that was edited then is another file. If several files have the same bytes, the place is unknown."""
     left = {*gone, *(path for path in changed if path in known)}
     was, became = Counter(known[path].etag for path in left), Counter(now[path].etag for path in changed)
     places = {known[path].etag: path for path in left}

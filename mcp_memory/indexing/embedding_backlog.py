@@ -34,8 +34,7 @@ PROBE = "tea"
 
 class EmbeddingBacklog:
     """The embedding of texts for one caller at a time, so that no text is embedded twice, and one step at a time, even
-    if one hangs.
-    """
+    if one hangs."""
 
     def __init__(self, index: Index, health: Health) -> None:
         self._index = index

@@ -36,8 +36,7 @@ SIMILAR = 0.5
 @dataclass(slots=True)
 class FreshPassages:
     """`passages` as they are in their files now, None for one that must not be shown. `newer` and `dropped` name the
-    files that have changed, `copies` the conflict copies that are not merged yet.
-    """
+    files that have changed, `copies` the conflict copies that are not merged yet."""
 
     passages: list[Passage | None] = field(default_factory=list[Passage | None])
     newer: dict[NotePath, None] = field(default_factory=dict[NotePath, None])
@@ -84,8 +83,7 @@ class Freshness:
 
     def check(self, passages: Sequence[Passage], filters: Filters) -> FreshPassages:
         """Check passages. Never raises: a file that cannot be read now counts as unchanged. Drops passages that
-        `filters` no longer admit.
-        """
+        `filters` no longer admit."""
         checked = FreshPassages()
         notes = {passage.note.path: passage.note for passage in passages}
         changed = {path: now for path, record in notes.items() if (now := self._changed(record))}
@@ -204,8 +202,7 @@ class _Changed:
 
     def contains(self, other: Passage, filters: Filters) -> bool:
         """Return whether the text of a passage is in the file, however it was chunked. Forgotten entries count, so that
-        they don't come back by a copy.
-        """
+        they don't come back by a copy."""
         if self._file is None or not filters.admits(self._file.record):
             return False
         if self._words is None:
@@ -214,8 +211,7 @@ class _Changed:
 
     def _alike(self, old: Passage) -> list[tuple[float, int]]:
         """Return the similarity (from `SIMILAR`) and place of each chunk that may be the passage now. An entry of a log
-        is there or not.
-        """
+        is there or not."""
         text, chunks = old.chunk.text, self._chunks()
         if holding := [(1.0, at) for at, chunk in enumerate(chunks) if text in chunk.text]:
             return holding

@@ -29,8 +29,7 @@ class ChunkedLog:
 
     def grown(self, text: str, body_start: int, config: ChunkingConfig) -> ChunkedNote | None:
         """Return the chunks that `cut` would return for `text` with the same configuration. None if it isn't this log
-        with another frontmatter or a longer end, or if it may exceed the limits.
-        """
+        with another frontmatter or a longer end, or if it may exceed the limits."""
         if not self.cut.entries or self.cut.end != len(self.text):
             return None
         first, last = self.cut.entries

@@ -28,8 +28,7 @@ MAX_ABOVE_CHARS = 300
 
 PASSAGES_VERSION = 13
 """The version of the rows. Raise it whenever the same chunks would be embedded or tokenized differently, so that
-indexes are rebuilt.
-"""
+indexes are rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +126,7 @@ class RowPreparer:
 
 def _known(file: NoteFile) -> IndexedFile:
     """Return the file's version. The signature of a file that is too new for it to be reliable is marked, so that the
-    next sweep reads the file again.
-    """
+    next sweep reads the file again."""
     signature = file.record.signature
     return IndexedFile(signature if file.settled else f"{signature}?", file.record.etag)
 
@@ -189,8 +187,7 @@ def _indexed(
 ) -> IndexedChunk:
     """Return a chunk with its text for embedding. File name > title > headings in front gain 2 points of evidence on
     documentation. On logs a date in front costs 5 points, on conversations a title and a date 2.5, so entries and turns
-    are embedded without a head.
-    """
+    are embedded without a head."""
     embedded = logs.without_author(chunk.text) if chunk.entry else chunk.text
     if not record.is_log and not cut.turns:
         place = [PurePosixPath(record.path).stem, *_missing(above, chunk.headings), *chunk.headings]

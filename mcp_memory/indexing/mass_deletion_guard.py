@@ -20,8 +20,7 @@ MASS_LOSS_SHARE, MASS_LOSS_FILES = 0.9, 50
 
 class MassDeletionGuard:
     """The guard. Methods raise StorageFailed if the state folder cannot be read or written. Call them in worker
-    threads.
-    """
+    threads."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -63,8 +62,7 @@ class MassDeletionGuard:
 
 def _is_transcript(path: NotePath) -> bool:
     """Return whether this is a captured transcript: we prune these ourselves, and their number must not hide the loss
-    of notes.
-    """
+    of notes."""
     return path.startswith(f"@{TRANSCRIPTS}/")
 
 
@@ -72,8 +70,7 @@ def vanished(
     gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile], arrived: Iterable[Etag]
 ) -> list[NotePath]:
     """Return the missing files whose bytes have not come back under a new name; the others were moved. Each `arrived`
-    file accounts for one missing file.
-    """
+    file accounts for one missing file."""
     left = Counter(arrived)
     lost: list[NotePath] = []
     for path in gone:

@@ -60,8 +60,7 @@ class GenerationBuilder:
 
     async def embed(self, embedder: Embedder) -> int:
         """Embed all texts of the active generation that lack a vector; return their number. Raises as
-        `EmbeddingBacklog.embed_all`.
-        """
+        `EmbeddingBacklog.embed_all`."""
         return await self._embedding.embed_all(embedder, lambda: self._writer.generation)
 
     async def fill(self, built: Generation) -> None:

@@ -22,8 +22,7 @@ NEAREST_BY_VECTOR = (24, 96, 384)
 @dataclass(frozen=True, slots=True)
 class StatedText:
     """A note, its place, and when it was made; `compatible`: the ids of notes that it doesn't replace. An imported note
-    counts as older than the person's own.
-    """
+    counts as older than the person's own."""
 
     id: NoteId
     path: NotePath

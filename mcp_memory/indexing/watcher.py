@@ -32,8 +32,7 @@ STANDS_MS = 1000
 
 UNTOLD_SWEEPS = 2
 """The number of sweeps that found changes without an event after which events are taken not to arrive. A single sweep
-may just have been earlier than its event.
-"""
+may just have been earlier than its event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +159,7 @@ class Watcher:
 
     def _hear(self, folders: Sequence[str], stop: anyio.Event) -> str:
         """Turn events into hints until `stop`; return what else ended the watch. Runs in its own thread, because
-        setting up thousands of watches takes a while, and on a dead network share forever.
-        """
+        setting up thousands of watches takes a while, and on a dead network share forever."""
         stands = False
         try:
             there = {folder for folder in folders if os.path.isdir(folder)}  # noqa: PTH112 -- raises nothing
@@ -196,8 +194,7 @@ class Watcher:
 
     def _heard(self, *, lost: bool) -> None:
         """Note an event. `lost`: a watched folder came or went. If it was made anew, even with its old inode number, it
-        is no longer watched, so all folders are watched again.
-        """
+        is no longer watched, so all folders are watched again."""
         if lost:
             self._folders = {}
         self._untold = 0
@@ -207,7 +204,6 @@ class Watcher:
 
 def _concerns_notes(change: Change, path: str) -> bool:
     """Return whether an event concerns notes. True for notes and for anything that comes or goes, since it may be a
-    folder. False for our temporary files, whose names start with a dot, and for other files that change.
-    """
+    folder. False for our temporary files, whose names start with a dot, and for other files that change."""
     name = os.path.basename(path)  # noqa: PTH119 -- called for every event
     return not name.startswith(".") and (name.lower().endswith(".md") or change is not Change.modified)

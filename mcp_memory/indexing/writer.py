@@ -33,8 +33,7 @@ WRITE_S = 30.0
 
 class IndexWriter:
     """The writer of the active generation, and of another one while it is built. Knows the version of each indexed
-    file.
-    """
+    file."""
 
     def __init__(self, vault: Vault, index: Index, chunking: ChunkingConfig) -> None:
         self._vault = vault
@@ -160,8 +159,7 @@ class IndexWriter:
 
     def _is_overtaken(self, file: NoteFile) -> bool:
         """Return whether the index has a later version, which is the one on disk. When many add to a log at once, the
-        first writes the entries of all who wait behind it.
-        """
+        first writes the entries of all who wait behind it."""
         known = self._known.get(file.record.path)
         if known is None or self._is_known(file):
             return False  # the same bytes may mean something else now, for instance if their twin was forgotten

@@ -26,8 +26,7 @@ class Timing:
 
     def wait_s(self, last: float, now: float) -> float | None:
         """Return the seconds until the job is due: 0 for now, None for not before something changes. `last`, when it
-        last began or was first seen, and `now` are in Unix time.
-        """
+        last began or was first seen, and `now` are in Unix time."""
         raise NotImplementedError
 
     def note_changes(self, paths: Collection[NotePath]) -> None: ...
@@ -55,8 +54,7 @@ class Every(Timing):
 @dataclass(frozen=True)
 class Daily(Timing):
     """A timing of once a day at the time `at` in `zone`. In an hour that summer time skips, it is an hour later; in an
-    hour that comes twice, it is the first.
-    """
+    hour that comes twice, it is the first."""
 
     at: time
     zone: tzinfo
@@ -133,8 +131,7 @@ class AfterQuiet(Timing):
     @property
     def is_overdue(self) -> bool:
         """Return whether the longest wait has passed, so that a single note is enough for a run, which may have
-        begun.
-        """
+        begun."""
         first = self._began_with if self._is_running else self._first
         return first is not None and self._clock() >= first + self._longest_wait_s
 
@@ -150,7 +147,6 @@ class AfterQuiet(Timing):
 
     def put_off(self) -> None:
         """Put the run off: it found too little and did nothing. Its changes wait as long as allowed, unless more
-        come.
-        """
+        come."""
         self._can_wait = self._first is None
         self._first = self._clock() if self._began_with is None else self._began_with

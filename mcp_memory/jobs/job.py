@@ -9,8 +9,7 @@ from mcp_memory.jobs.due import Timing
 @dataclass(frozen=True, slots=True)
 class JobReport:
     """The report of a run. `about`: one line for people; `changed`: the files. Never the text of a note: both are kept
-    in the journal of jobs.
-    """
+    in the journal of jobs."""
 
     about: str
     changed: Sequence[str] = ()
@@ -21,8 +20,7 @@ class JobReport:
 class JobTurn:
     """A run under way. `why` it was due; `asked`: you wait for it. `lull` returns when nobody is being served, or after
     a few seconds, or once its argument is true. Await it between steps, in the task that the job was called in. Leave
-    nothing half-done then, because a captured session may come in between.
-    """
+    nothing half-done then, because a captured session may come in between."""
 
     why: str
     asked: bool

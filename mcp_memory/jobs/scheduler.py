@@ -40,8 +40,7 @@ log = logging.getLogger(__name__)
 @dataclass(slots=True)
 class JobState:
     """The stored state of a job. Times are Unix seconds; `since` is when it was first seen. If `began` is after `ended`
-    in a state that was just read, the process ended during the run.
-    """
+    in a state that was just read, the process ended during the run."""
 
     since: float
     began: float = 0.0
@@ -53,8 +52,7 @@ class JobState:
 
 class Scheduler:
     """The scheduler, one task of the engine. `clock` gives the time; `model_free_in_s` the seconds until the language
-    model may be asked, infinite without a model.
-    """
+    model may be asked, infinite without a model."""
 
     def __init__(
         self,
@@ -142,8 +140,7 @@ class Scheduler:
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[float]:
         """Take a turn for work that can't wait for a job's end: within the block no job is at work, but one may be
-        between two steps. Yields the Unix time.
-        """
+        between two steps. Yields the Unix time."""
         async with self._turn:
             yield self._now()
 
@@ -151,8 +148,7 @@ class Scheduler:
         self, job: str, why: str, began: float, report: JobReport, error: str | None = None, *, is_kept: bool = True
     ) -> dict[str, Any]:
         """Journal a run that began at this Unix time and ends now. Returns the line, kept or not; never raises if it
-        can't be kept.
-        """
+        can't be kept."""
         facts = {"run": f"{job}-{datetime.fromtimestamp(began, UTC):%Y%m%dT%H%M%S}-{token_hex(2)}", "job": job}
         facts |= {"why": why, "began": _iso(began), "ended": _iso(self._now()), "error": error}
         with suppress(McpMemoryError):

@@ -27,8 +27,7 @@ class ConfigValue:
 
 def read_bytes(file: str) -> bytes:
     """Return the content of a regular file; empty for one that can't be read, would wait, or is larger than any
-    configuration.
-    """
+    configuration."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     except (OSError, ValueError):

@@ -51,8 +51,7 @@ def find_project(facts: RepositoryFacts, projects: Sequence[Project], is_gone: C
 
 def learn(facts: RepositoryFacts, project: Project, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
     """Return the project with the facts that identify this repository. An origin belongs to one project only. Notes
-    under the name of a clone belong to the project, too.
-    """
+    under the name of a clone belong to the project, too."""
     others = [one for one in book.projects if one.label != project.label]
     is_ours = bool(facts.origin) and not any(facts.origin in one.origins for one in others)
     repository = os.path.basename(facts.origin)
@@ -67,8 +66,7 @@ def learn(facts: RepositoryFacts, project: Project, book: ProjectBook, labels_in
 
 def new_project(facts: RepositoryFacts, book: ProjectBook, labels_in_use: Collection[str]) -> Project:
     """Return a project for a repository that belongs to no known one. It gets the notes under its name, unless another
-    project has them.
-    """
+    project has them."""
     label = next(one for one in _labels(facts, labels_in_use) if one not in book.names and is_label(one))
     return learn(facts, Project(label), book, ())
 
@@ -116,8 +114,7 @@ def _is_clone_of(facts: RepositoryFacts, project: Project) -> bool:
 
 def _is_moved(facts: RepositoryFacts, project: Project, is_gone: Callable[[str], bool]) -> bool:
     """Return whether the project's only repository is now this one. Repositories made from one template begin alike,
-    too.
-    """
+    too."""
     is_other = facts.origin and project.origins and not is_local(facts.origin)
     return not is_other and all(map(is_gone, project.folders)) and _begins_alike(facts, project)
 

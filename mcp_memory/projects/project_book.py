@@ -25,8 +25,7 @@ _HEADER = re.compile(r"^\[[^\[\n].*\][ \t]*(?:#.*)?$", re.MULTILINE)
 @dataclass(frozen=True, slots=True)
 class Project:
     """A project. `label` is the name in the heads of notes; the aliases may be, too. The rest identifies its
-    repositories.
-    """
+    repositories."""
 
     label: str
     origins: tuple[str, ...] = ()
@@ -88,8 +87,7 @@ class ProjectBook:
 
     def with_project(self, project: Project, *, without: Collection[str] = ()) -> ProjectBook:
         """Return the book with this project instead of the one with its label, and without those with other labels. The
-        rest of the text stays as it is.
-        """
+        rest of the text stays as it is."""
         changed = dict.fromkeys(without) | {project.label: project}
         projects = [changed.get(one.label, one) for one in self.projects]
         if project not in projects:
@@ -129,8 +127,7 @@ def _invalid(why: str) -> ConfigInvalid:
 
 def _blocks(text: str, changed: Mapping[str, Project | None]) -> Iterator[str]:
     """Yield the file's parts, each from its header to the next, with the changed ones rewritten below their
-    comments.
-    """
+    comments."""
     bounds = [*(found.start() for found in _HEADER.finditer(text)), len(text)]
     yield text[: bounds[0]]
     for start, end in pairwise(bounds):
@@ -161,6 +158,5 @@ def _list(values: Iterable[str]) -> str:
 
 def _quoted(text: str) -> str:
     """Quote a text for TOML, whose basic strings have JSON's escapes, except for one character that JSON doesn't
-    escape.
-    """
+    escape."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -24,8 +24,7 @@ MOST_SEEN = 1000
 
 class Projects:
     """The projects of a vault. `labels_in_use`: the projects named in notes. Unless it `writes`, it keeps newly learned
-    facts to itself. Thread-safe.
-    """
+    facts to itself. Thread-safe."""
 
     def __init__(
         self, vault: Path, labels_in_use: Callable[[], Collection[str]] = tuple, *, writes: bool = True
@@ -42,8 +41,7 @@ class Projects:
 
     def label_of(self, folder: str) -> str | None:
         """Return the label of the project that a folder belongs to, or belonged to before it was moved or removed. A
-        new project is remembered. None outside of all repositories. Raises ConfigInvalid if the file can't be used.
-        """
+        new project is remembered. None outside of all repositories. Raises ConfigInvalid if the file can't be used."""
         facts = self._facts_of(folder)
         if facts is None:
             has_gone = folder.startswith("/") and "\0" not in folder and not os.path.lexists(folder)
@@ -114,8 +112,7 @@ class Projects:
 
     def split(self, name: str, folder: str, label: str | None = None) -> Project:
         """Make a project's repository a project of its own. No note moves, as nobody knows which notes are from it.
-        Raises NotFound, InvalidInput.
-        """
+        Raises NotFound, InvalidInput."""
         facts = self._facts_of(folder)
         if facts is None:
             raise NotFound(f"{folder} is in no repository that can be a project", hint="name a repository's folder")

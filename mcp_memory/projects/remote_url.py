@@ -20,8 +20,7 @@ _OTHER_NAMES = {
 def normalized(url: str, host_of: Callable[[str], str] = str) -> str:
     """Return the host and path of a remote, such as `github.com/ada/shop`, without protocol, user, port, `.git` and
     case. For a repository on this machine, return its absolute path; empty for a relative one. `host_of`: the host that
-    a name means in the configuration of ssh.
-    """
+    a name means in the configuration of ssh."""
     url = url.strip()
     if url.startswith(("/", "file:")):
         path = unquote(urlsplit(url).path) if url.startswith("file:") else url

@@ -43,8 +43,7 @@ class RepositoryFacts:
     @cached_property
     def first_commits(self) -> tuple[str, ...]:
         """Return where the history of each branch begins, followed by its first parents; empty for a shallow clone,
-        without a commit, and if git can't answer.
-        """
+        without a commit, and if git can't answer."""
         if os.path.exists(f"{self.shared}/shallow"):
             return ()
         git = Git(Path(self.shared), monotonic() + GIT_S)
@@ -89,8 +88,7 @@ def find_repository_facts(folder: str, vault: str = "") -> RepositoryFacts | Non
 
 def is_label(name: str) -> bool:
     """Return whether the name can be a project's: `*` means all of them, and a conversation's begins like no
-    folder's.
-    """
+    folder's."""
     is_plain = bool(name.strip()) and name.isprintable() and len(name) <= MAX_LABEL_CHARS
     return is_plain and name != "*" and not is_channel(name)
 
@@ -141,8 +139,7 @@ def _host_of(name: str) -> str:
 def _shared_folder(folder: str) -> str | None:
     """Return the folder in which git keeps what all work trees share, if `folder` is the root of one, or a bare
     repository. If its `.git` is a file that leads nowhere, the folder that it named before the repository moved, else
-    `.git`.
-    """
+    `.git`."""
     inside = f"{folder}/.git"
     try:
         is_file = stat.S_ISREG(os.stat(inside).st_mode)

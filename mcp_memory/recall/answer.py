@@ -40,8 +40,7 @@ MOST_PASSAGES = 100
 LEAST_PASSAGES = 10
 PASSAGE_CHARS = 80
 """The passage length that sets how many passages are ranked, so that they fill the budget. Ranking 100 passages takes
-half of a recall. Measured: 100 characters lose no evidence on dialogues and documentation, 150 lose .2 points.
-"""
+half of a recall. Measured: 100 characters lose no evidence on dialogues and documentation, 150 lose .2 points."""
 
 START_TITLE = "memory at session start"
 ORDERS_TITLE = "memory for sub-agents"
@@ -58,8 +57,7 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class RecalledText:
     """The recalled text with its passages (none for whole notes). `degraded` says why the search was limited, such as
-    an unloaded model.
-    """
+    an unloaded model."""
 
     frame: TextFrame
     assembly: BudgetedText
@@ -112,8 +110,7 @@ class RecallAnswerer:
         """Return the passages that search finds: whole entries, best first, neighbors joined. A question about a topic
         as a whole gets the topic's page first, in place of the page's notes. A question that asks only for commitments
         gets them by due date. A `phase` with a least confidence or relevance is for whole prompts, which may need no
-        memory. Skips passages that the reader has `known`, and then every page.
-        """
+        memory. Skips passages that the reader has `known`, and then every page."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         if not is_prompt and asks_for_commitments(query):
@@ -153,8 +150,7 @@ class RecallAnswerer:
         self, prompt: str, filters: Filters, most: int, bars: PromptBars
     ) -> tuple[RankedList, Sequence[RankedChunk]]:
         """Rank the passages that answer a prompt: the person's own, and foreign passages that the prompt names or that
-        are its only answer.
-        """
+        are its only answer."""
         rank = partial(self.searcher.rank, prompt, limit=most, is_prompt=True)
         ranked = await rank(filters=replace(filters, foreign=False))
         told = bars.fitting(bars.answering(ranked), prompt)
@@ -171,8 +167,7 @@ class RecallAnswerer:
         project: str | None = None,
     ) -> RecalledText:
         """Return notes verbatim, or their lines `"10-20"`, and the nearest linked notes; a path with an entry hash
-        selects that log entry. `project`: the reader's project.
-        """
+        selects that log entry. `project`: the reader's project."""
         excerpts, links, remarks = await in_thread(
             lambda: self._verbatim(paths, lines, project), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
@@ -195,8 +190,7 @@ class RecallAnswerer:
 
     async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
         """Return what every session should know: standing orders and MEMORY.md, then preferences, decisions, the latest
-        logs and the latest notes, each newest first. `usual_tokens`: see `SessionStart.text`.
-        """
+        logs and the latest notes, each newest first. `usual_tokens`: see `SessionStart.text`."""
         frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
         read = partial(self._session_start(filters).text, frame.room(budget_tokens), usual)
@@ -218,8 +212,7 @@ class RecallAnswerer:
 
     def lines_shown_of_memory(self, memory: NoteFile | None = None) -> tuple[int, int]:
         """Return how many lines of MEMORY.md fit into a session start, and how many MEMORY.md has, as it is or with the
-        content `memory`; (0, 0) without a file. Reads the notes of a start: call it in a thread.
-        """
+        content `memory`; (0, 0) without a file. Reads the notes of a start: call it in a thread."""
         room_chars = self._start_frame(budget := self.config.start_budget_tokens).room(budget)
         return self._session_start(Filters(), memory).lines_of_memory(room_chars)
 
@@ -253,8 +246,7 @@ class RecallAnswerer:
         self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, project: str | None
     ) -> tuple[list[Excerpt], list[str], list[str]]:
         """Return the excerpts with lines about them: the notes of pages, the nearest links, superseded notes, the
-        entries of `MEMORY.md`, and the session that wrote a note.
-        """
+        entries of `MEMORY.md`, and the session that wrote a note."""
         files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
         excerpts, replaced = list[Excerpt](), list[str]()
         for file, entry in files:
@@ -277,8 +269,7 @@ class RecallAnswerer:
 
     def _visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
         """Return a note that may be shown. Raises NotFound for a forgotten note, for a file that isn't a note (ignored,
-        or something else in the vault), and unless `with_candidates`, for a candidate, which no person has reviewed.
-        """
+        or something else in the vault), and unless `with_candidates`, for a candidate, which no person has reviewed."""
         file = self.vault.read(path)
         if self.index.note(path) is None and path not in self.vault.list().files:
             raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")

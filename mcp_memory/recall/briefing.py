@@ -1,8 +1,7 @@
 """Prepare what an agent gets without asking, at the start of a session and with each prompt. A session gets each
 passage once until its context is emptied, and one notice if another session wrote the passage since. The same notes
 give the same text, so that a model's prompt cache works: the text has no time of day, and mentions freshness only for
-stale notes.
-"""
+stale notes."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -63,8 +62,7 @@ class Announcer(Protocol):
 @dataclass(frozen=True, slots=True)
 class Briefing:
     """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes. `degraded` says why the
-    search was limited, such as an unloaded model.
-    """
+    search was limited, such as an unloaded model."""
 
     text: str = ""
     notes: tuple[NoteId, ...] = ()
@@ -94,8 +92,7 @@ class Briefer:
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
         """Return what every session should know and, if wanted, where the project's last session left off. The
-        session's context is taken to be empty, so every passage may be shown again. Raises DeadlineExceeded.
-        """
+        session's context is taken to be empty, so every passage may be shown again. Raises DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
             await self.reset(session)
@@ -159,8 +156,7 @@ class Briefer:
         """Return the passages that fit the prompt and are new to the session; none if the prompt probably needs no
         memory. `lasting`: the text stays in the session's context, so it isn't shown again. `subagent`: the prompt is
         the task of a sub-agent, which has already got `orders`. `withdrawn`: include the notices of withdrawn notes.
-        Raises DeadlineExceeded.
-        """
+        Raises DeadlineExceeded."""
         phase = self.config.phases[SUBAGENT if subagent else PROMPT]
         with _within(deadline_s):
             ordered = await self._orders(project) if subagent else None

@@ -1,7 +1,6 @@
 """Record which passages each session was given unasked, with their confidence and the matched words of the prompt. The
 log is private, bounded and not synced. It has ids and figures; from a prompt it keeps only words that a passage has,
-too, and none if `recall.matched_words` is off.
-"""
+too, and none if `recall.matched_words` is off."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -34,8 +33,7 @@ class BriefingLog:
         chunks: Iterable[RankedChunk], confidence: float | None, prompt: str | None, event: str = "session-start",
     ) -> None:  # fmt: skip
         """Record the passages given at `event`, by default a `prompt`. Each note is recorded once, with its best
-        passage.
-        """
+        passage."""
         scored = {chunk.passage.chunk_id: chunk for chunk in chunks}
         given: dict[str, Facts] = {}
         for passage in passages:
@@ -53,8 +51,7 @@ class BriefingLog:
 
     def given(self, session: str) -> list[dict[str, Any]]:
         """Return the records, the latest first: of a session (`client/id` or `id`), of the `last` session, or of `all`.
-        Raises StorageFailed.
-        """
+        Raises StorageFailed."""
         found = self.lines.read()[::-1]
         wanted = found[0]["session"] if session == "last" and found else session
         return [one for one in found if wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}]

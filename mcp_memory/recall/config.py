@@ -9,14 +9,12 @@ from mcp_memory.search.thresholds import IRRELEVANT, UNWANTED
 QUESTION_SHARE = 0.6
 """The share of the best score at which the answer to a question ends, whatever the budget. Measured within 2,000
 tokens: on conversations .932 of the evidence is left of .945, for 1,105 tokens on average. On documentation .875 is
-left of .878, for 1,451 tokens. Below `cutoff.FEWEST_TOKENS`, `cutoff.FEWEST_SHARE` applies.
-"""
+left of .878, for 1,451 tokens. Below `cutoff.FEWEST_TOKENS`, `cutoff.FEWEST_SHARE` applies."""
 
 PROMPT_SHARE = 0.1
 """The share of the best relevance at which the passages for a prompt end. Measured on six people: 38 % of the shown
 notes help instead of 32 %, for 23 % fewer tokens. 86 % of the prompts that want memory get a helpful note, as before;
-67 % get all of theirs instead of 73 %.
-"""
+67 % get all of theirs instead of 73 %."""
 
 
 @dataclass(frozen=True, slots=True)

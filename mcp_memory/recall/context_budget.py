@@ -31,13 +31,11 @@ CUT = " …"
 _DRAWN = 4
 """The number of places by which a passage moves up if it continues a chosen passage of its document. Measured within
 500 tokens: evidence on documentation rises from .618 to .661. Log entries are complete in themselves and would lose 1
-point, so they stay in place.
-"""
+point, so they stay in place."""
 
 _COPIES, _ALIKE, _COMPARED = 3, 0.7, 5
 """The limits of near-copies: at most three passages may share 0.7 of their words (Jaccard), compared from five words
-on. Otherwise ten notes that differ in a number would fill the answer.
-"""
+on. Otherwise ten notes that differ in a number would fill the answer."""
 
 NOTE = "Note: "
 """The beginning of a remark on how far to trust the answer; such a remark comes first."""
@@ -50,8 +48,7 @@ _LEAST_ROOM_CHARS = 60
 @dataclass(frozen=True, slots=True)
 class BudgetedText:
     """Excerpts within a budget. `notices` are lines about the notes: which didn't fit, with the call that gets them,
-    and links.
-    """
+    and links."""
 
     excerpts: tuple[Excerpt, ...]
     notices: tuple[str, ...] = ()
@@ -89,8 +86,7 @@ def choose(
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
     """Return the text of the best passages that fit, and these passages, without passages that the reader has `known`.
     Known passages still take their room: what could replace them fits the question less. `asking`: the reader's
-    project.
-    """
+    project."""
     packed = pack(continued(varied(passages)), room_chars, asking)
     if not packed:
         # A truncated passage is better than an empty answer.
@@ -117,8 +113,7 @@ def varied(passages: Iterable[Passage]) -> Iterator[Passage]:
 
 def continued(passages: Iterable[Passage]) -> Iterator[Passage]:
     """Yield the passages with the continuation of a document's section right after its beginning, where it costs no
-    header. Log entries and turns of a conversation are complete in themselves.
-    """
+    header. Log entries and turns of a conversation are complete in themselves."""
     ahead = iter(passages)
     rest = list(islice(ahead, _DRAWN + 1))
     ends: set[tuple[NotePath, int, int]] = set()
@@ -139,8 +134,7 @@ def _continues(passage: Passage, ends: Set[tuple[NotePath, int, int]]) -> bool:
 
 def pack(passages: Iterable[Passage], room_chars: int, asking: str | None = None) -> list[Excerpt]:
     """Return the passages that fit, in this order; a passage that doesn't fit is skipped. Neighbors are joined and no
-    line comes twice; notes and log entries are in the order of their best passage.
-    """
+    line comes twice; notes and log entries are in the order of their best passage."""
     left = room_chars
     items: dict[tuple[NotePath, str | None], tuple[list[Excerpt], int]] = {}
     for passage in passages:
@@ -158,8 +152,7 @@ def pack(passages: Iterable[Passage], room_chars: int, asking: str | None = None
 
 def fit(excerpts: Sequence[Excerpt], room_chars: int, most_named: int = MOST_NAMED) -> BudgetedText:
     """Return whole excerpts while they fit. The first that doesn't is cut at a line; of the rest, at most `most_named`
-    are named and the others counted.
-    """
+    are named and the others counted."""
     if length(excerpts) <= room_chars:
         return BudgetedText(tuple(excerpts))
     names = max((len(_call(part, part.end_line)) for part in excerpts), default=0) if most_named else 0

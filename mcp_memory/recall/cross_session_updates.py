@@ -1,7 +1,6 @@
 """Track what other sessions stored since a session began, so that the session learns who wrote its passages. Updates
 are ordered by a counter, not a clock. They cover the running daemon only: earlier notes are recalled like everything
-else.
-"""
+else."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -28,8 +27,7 @@ SESSION_CHARS = 24
 @dataclass(frozen=True, slots=True)
 class StoredNote:
     """A note that was just stored. `source`: the client that wrote it, by its token; `session`: its session, if it
-    named one.
-    """
+    named one."""
 
     number: int
     source: str | None
@@ -37,8 +35,7 @@ class StoredNote:
 
     def is_by(self, session: str) -> bool:
         """Return whether this session, `client/id`, may have written the note. If the same client wrote it without
-        naming a session, it may be this session.
-        """
+        naming a session, it may be this session."""
         if self.session:
             return session == f"{self.source}/{self.session}" or (not self.source and session.endswith(self.session))
         return not self.source or session.startswith(f"{self.source}/")
@@ -74,8 +71,7 @@ class CrossSessionUpdates:
 
     def unseen_by(self, session: str) -> dict[NoteId, StoredNote]:
         """Return the notes that others stored since the session began and that it hasn't seen. An unknown session
-        begins now.
-        """
+        begins now."""
         reader = self._readers.get(session) or self._readers.store(session, _Reader(self._count))
         return {
             note: stored

@@ -37,8 +37,7 @@ class CurrentValues:
         """Return the passages in their order, each older statement replaced by the newest one that contradicts it. A
         query about an earlier state gets both. A question also gets both where the older statement says more or the
         contradiction is only likely; a prompt doesn't. An older statement stays where the newer one is of another
-        project or from after `filters.until`. Raises IndexUnavailable.
-        """
+        project or from after `filters.until`. Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(map(self._with_code, passages))
         keeps_older = HISTORY.search(query) is not None

@@ -17,14 +17,12 @@ FEWEST_SHARE = 0.4
 """The share of the best score that a passage needs within `FEWEST_TOKENS`; otherwise short notes of agents would fill
 these tokens regardless of their content. Measured on notes of eleven people (`agents` and `agents_held_out` in
 `tests/eval/topics`): 4 notes are shown instead of 8, with 915 of 930 answers instead of 916. A developer's evidence is
-.946 instead of .949, for 499 tokens instead of 759. Conversations and documentation don't change.
-"""
+.946 instead of .949, for 499 tokens instead of 759. Conversations and documentation don't change."""
 
 MOST_WEAK = 5
 """The most passages where probably none answers and all are about as near. Measured: a developer's evidence is .930
 instead of .946, and that about conversations .919 instead of .924. Without the limit, a question without an answer got
-700 tokens.
-"""
+700 tokens."""
 
 STATEMENT_CHARS, FEWEST_WORDS = 300, 2
 """The most characters of a statement, and the fewest meaningful words."""
@@ -39,8 +37,7 @@ def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[Ranked
 
 def told_once(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
     """Skip a short passage if another note of its project has all its words and the same numbers and negations. An
-    agent's note often repeats what you said in a session. If both have the same words, the better one stays.
-    """
+    agent's note often repeats what you said in a session. If both have the same words, the better one stays."""
     said = [content_words(chunk.passage.chunk.text) - GENERIC_WORDS for chunk in ranked]
 
     def is_said_by(at: int, other: int) -> bool:
@@ -67,8 +64,7 @@ def _claimed(text: str) -> set[tuple[FactKind, str]]:
 
 def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig, *, is_weak: bool = False) -> list[RankedChunk]:
     """Return the passages within reach of the best, and further passages up to `FEWEST_TOKENS`: later ones rarely have
-    what a question asks for.
-    """
+    what a question asks for."""
     ranked = ranked[:MOST_WEAK] if is_weak else ranked
     best = ranked[0].score if ranked else 0.0
     least, fewest = phase.least_share * best, min(phase.least_share, FEWEST_SHARE) * best

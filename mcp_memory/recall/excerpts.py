@@ -1,6 +1,5 @@
 """Cut notes into the excerpts that answers quote, name the source of each, join neighbors and repeat no line. Pure
-functions.
-"""
+functions."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -112,8 +111,7 @@ class Excerpt:
     def head(self, *, timed: bool) -> str:
         """Return where the text is from: date, kind, project and short id. The path and lines are added if the text
         isn't a whole note or the note has no id, and the title where neither names it. No name in it reads as a
-        sentence of ours.
-        """
+        sentence of ours."""
         note, path = self.note, self.shown_path
         day, clock = self.day_and_time()
         kind = "" if note.kind == PLAIN_KIND or f"/{note.kind}/" in f"/{path}" or (note.is_log and path) else note.kind
@@ -128,8 +126,7 @@ class Excerpt:
 
     def _label(self, label: str, path: str) -> str:
         """Return a title or heading, unless the text or path repeats its words. Half of a title's words are enough,
-        since paths are made of titles.
-        """
+        since paths are made of titles."""
         title = _ANCHOR.sub("", label)
         words = content_words(title)
         new = words - content_words(f"{self.text} {path}")
@@ -195,8 +192,7 @@ def without_repeats(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
 
 def stretches(excerpt: Excerpt, lines: dict[int, str]) -> list[Excerpt]:
     """Return these lines of an excerpt, by number and in order: one excerpt for each unbroken run, without blank lines
-    at its ends.
-    """
+    at its ends."""
     rows: list[list[int]] = []
     for number in lines:
         if rows and rows[-1][-1] == number - 1:
@@ -214,8 +210,7 @@ def stretches(excerpt: Excerpt, lines: dict[int, str]) -> list[Excerpt]:
 
 def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = None) -> list[Excerpt]:
     """Return one note, log entry or range of lines, without forgotten entries of a log. Raises NotFound for an entry
-    that doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have.
-    """
+    that doesn't exist or is forgotten, InvalidInput for lines that the note doesn't have."""
     record = file.record
     all_lines = _lines_of(file)
     hidden = forgotten_lines(file)
@@ -234,8 +229,7 @@ def note_excerpts(file: NoteFile, entry: str | None = None, lines: str | None = 
 
 def latest_entries(file: NoteFile, wanted: Filters, private: PrivateMarks) -> list[Excerpt]:
     """Return the active entries of a log, the latest first, then the text above them; without private or muted entries,
-    and without entries of projects that aren't `wanted`.
-    """
+    and without entries of projects that aren't `wanted`."""
     project = wanted.project
     all_lines, found = _lines_of(file), logs.entries(file.text, file.body_start)
     hidden = {*file.forgotten_entries, *private_entries(file, private)}

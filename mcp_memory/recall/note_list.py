@@ -25,8 +25,7 @@ def newest_notes(
     index: Index, filters: Filters, limit: int, now: datetime, client: str | None, session: str | None
 ) -> tuple[list[NoteRecord], bool]:
     """Return up to `limit` notes, log entries with their own facts, and whether there are more; only of this client or
-    session, if named. With the states `RETIRED`, only retired notes.
-    """
+    session, if named. With the states `RETIRED`, only retired notes."""
     since, until = filters.since, filters.until
     if since:  # a log is dated midnight
         filters = replace(filters, since=max(since, EARLIEST) - _LONGEST_DAY)
@@ -63,8 +62,7 @@ def client_of(note: NoteRecord) -> str:
 
 def count_notes(index: Index, filters: Filters) -> dict[str, Any]:
     """Count the active notes, and log entries one by one, by kind, project and client; and the files in each other
-    state.
-    """
+    state."""
     found = [one for note in index.notes(filters, MOST_NOTES) for one in _entries(index, note, filters)]
     others = {state: Filters(states=frozenset({state})) for state in NoteState if state is not NoteState.ACTIVE}
     return {

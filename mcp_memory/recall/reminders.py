@@ -60,8 +60,7 @@ class Reminder:
 
 def commitments(index: Index, wanted: Filters, now: datetime, zone: tzinfo, *, done: bool = False) -> list[Commitment]:
     """Return the open commitments, the notes with a `due`, or the `done` ones; the earliest first. Reads the index: for
-    a worker thread.
-    """
+    a worker thread."""
     states = frozenset({NoteState.ARCHIVED if done else NoteState.ACTIVE})
     wanted = replace(wanted, states=states, due=True, foreign=False, now=None if done else wanted.now)
     local = now.astimezone(zone)
@@ -77,8 +76,7 @@ def reminders(
     found: Sequence[Commitment], stages: frozenset[Stage], session: str, seen: frozenset[str]
 ) -> list[Reminder]:
     """Return the reminders for a session: a line for each commitment, the nearest first, and one line for all that are
-    overdue. Skips those that the session has seen and, until the hour or the day after, those that were made in it.
-    """
+    overdue. Skips those that the session has seen and, until the hour or the day after, those that were made in it."""
     new = [
         one
         for one in found

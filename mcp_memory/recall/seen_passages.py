@@ -1,7 +1,6 @@
 """Track which passages each session has already seen, so that none is injected twice. A passage is remembered as one
 hash of its note's id and its words: compaction moves notes, and texts don't belong here. Each session has a small file
-in the state folder, which survives a restart; it isn't synced, since a power cut ends the sessions too.
-"""
+in the state folder, which survives a restart; it isn't synced, since a power cut ends the sessions too."""
 
 import hashlib
 import logging
@@ -37,8 +36,7 @@ def mark_of(passage: Passage) -> str:
 
 class SeenPassages:
     """The marks by session; any text may name a session. Thread-safe. If the disk fails, marks are kept in memory, and
-    a restart may repeat some passages.
-    """
+    a restart may repeat some passages."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

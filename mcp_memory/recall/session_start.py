@@ -23,8 +23,7 @@ STANDING_KINDS = (frozenset({"preference"}), frozenset({"decision"}))
 
 CURATED_SHARE, STANDING_SHARES, LOG_SHARE, LATEST_SHARE = 0.4, (0.15, 0.2), 0.15, 0.1
 """The shares of the room: standing orders and MEMORY.md; each of the standing kinds; the logs of the last days; the
-latest notes. Each part passes its unused room on to the others.
-"""
+latest notes. Each part passes its unused room on to the others."""
 
 LEAST_SHARE = 0.4
 """The share of a usual start that uncurated notes get if the curated part fills it."""
@@ -42,8 +41,7 @@ _FEWEST_WORDS = 4
 
 class StartSection(NamedTuple):
     """A group of excerpts, its share of the room, whether all of the group was read, and its name in singular and
-    plural.
-    """
+    plural."""
 
     excerpts: Sequence[Excerpt]
     share: float
@@ -54,8 +52,7 @@ class StartSection(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class SessionStart:
     """The start of a session. Reads files and the index: for worker threads. `read` raises an error for a note that may
-    not be shown.
-    """
+    not be shown."""
 
     vault: Vault
     index: Index
@@ -68,8 +65,7 @@ class SessionStart:
     def text(self, room_chars: int, usual_chars: int | None = None) -> BudgetedText:
         """Return standing orders and MEMORY.md, then preferences (or the kinds wanted), decisions, the latest logs and
         the latest notes, each newest first. No note and no statement comes twice. Beyond `usual_chars` there are only
-        standing orders and MEMORY.md, with a few of the others.
-        """
+        standing orders and MEMORY.md, with a few of the others."""
         parts = self._parts(room_chars, room_chars if usual_chars is None else usual_chars)
         rooms = _rooms(parts, room_chars)
         if usual_chars is not None and sum(rooms) > usual_chars:
@@ -92,8 +88,7 @@ class SessionStart:
 
     def _parts(self, room_chars: int, usual_chars: int) -> list[StartSection]:
         """Read the parts of a start. Of each part, more is read than its share of the room and than a usual start can
-        show.
-        """
+        show."""
         kinds = self.wanted.kinds
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
         parts: list[tuple[list[NotePath], float, tuple[str, str]]] = [
@@ -126,8 +121,7 @@ class SessionStart:
 
     def _stored(self, kinds: frozenset[str] | None) -> list[NotePath]:
         """Return the notes of the managed folder, the newest first: a file from elsewhere must not reach every session,
-        whatever its kind.
-        """
+        whatever its kind."""
         wanted = replace(self.wanted, kinds=kinds, foreign=False, path_prefix=self.vault.layout.in_home("") or None)
         wanted = wanted if kinds else replace(wanted, kinds_out=frozenset({COMMITMENT}))
         found = self.index.notes(wanted, limit=MOST_STANDING if kinds else MOST_READ)
@@ -179,8 +173,7 @@ def _rooms(parts: Sequence[StartSection], room_chars: int) -> list[int]:
 
 def _fit_parts(parts: Sequence[StartSection], rooms: Sequence[int]) -> BudgetedText:
     """Fit the parts into their rooms. Notes that don't fit whole are cut to their first paragraphs before any is
-    skipped. Skipped notes of the first section are named; one line counts the others by section.
-    """
+    skipped. Skipped notes of the first section are named; one line counts the others by section."""
     shown: list[Excerpt] = []
     notices: list[str] = []
     missing: list[str] = []
@@ -225,7 +218,6 @@ def _first_paragraph(excerpt: Excerpt) -> Excerpt:
 
 def _statement(line: str) -> str:
     """Return a line's words, without marks and the time of a log entry; empty for a short line, which may be
-    repeated.
-    """
+    repeated."""
     words = _WORD.findall(_TIME_AHEAD.sub("", line).lower())
     return " ".join(words) if len(words) >= _FEWEST_WORDS else ""

@@ -1,7 +1,6 @@
 """Decide from which sources a prompt gets notes. Pure functions on values. A person's own notes and logs come first.
 Imported notes and read-only sources appear if the prompt names them, or if none of the person's own notes answers. In a
-project, notes without a project appear if they fit as well as the project's own.
-"""
+project, notes without a project appear if they fit as well as the project's own."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,14 +20,12 @@ FITS, LOG_FITS, FITS_ALONE = 1.0, 0.2, 0.1
 project has no passage. The first two are shares of the project's best, the third is absolute. A log entry without a
 project is as often about the project as not. Measured on seven people: 43 % of the shown passages belong instead of 40
 %. 73 % of the prompts get all of theirs instead of 74 %, and 88 % any, as before. With any one person excluded, the
-other six choose 1 for notes each time, and .2 for logs five times of seven.
-"""
+other six choose 1 for notes each time, and .2 for logs five times of seven."""
 
 PREFERENCE_FITS = 0.3
 """The share for a preference without a project, which is meant for all projects. Measured with
 `tests/eval/changes` and a week of another person: it adds one more note to the prompts of two people with projects, and
-both notes belong.
-"""
+both notes belong."""
 
 ANSWERED = 0.5
 """The relevance from which the person's own passage answers a prompt."""
@@ -36,14 +33,12 @@ ANSWERED = 0.5
 NAMED = 0.25
 """The least confidence of an answer from which passages with a prompt's exact names (`uint8_t`) are shown. Measured on
 625 prompts of seven people that want no memory: one gets a passage, and seven would with .15. Most of those with names
-ask what the names mean, or are commands.
-"""
+ask what the names mean, or are commands."""
 
 UNNAMED = 0.7
 """The least relevance of a foreign passage that the prompt doesn't name; its answer needs a confidence of `ANSWERED`.
 Generic prompts are close to manuals. Measured on 625 prompts of seven people that want no memory: 200 imported
-documents answer one, instead of 19 with the bars for own notes. 17 of 18 questions about those documents still pass.
-"""
+documents answer one, instead of 19 with the bars for own notes. 17 of 18 questions about those documents still pass."""
 
 TITLE_WORDS = 2
 """The fewest words of a title that names a source: `Ansible` may be any playbook."""
@@ -58,8 +53,7 @@ class PromptBars:
 
     def answering(self, ranked: RankedList) -> list[RankedChunk]:
         """Return the passages above the bars, best first; for an unsure answer, the passages with the exact names of
-        the prompt.
-        """
+        the prompt."""
         # In a search without vectors, the hits say too little about a prompt, so the bar for a question applies.
         least = self.phase.least_confidence
         least = least if ranked.signs.wanting is not None else min(least, UNSURE)
@@ -87,8 +81,7 @@ class PromptBars:
 def _of_named_projects(told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
     """Skip other projects' passages if a prompt without a project names one project, unless they fit as well as the
     best of the named project. Measured on five people: .5 to .8 % more of the shown notes belong, and as many prompts
-    as before get any or all of theirs.
-    """
+    as before get any or all of theirs."""
     asked = _folded(prompt)
     projects = [note_of(chunk.passage).project for chunk in told]
     named = {project for project in projects if project and _folded(project) in asked}
@@ -101,8 +94,7 @@ def with_foreign(
     prompt: str, bars: PromptBars, own: RankedList, told: Sequence[RankedChunk], foreign: RankedList
 ) -> tuple[RankedList, Sequence[RankedChunk]]:
     """Return the ranked list, own or foreign, that answers a prompt, and the passages to show of both, best first.
-    `told` are the own passages chosen so far.
-    """
+    `told` are the own passages chosen so far."""
     others = bars.fitting(bars.answering(foreign), prompt)
     asked, known = _folded(prompt), names_known(prompt, " ".join(_whole(chunk.passage) for chunk in told))
     named = [
@@ -120,8 +112,7 @@ def with_foreign(
 
 def _names(note: NoteRecord) -> Iterator[str]:
     """Yield the names of a note, folded as `_folded` does: its title and file name, if they are several words, and its
-    collection.
-    """
+    collection."""
     folder, _, file = note.path.rpartition("/")
     yield from (_folded(name) for name in (note.title, file.removesuffix(".md")) if _is_name(name))
     first, _, rest = f"{folder}/".partition("/")

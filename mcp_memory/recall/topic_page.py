@@ -37,8 +37,7 @@ MOST_NOTES = 100_000
 class TopicPage:
     """The text of a topic's page, without its links. `notes` are the notes that it covers, `hidden` those of them that
     it must not show. `call` gets more, if that isn't its path. `name`: the folded words of the person that the page is
-    about, as other people may be named in the same note.
-    """
+    about, as other people may be named in the same note."""
 
     notes: frozenset[NotePath]
     hidden: frozenset[NotePath]
@@ -48,8 +47,7 @@ class TopicPage:
 
     def tells(self, path: NotePath, text: str) -> bool:
         """Return whether the page covers this passage of the note at `path`: it has all its sentences, or all that
-        contain the name, or the passage must be hidden.
-        """
+        contain the name, or the passage must be hidden."""
         whole = _plain(self.excerpt.text)
         named = (sentence.text for sentence in sentences(text) if self.name <= folded(sentence.text))
         is_told = (path in self.notes or bool(self.name)) and all(_plain(each) in whole for each in named)
@@ -61,8 +59,7 @@ class SubjectPages(Protocol):
 
     def page_about(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
         """Return the current facts of the project, or else of the person, service or tool, that these folded words
-        name.
-        """
+        name."""
         ...
 
 
@@ -83,8 +80,7 @@ def choose_with_page(
 
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
     """Return as much of a page as fits, and the call that gets the whole page. That is all lines, or every second, or
-    every third …, since lines follow the order of the notes. Empty if not one line fits.
-    """
+    every third …, since lines follow the order of the notes. Empty if not one line fits."""
     whole = page.excerpt
     path = json.dumps(whole.path, ensure_ascii=False)
     call = page.call or f"The whole page, with links to its notes: memory_recall path={path}"
@@ -99,8 +95,7 @@ def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
 
 def without_sentences(page: Excerpt, texts: Sequence[str]) -> Excerpt | None:
     """Return a page of the sources' own sentences, a line each, without the sentences of these texts. None if no other
-    is left.
-    """
+    is left."""
     hidden = {_plain(sentence.text) for text in texts for sentence in sentences(text)} - {""}
     wholes = [_plain(text) for text in texts]
 
@@ -121,8 +116,7 @@ def _plain(text: str) -> str:
 def is_called(title: str, subject: frozenset[str]) -> bool:
     """Return whether a question is about a topic of this title: it contains a whole phrase of the title, and the other
     phrases cover the rest of the question. A single word of a phrase is not enough: it may belong to a much larger
-    subject.
-    """
+    subject."""
     phrases = [content_words(phrase) for phrase in title.split(",")]
     named = len(phrases) == 1 or any(phrase and phrase <= subject for phrase in phrases)
     return named and subject <= frozenset[str]().union(*phrases)
@@ -140,8 +134,7 @@ class TopicPages:
         """Return the first page found for this name, or None. First come the current facts of a person, service or
         tool; then the nearest topic of this name by beam search; then the facts of a project. The page of a topic
         doesn't show what private notes say. A stale page is never returned, nor one made from filtered or forgotten
-        notes. `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file.
-        """
+        notes. `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file."""
         named = partial(self.subjects.page_about, subject, filters) if self.subjects else None
         page = named(projects=False) if named else None
         page = page or self._topic_about(subject, meaning, filters)
@@ -243,8 +236,7 @@ BEAM = 8
 """The number of topics of a level that are followed. Measured with 2, 4 and 8: a question about a topic by its title
 gets 80, 80 and 82 % of its notes within 500 tokens on a developer's notes. On documentation it gets 64, 64 and 69 %;
 plain search gets 54 and 26 %. This search isn't suited to other questions: 1 to 8 points of their evidence within 500
-tokens lie outside 8 topics, and 4 to 18 outside 4.
-"""
+tokens lie outside 8 topics, and 4 to 18 outside 4."""
 MOST_READ = 256
 """The most vectors that one beam search reads."""
 
@@ -261,8 +253,7 @@ def find_topic(
     """Return the topic nearest to the question among those that fit, by beam search; of equals the first by name.
     `below` names a topic's direct sub-topics; `near` says how near each is, and reads a vector for each. If there are
     more than `most`, topics that fit are read first. The search ends at the bottom, or when a level has no nearer topic
-    that fits.
-    """
+    that fits."""
     level, found, found_near, left = sorted(top), None, 0.0, most
     while level and left > 0:
         seen = sorted(level, key=lambda topic: not fits(topic))[:left]

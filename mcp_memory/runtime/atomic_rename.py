@@ -67,8 +67,7 @@ def publish_free(renames: KernelRenames, folder: int, source: str, target: str) 
 
 def move_free(renames: KernelRenames, source_folder: int, source: str, target_folder: int, target: str) -> None:
     """Move a file between folders to a free name, as `publish_free` does, but never by link and unlink: a crash would
-    show the file twice.
-    """
+    show the file twice."""
     if not is_supported(lambda: renames.rename_free(source_folder, source, target_folder, target)):
         _rename_if_free(renames, source_folder, source, target_folder, target)
 

@@ -45,8 +45,7 @@ ENDING_S = 2.0
 @dataclass(frozen=True, slots=True)
 class Git:
     """Git in one folder, until `latest` (monotonic seconds). `index` is used instead of yours; `umask` applies to files
-    that git writes, -1 for ours.
-    """
+    that git writes, -1 for ours."""
 
     folder: Path
     latest: float

@@ -28,8 +28,7 @@ class Progress:
     @contextmanager
     def tracking(self, phase: str, total: int, *, at_least: int = 0) -> Generator[Callable[[int], None]]:
         """Yield a function to call with the number of things done. Progress is shown only for more than `at_least`
-        things.
-        """
+        things."""
         shown = total > at_least
         if shown:
             self.step(phase, 0, total)

@@ -24,8 +24,7 @@ class JsonLines:
 
     def __init__(self, file: Path, *, synced: bool = True, most_bytes: int | None = None) -> None:
         """Open the file. `synced`: a line is on disk when `append` returns; otherwise a power cut may take the latest
-        lines. `most_bytes`: a larger file becomes the older one of two. None: it grows.
-        """
+        lines. `most_bytes`: a larger file becomes the older one of two. None: it grows."""
         self.file = file
         self.damaged = 0
         """How many lines were skipped when the file was last read."""
@@ -83,7 +82,7 @@ class JsonLines:
 
 
 def _lines_of(file: Path) -> Iterator[Facts | None]:
-    """Yield each line, or None for one that is no JSON object. Raises OSError."""
+    """Yield each line, or None for a line that isn't a JSON object. Raises OSError."""
     try:
         with file.open("rb") as lines:
             for line in lines:

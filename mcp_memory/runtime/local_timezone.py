@@ -21,8 +21,7 @@ class LocalTimezone(tzinfo):
 
     def fromutc(self, dt: datetime) -> datetime:
         """Convert `dt`, which is in UTC though it has this zone. In the hour that comes twice, the second time has
-        `fold=1`.
-        """
+        `fold=1`."""
         offset = _offset(dt, UTC)
         local = (dt + offset).replace(fold=0)
         return local if self.utcoffset(local) == offset else local.replace(fold=1)

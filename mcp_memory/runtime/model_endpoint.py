@@ -11,8 +11,7 @@ from mcp_memory.errors import ConfigInvalid
 
 def check(section: str, endpoint: str, model: str) -> None:
     """Check an address and a model's name; `section` is where in the configuration both come from. Raises
-    ConfigInvalid.
-    """
+    ConfigInvalid."""
     if not _is_address(endpoint):
         raise ConfigInvalid(
             f"{section}.endpoint is no http(s) address", hint='say "https://api.openai.com/v1" or your own server\'s'

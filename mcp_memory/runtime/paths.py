@@ -66,8 +66,7 @@ def config_file(environ: Mapping[str, str]) -> str:
 
 def absolute(path: str) -> str:
     """Make a path absolute, because a daemon works in another folder than the shell that started it. Raises
-    ConfigInvalid.
-    """
+    ConfigInvalid."""
     found = os.path.expanduser(_plain(path))
     if found.startswith("~"):
         raise ConfigInvalid(f"no user's home for {path!r}", hint="spell the path out")
@@ -77,8 +76,7 @@ def absolute(path: str) -> str:
 
 def _plain(path: str) -> str:
     """Normalize a path as `pathlib` does, without doubled slashes and dots: in a circle of links `realpath` makes `/`
-    of `//`.
-    """
+    of `//`."""
     root = path[: len(path) - len(path.lstrip("/"))]
     parts = "/".join(part for part in path.split("/") if part not in {"", "."})
     return (root if root == "//" else root[:1]) + parts

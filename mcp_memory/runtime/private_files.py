@@ -40,8 +40,7 @@ def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
 
 def replace_file(file: Path, data: bytes, *, only_new: bool = False) -> None:
     """Write these bytes under the name, durably; with `only_new`, only if the file is missing. Raises OSError
-    (FileExistsError for `only_new`), and then the old file is still there.
-    """
+    (FileExistsError for `only_new`), and then the old file is still there."""
     draft = file.with_suffix(f".{token_hex(8)}")  # unpredictable: others may be able to write in the folder
     make_private(file.parent)
     folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -63,8 +62,7 @@ def replace_file(file: Path, data: bytes, *, only_new: bool = False) -> None:
 
 def _put(folder: int, draft: str, name: str, *, only_new: bool) -> None:
     """Rename the synced draft. If that fails or can't be made durable, undo it and raise OSError, so that no caller
-    gets an error for a change that took effect.
-    """
+    gets an error for a change that took effect."""
     undo = partial(_RENAMES.rename, folder, name, folder, draft)
     old: str | None = None
     try:
@@ -92,8 +90,7 @@ def _put(folder: int, draft: str, name: str, *, only_new: bool) -> None:
 
 def make_private(folder: Path) -> None:
     """Make the folder and its missing parents, for only the user; `mkdir(parents=True)` would open the parents to
-    others. Raises OSError.
-    """
+    others. Raises OSError."""
     for missing in reversed([level for level in (folder, *folder.parents) if not level.exists()]):
         missing.mkdir(mode=0o700, exist_ok=True)
 

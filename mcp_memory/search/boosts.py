@@ -34,31 +34,26 @@ _NAMES_TIME = re.compile(
 @dataclass(frozen=True, slots=True)
 class BoostWeights:
     """The boosts, which are added to a fused score, whose best is about 2. Measured on the development sets, within 500
-    tokens.
-    """
+    tokens."""
 
     lead: float = 0.7
     """For an entry that begins with a name (`Name: …`) of the question. .35 costs 2 points on questions that need
-    several entries; .5 to 1.0 differ by less than 1 point.
-    """
+    several entries; .5 to 1.0 differ by less than 1 point."""
     date: float = 0.6
     """For an entry whose log, or the heading above it, has a day that fits a date in the question. .4 is .3 points
-    worse, which is noise.
-    """
+    worse, which is noise."""
     time: float = 0.1
     """For an entry that names a time, if the question asks when: +1 point of reciprocal rank on logs."""
     question: float = -0.15
     """For an entry that is itself a question, so that it hardly answers one. From 0 to -.25 each step gains tenths of a
-    point.
-    """
+    point."""
     ticket: float = 1.5
     """For an entry with a numbered name of the question as a whole: `XRAY-78`, not `xray` and `78` apart."""
     foreign: float = -0.3
     """For an imported note or a read-only source: the person's own words come first where both fit. Measured on the
     developer's notes: of .941 of the evidence within 500 tokens, 200 imported documents leave .903 without this boost
     and .933 with it. Of 18 questions about such documents 13 find theirs first, with -.1 15, with -.5 10; all among the
-    first five.
-    """
+    first five."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +78,7 @@ def read_question(text: str, now: datetime, names: Iterable[str] = ()) -> Parsed
 
 def telling_days(named: DateRange) -> DateRange:
     """Return the days on which people write about `named`: for single days from 3 before to 14 after, for longer
-    periods until 10 days after their end. They write about yesterday, last week, and what they are about to do.
-    """
+    periods until 10 days after their end. They write about yesterday, last week, and what they are about to do."""
     if named.end - named.start <= timedelta(days=3):
         return DateRange(_shifted(named.start, -3), _shifted(named.end, 14))
     return DateRange(named.start, _shifted(named.end, 10))

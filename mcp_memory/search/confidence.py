@@ -87,8 +87,7 @@ FEWEST_ROWS = 20
 
 def comparable_cosine(dense: ScoredRows, cosine: float) -> float | None:
     """Convert another model's best cosine to the bundled model's scale, by how far it is from the mean to 1. Return
-    None among few passages.
-    """
+    None among few passages."""
     if len(dense) < FEWEST_ROWS:
         return None
     mean = float(dense.scores.mean())
@@ -163,8 +162,7 @@ def answer_features(
     wanting: Callable[[], float | None] | None,
 ) -> ConfidenceFeatures:
     """Collect what indicates that the best passages answer. `is_fitted`: the cosines are the bundled model's.
-    `wanting` returns the log-odds that a prompt wants memory; None for a question.
-    """
+    `wanting` returns the log-odds that a prompt wants memory; None for a question."""
     first, cosine = first_of_class(best, dense)
     is_name = bool(keywords.frequencies) and is_named(asked, first)
     is_only_emoji = bool(keywords.frequencies) and not any(map(str.isalnum, asked))  # which a model can't read

@@ -28,8 +28,7 @@ LEAST_LOOK_S = 0.05
 
 RETURN_WAIT_S = 0.12
 """The seconds that a question waits for an unloaded model before it is answered by keywords only. The bundled model is
-back after 0.07 to 0.1 s on two idle cores, and a complete answer is then better than a quick half.
-"""
+back after 0.07 to 0.1 s on two idle cores, and a complete answer is then better than a quick half."""
 
 _FAILING = "failing"
 _SAID = {"loading": "still loading", "resting": "being loaded again"}
@@ -119,8 +118,7 @@ class EmbedderLifecycle:
 
     async def unload_when_idle(self) -> None:
         """Unload the model when it has been idle for its configured time, and load it again when it is called;
-        forever.
-        """
+        forever."""
         after_s = self._config.unload_after_s
         retry_s = RETRY_S
         while after_s:

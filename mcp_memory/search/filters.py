@@ -96,8 +96,7 @@ def filters_from(
 
 def without_commitments(filters: Filters, query: str) -> Filters:
     """Exclude commitments, unless the query asks for due notes, or the filters for kinds, a folder or archived
-    notes.
-    """
+    notes."""
     is_unlimited = filters.kinds or filters.path_prefix or filters.now is None
     is_wanted = is_unlimited or _PROMISED.search(query) or asks_for_commitments(query)
     return filters if is_wanted else replace(filters, kinds_out=frozenset({COMMITMENT}))
@@ -105,8 +104,7 @@ def without_commitments(filters: Filters, query: str) -> Filters:
 
 def asks_for_commitments(query: str) -> bool:
     """Return whether a question is for whatever is promised or due: "what have I promised?", "what must I do by
-    Tuesday?".
-    """
+    Tuesday?"."""
     if len(query) > MAX_QUESTION_CHARS or not (_PROMISED.search(query) or _TO_DO.search(query)):
         return False
     rest = [word for word in words(query) if word not in _ASIDE and not _PROMISED.search(word)]

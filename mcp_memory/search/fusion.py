@@ -24,28 +24,24 @@ _MOST_CEILING = 10.0
 @dataclass(frozen=True, slots=True)
 class FusionWeights:
     """The weights of the fusion. Points are of evidence within 500 tokens on the development sets; less than 1 point is
-    noise.
-    """
+    noise."""
 
     lexical: float = 1.0
     """For BM25 of the chunk and its surroundings; the other weights are relative to it."""
     ceiling: float = 0.3
     """The degree to which keyword scores are scaled by the score of a chunk with all words, instead of the best row's.
     A best row with few of the words then doesn't outweigh the vectors. .1 to .4 differ by less than 1 point; 0 costs 1
-    point on questions that need several entries, and 15 on paraphrases.
-    """
+    point on questions that need several entries, and 15 on paraphrases."""
     dense: float = 0.9
     """For the cosine. .8 to 1.1 differ by less than 1 point."""
     section: float = 0.2
     """For BM25 of the whole section: +1 to 2 points on documentation, nothing on logs."""
     neighbour: float = 0.15
     """The share of the score of each neighbor in the same section: +3 points on documentation compared with a third of
-    it. Across sections it costs 1 to 4 points there.
-    """
+    it. Across sections it costs 1 to 4 points there."""
     unlisted: float = 0.5
     """The share of the last dense row's score for a chunk that the dense rows don't list although there are more
-    vectors. With 0, the 401st chunk would count like an unrelated one. .3 to .9 make no difference.
-    """
+    vectors. With 0, the 401st chunk would count like an unrelated one. .3 to .9 make no difference."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,7 @@ class IndexWarmup:
 
     def require(self, part: Part, *others: Part) -> None:
         """Wait until the part is in memory or need not be waited for; also start reading `others`. Raises StillReading
-        if it takes longer, and the errors of reading.
-        """
+        if it takes longer, and the errors of reading."""
         unread = self._index.unread()
         readings = {name: self._reading(name) for name in (part, *others) if _share_done(unread, name) is not None}
         if reading := readings.get(part):

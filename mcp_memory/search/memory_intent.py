@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 FIRST, CHARS = 40, 2000
 """The most words and signs of a prompt that are read, and the most characters, since pasted text behind them matters
-less. With 120 words, the AUROC falls by .002.
-"""
+less. With 120 words, the AUROC falls by .002."""
 
 LIMIT = 6.0
 """The limit of the log-odds, which are clipped to it."""
@@ -45,8 +44,7 @@ class MemoryIntent:
 
     def log_odds(self, prompt: str, vector: Vectors | None = None) -> float:
         """Return the log-odds that memory is wanted, −LIMIT to LIMIT, from the prompt and, for the model that the
-        weights belong to, its vector, shape (dimension,).
-        """
+        weights belong to, its vector, shape (dimension,)."""
         known = [weight for wording in wordings(prompt) if (weight := self.wordings.get(wording)) is not None]
         by_wording = sum(known) / len(known) ** 0.5 if known else 0.0
         by_meaning = 0.0 if vector is None else float(self.weights @ vector)
@@ -55,8 +53,7 @@ class MemoryIntent:
 
 def wordings(prompt: str) -> set[str]:
     """Return the first words and signs of a prompt, with `#` for a number, and each pair of neighbors; `^` is the
-    beginning, `$` the end.
-    """
+    beginning, `$` the end."""
     found = [part[0] for part in islice(_PARTS.finditer(prompt[:CHARS].lower()), FIRST)]
     parts = ["^", *("#" if part[0].isdigit() else part for part in found)]
     if len(found) < FIRST:

@@ -16,8 +16,7 @@ from mcp_memory.vault.succession.entry_marks import admits
 
 OVERLAP = 0.5
 """The least share of common words (Jaccard) of two texts that say nearly the same. Nearly all notes with a MiniLM
-cosine of .9 or more have it.
-"""
+cosine of .9 or more have it."""
 
 COMPARED_CHARS = 1600
 """The length of the longest passage; of a longer text only the beginning is compared."""
@@ -51,8 +50,7 @@ class NearDuplicates:
         self, note: NoteText, when: datetime | None, private: PrivateMarks | None = None
     ) -> list[Contradicted]:
         """Return the notes that a text contradicts, the latest first, without private and muted notes. `when`: when the
-        text was made, if not now. Empty on failure.
-        """
+        text was made, if not now. Empty on failure."""
         return await self._run(
             lambda: [
                 Contradicted(old.id, " ".join(old.note.text.split())[:SHOWN_CHARS], contradiction.why)

@@ -37,8 +37,7 @@ class NoteLookup:
 
     async def full_id(self, target: str) -> str:
         """Return the id with this end, in any case of letters; a path in the Unicode form that the disk has; any other
-        target as it is. Raises Ambiguous for several ids.
-        """
+        target as it is. Raises Ambiguous for several ids."""
         named = named_by(target)
         if isinstance(named, tuple):
             path, entry = named
@@ -63,8 +62,7 @@ class NoteLookup:
 
     async def find(self, target: str, *, deleted: bool = False) -> Place:
         """Return the place of the note with this id, end of an id, or path. Among several with one id, a forgotten one
-        is preferred if `deleted`, else the others. Raises InvalidInput, NotFound.
-        """
+        is preferred if `deleted`, else the others. Raises InvalidInput, NotFound."""
         named = named_by(await self.full_id(target))
         if isinstance(named, tuple):
             return named
@@ -95,8 +93,7 @@ class NoteLookup:
         self, targets: Sequence[str], work: Callable[[Sequence[Place]], Awaitable[T]], *, deleted: bool = False
     ) -> T:
         """Call `work` with the places of the notes, and again if one has just been moved. Raises as `find`, and the
-        errors of `work`.
-        """
+        errors of `work`."""
         targets = [await self.full_id(target) for target in targets]
         places = [await self.find(target, deleted=deleted) for target in targets]
         try:

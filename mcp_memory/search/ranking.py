@@ -88,8 +88,7 @@ def weigh(
     fused: Mapping[int, float], passages: Mapping[int, Passage], question: ParsedQuestion, weights: BoostWeights
 ) -> list[WeightedRow]:
     """Return the passages, best first. Equals are ordered by source, the weightier first, then by age, the newer first,
-    then by path, so that the order never depends on when something was indexed.
-    """
+    then by path, so that the order never depends on when something was indexed."""
     weighed: list[WeightedRow] = []
     for chunk, passage in passages.items():
         added = boosts(question, passage, weights)
@@ -147,8 +146,7 @@ def _kept(first: WeightedRow, again: WeightedRow) -> WeightedRow:
 
 def scored(best: Sequence[WeightedRow], confidence: float) -> list[float]:
     """Return each passage's score, 0 to 1: the confidence for the first one, and proportionally less for the others. So
-    scores are comparable between questions.
-    """
+    scores are comparable between questions."""
     top = best[0].score if best else 0.0
     return [round(confidence * max(row.score, 0.0) / top, 4) if top > 0 else 0.0 for row in best]
 
@@ -162,8 +160,7 @@ def explained(
 ) -> list[dict[str, Any]]:
     """Return the reasons for each passage, as JSON. For each retriever: the rank (from 1), the raw score, and the share
     of the final score. Also the boosts, and the question's words in the passage or in the headings above. Each word has
-    its corrected spelling from `meant`.
-    """
+    its corrected spelling from `meant`."""
     rows = {
         name: {
             row.chunk_id: (rank, row.score, share)
@@ -193,8 +190,7 @@ def explained(
 
 def hit_of(ranked: RankedChunk, snippet_chars: int, now: datetime) -> Hit:
     """Return a passage as a caller sees it; the snippet is the whole chunk unless that is longer than
-    `snippet_chars`.
-    """
+    `snippet_chars`."""
     chunk, note = ranked.passage.chunk, ranked.passage.note
     headings = chunk.headings[1:] if chunk.headings[:1] == (note.title,) else chunk.headings
     return Hit(

@@ -37,8 +37,7 @@ MOST_NAMED = 3
 
 USUAL_DEVIATION, USUAL_ROWS = 0.11, 20
 """The usual cosines of the bundled model, counted as this many rows: in a vault of a few notes the vault's own cosines
-show little.
-"""
+show little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +52,7 @@ class RelevanceFeatures:
     """The sum of the inverse frequencies of the prompt's words that the passage has."""
     title: float
     """The sum of the inverse frequencies of the prompt's words in the title and headings; 0 for a log, whose headings
-    are times.
-    """
+    are times."""
     dense_rank: float
     """The logarithm of its rank by cosine."""
     keyword_rank: float
@@ -79,13 +77,11 @@ WITH_VECTORS = RelevanceWeights(3.19, RelevanceFeatures(0.06, 3.06, 0.097, 0.142
 """The weights for the bundled model. Fitted on the first 20 passages of the prompts above the bar of confidence of six
 people (`tests/eval/developer` and `strangers`), each person of equal weight; a log helps by its best passage. Trees
 (boosted and random) and 40 further features, including cosines of single sentences, aren't better for an excluded
-person.
-"""
+person."""
 
 WITH_WORDS = RelevanceWeights(3.59, RelevanceFeatures(0.0, 1.89, 0.155, 0.219, 0.0, -0.82, -1.22))
 """The weights without vectors, and for models whose cosines are of another scale; fitted on the same prompts without
-vectors.
-"""
+vectors."""
 
 
 def relevances(

@@ -54,8 +54,7 @@ class RetrieverConfig:
     respelled_terms: int = 3
     """The most words that occur nowhere and are also looked up with corrected spelling, identifiers by their parts.
     With a typo in its rarest word a question regains 16 of the 22 points that it loses on documentation, and 8 of 11 on
-    logs; without typos nothing changes.
-    """
+    logs; without typos nothing changes."""
     few_pending: int = 64
     """The most passages without a vector that are not reported: they were just written and get one in a second."""
 
@@ -63,8 +62,7 @@ class RetrieverConfig:
 @dataclass(frozen=True, slots=True)
 class KeywordRows:
     """The rows by chunk and by section, the number of all `chunks` in which each word of the question occurs, and
-    corrected spellings (`meant`) of words that occur nowhere.
-    """
+    corrected spellings (`meant`) of words that occur nowhere."""
 
     lexical: ScoredRows = field(default_factory=ScoredRows)
     section: ScoredRows = field(default_factory=ScoredRows)
@@ -101,9 +99,7 @@ class RetrievedRows:
 
 
 class Retrievers:
-    """The retrievers of an index, with a cache of the vectors of the latest questions, and of their rows until the
-    index changes.
-    """
+    """The retrievers of an index. Caches the latest questions' vectors, and rows until the index changes."""
 
     def __init__(self, index: Index, config: RetrieverConfig) -> None:
         self._index = index
@@ -172,8 +168,7 @@ class Retrievers:
 
     def _respelled(self, frequencies: dict[str, int], parts: dict[str, list[str]]) -> tuple[dict[str, str], list[str]]:
         """Return corrected spellings of words that occur nowhere, and the words to look up instead: these, or the parts
-        of an identifier.
-        """
+        of an identifier."""
         unknown = [word for word, count in frequencies.items() if not count][: self._config.respelled_terms]
         split = [part for word in unknown for part in parts.get(word, ())]
         meant = {word: best for word in unknown if word not in parts and (best := self._index.correct_spelling(word))}
@@ -181,8 +176,7 @@ class Retrievers:
 
     def _remembered(self, question: tuple[Hashable, ...], ask: Callable[[Watermark], T]) -> T:
         """Cache the result of `ask` until the index changes. If it changes meanwhile, the result is newer than its key,
-        which is never looked up again. The caller drops notes that have expired since.
-        """
+        which is never looked up again. The caller drops notes that have expired since."""
         mark = self._index.watermark()
         key = (mark.token, *question)
         known = self._latest.get(key)
@@ -284,8 +278,7 @@ class QueryVectors:
     def embed(self, embedder: Embedder, text: str, names: Sequence[str]) -> Vectors:
         """Return the question's vector, shape (dimension,). With `names` of speakers, it is the mean of the vectors
         with and without them, since a name draws the vector to all notes that mention it. That gains 1 point on logs of
-        dialogues, 3 if several entries are needed. Raises EmbedderUnavailable.
-        """
+        dialogues, 3 if several entries are needed. Raises EmbedderUnavailable."""
         whole = self.get(embedder, text)
         rest = without(text, names) if names else ""
         if not content_words(rest):

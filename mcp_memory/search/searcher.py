@@ -48,8 +48,7 @@ TRIES = 20
 
 LOOK_S = 1.0
 """The seconds for ranking and comparing the best passages with their files; if the disk is slower, answers go out
-uncompared.
-"""
+uncompared."""
 
 MOST_ROUNDS = 4
 """The most rounds in which passages whose files are gone are replaced by the next best."""
@@ -128,8 +127,7 @@ class Searcher:
         is_prompt: bool = False,
     ) -> RankedList:
         """Return the whole passages behind the hits, with their notes. `is_prompt`: the query is a prompt to an agent,
-        which may need no memory; each passage gets its relevance. Raises as `search`.
-        """
+        which may need no memory; each passage gets its relevance. Raises as `search`."""
         text = _plain(query[: self._config.embedded_chars])
         asked = text[: self._config.question_chars]
         split = partial(terms, asked)
@@ -223,8 +221,7 @@ class Searcher:
         found: RetrievedRows,
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
         """Return the best passages as in their files, whether all rows still exist, and what to report of changed
-        files.
-        """
+        files."""
         try:
             return await self._rankers.run(
                 lambda: self._compared(fused, question, limit, filters),
@@ -243,8 +240,7 @@ class Searcher:
         self, fused: Callable[[], ScoredRows], question: Callable[[], ParsedQuestion], limit: int, filters: Filters
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
         """Do the work of `_best`: parse, rank and compare in one turn of a worker thread, which takes a third of a ms
-        each.
-        """
+        each."""
         scores, parsed, report, most = _scores(fused()), question(), FreshPassages(), limit
         rounds_left = MOST_ROUNDS
         while True:

@@ -71,8 +71,7 @@ class StorageBackend(ABC):
     @abstractmethod
     def prepare(self) -> Prepared:
         """Prepare the folder; call it once before the first write. Takes as long as a listing. Raises Refused if
-        read-only.
-        """
+        read-only."""
 
     @abstractmethod
     def expect(self, marker: str) -> None:
@@ -96,8 +95,7 @@ class StorageBackend(ABC):
     @abstractmethod
     def read(self, path: NotePath, *, limit_bytes: int | None = None, beginning: bool = False) -> Blob:
         """Read a file. Raises NotFound, and Refused for a file larger than `limit_bytes`, unless `beginning` asks for
-        that much.
-        """
+        that much."""
 
     @abstractmethod
     def write(self, path: NotePath, data: bytes, expected: Etag | None, *, portable: bool = True) -> WriteReceipt:
@@ -126,17 +124,14 @@ class StorageBackend(ABC):
     @abstractmethod
     def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> WriteReceipt | None:
         """Remove a file for good, or all of its bytes except `rest`, and its displaced bytes. Even now an editor's save
-        of the last instant is kept beside it. Raises NotFound, PreconditionFailed.
-        """
+        of the last instant is kept beside it. Raises NotFound, PreconditionFailed."""
 
     @abstractmethod
     def erase_displaced(self, path: NotePath) -> None:
         """Remove the bytes that writes have displaced under that path, and the files that ended processes left behind,
-        if their bytes are known.
-        """
+        if their bytes are known."""
 
     @abstractmethod
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> list[NotePath]:
         """Check displaced files older than `min_age_s` (with `path`, only those of that path). Removes unchanged files,
-        keeps a changed file as a conflict copy, and returns the new copies' paths.
-        """
+        keeps a changed file as a conflict copy, and returns the new copies' paths."""

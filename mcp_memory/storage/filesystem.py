@@ -262,8 +262,7 @@ class FilesystemBackend(StorageBackend):
     @contextmanager
     def _opened_parent(self, path: NotePath) -> Generator[tuple[int, str]]:
         """Open the folder of an existing path, and return it with the name in it. Turns every OSError of the block into
-        StorageFailed.
-        """
+        StorageFailed."""
         folder, name = split(validate_existing(path))
         with naming_the_cause(path), self._opened_root() as root, opened_folder(root, folder) as parent:
             yield parent, name

@@ -30,8 +30,7 @@ FOLDER_MODE = 0o700
 @contextmanager
 def opened_root(root: Path) -> Generator[int]:
     """Open a descriptor of the root, at each verb anew, since the root may be deleted and made again. Raises
-    OSError.
-    """
+    OSError."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         yield descriptor

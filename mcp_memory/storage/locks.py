@@ -23,8 +23,7 @@ _LONGEST_WAIT_S = 0.005
 
 class PathLocks:
     """The locks of paths, in files in `folder`; without a folder, a single lock on the vault's own root serves every
-    path.
-    """
+    path."""
 
     def __init__(self, folder: Path | None, root: Path, deadline_s: float) -> None:
         self._folder = folder

@@ -42,8 +42,7 @@ def validate_existing(path: str) -> NotePath:
 
 def validate_new(path: str, *, portable: bool = True) -> NotePath:
     """Return the path, if a note may be created there: not hidden, ends in `.md`, would be listed, and unless it
-    needn't be `portable`, is allowed on every system. Raises PathRefused.
-    """
+    needn't be `portable`, is allowed on every system. Raises PathRefused."""
     _check(path, new=portable)
     if skipped := SKIPPED_FOLDERS.intersection(path.split("/")):
         raise _refused(path, f"lies in {min(skipped)!r}, which is never indexed", "choose another folder")
@@ -105,8 +104,7 @@ def portable_path(path: str) -> str:
 
 def fold(name: str) -> str:
     """Return the form under which names collide on a file system that ignores case and normal form (APFS, NTFS, ext4
-    +F).
-    """
+    +F)."""
     if name.isascii():
         return name.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", name).casefold())

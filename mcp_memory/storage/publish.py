@@ -218,8 +218,7 @@ class Publisher:
     def _put_back(self, place: PublishTarget, displaced: str, label: TempName, etag: Etag) -> None:
         """Undo a swap: the displaced file gets its name back from ours, which is held, since an editor may have opened
         it already. If another file has the name, it is a later save and gets the name in its turn, until the file that
-        comes out is the one that was put there last.
-        """
+        comes out is the one that was put there last."""
         for _ in range(_MAX_COPIES):
             put = _etag_at(place.folder, displaced)
             displaced = self._swap(place, displaced, label, etag)

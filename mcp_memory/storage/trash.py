@@ -11,8 +11,7 @@ from mcp_memory.models import Etag, NotePath
 
 def find_thrown_away(root: Path, path: NotePath, etag: Etag) -> bytes | None:
     """Return the bytes with this etag of a file that was in the vault at `root`; in a trash, its name may have got a
-    number. None if no such bytes can be read.
-    """
+    number. None if no such bytes can be read."""
     name, parts = PurePosixPath(path), PurePosixPath(path).parts
     data = Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share")
     for trash in (root / ".trash", data / "Trash/files", Path.home() / ".Trash"):

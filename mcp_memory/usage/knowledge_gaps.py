@@ -25,20 +25,17 @@ if TYPE_CHECKING:
 
 SAME_COSINE = 0.75
 """The cosine of two questions that are one gap. It corresponds to the share of equal signs by which `use_counter`
-recognizes a repeated question (.77).
-"""
+recognizes a repeated question (.77)."""
 
 MOST_GAPS, MOST_DAYS, MOST_SESSIONS, MOST_CHARS = 500, 90, 32, 300
 """The most gaps, the days after which a gap that nobody asked again is dropped, and the most sessions and characters of
-each.
-"""
+each."""
 
 UNANSWERED_BELOW = 0.3
 """The confidence below which an answer counts as none. It is higher than the bar for a warning, since a needless gap
 costs less than a needless warning. Measured on unanswerable questions: 11 of 34 (a developer's) and 53 % (about
 conversations) count, instead of 5 and 22 % with the bar for a warning. Of answerable ones 15 of 186 and 3 % count,
-instead of 11 and 1 %.
-"""
+instead of 11 and 1 %."""
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS gaps (
     id TEXT PRIMARY KEY, project TEXT, model TEXT, vector BLOB, times INT, sessions BLOB, first TEXT, last TEXT,
@@ -72,8 +69,7 @@ class _Miss:
 
 class KnowledgeGaps:
     """The gaps. `meaning`: the vector of a question that was just embedded; `model`: the fingerprint of its embedder,
-    or None. Without a vector nothing is counted. `add` is thread-safe, and `UseCounter` calls the rest.
-    """
+    or None. Without a vector nothing is counted. `add` is thread-safe, and `UseCounter` calls the rest."""
 
     def __init__(
         self, config: UsageConfig, clock: Callable[[], datetime],

@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 SAME = 0.77
 """The share of equal signs from which two questions' vectors count as one question. Measured with the bundled model: 10
 of 11 pairs that ask the same in other words are counted as one, and 1 of 10 that ask something else about the same
-matter. So it counts too few.
-"""
+matter. So it counts too few."""
 
 MOST_DAYS, MOST_ROWS = 365, 200_000
 """The most days of use, and the most lines of a note and a day: some 20 MB."""
@@ -86,8 +85,7 @@ class UseCounter:
         session: str | None = None,
     ) -> None:  # fmt: skip
         """Add uses, to be counted later. Takes microseconds. A `session` that is named client/id names the client,
-        too.
-        """
+        too."""
         by, few = current_caller(), tuple(dict.fromkeys(notes))[:MOST_NOTES]
         client = (session or "").rpartition("/")[0] or by.client
         if few:
@@ -216,8 +214,7 @@ def _agree(one: bytes, other: bytes) -> bool:
 
 def _count_change(database: sqlite3.Connection, change: NoteChange) -> None:
     """Count an edit for the day on which the note was last used, and only if it was. An edit of a log entry gives it
-    another id, to which its use moves.
-    """
+    another id, to which its use moves."""
     column = {ChangeKind.EDITED: "edited", ChangeKind.SUPERSEDED: "edited", ChangeKind.MUTED: "muted"}.get(change.kind)
     if column:
         note = change.target

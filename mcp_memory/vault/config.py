@@ -1,6 +1,5 @@
 """Sections `[vault]` and `[kinds]`, and the folders for notes of each kind. Standard library only: `settings` imports
-it.
-"""
+it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -158,8 +158,7 @@ def due_day(text: str | None, zone: tzinfo) -> DueDate | None:
 
 def creation(text: str | None, tz: tzinfo, now: datetime) -> datetime | None:
     """Parse the time of creation. Raises InvalidInput, also for the future; another machine's clock may be ahead by
-    CLOCKS_DIFFER.
-    """
+    CLOCKS_DIFFER."""
     moment = _time("created", text, tz)
     if moment and moment > now + CLOCKS_DIFFER:
         raise InvalidInput("created is in the future", hint="pass when it was said, or leave it out")

@@ -85,8 +85,7 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
 
 def plant(root: Path, data: bytes) -> bool:
     """Make a vault of a new or empty folder with the marker of an exported vault, so that the managed folder stays the
-    same; False if the folder is not empty. Raises ConfigInvalid for a damaged marker, StorageFailed.
-    """
+    same; False if the folder is not empty. Raises ConfigInvalid for a damaged marker, StorageFailed."""
     marker = _parsed(data.decode("utf-8", "replace"), root / MARKER)
     with naming_the_cause(str(root)):
         if root.exists() and any(root.iterdir()):
@@ -216,8 +215,7 @@ def _remember(copy: Path, marker: Marker) -> None:
 
 def _publish(root: Path, marker: Marker) -> None:
     """Publish a marker, but never replace one, so that two processes make one. Others may read it, to search a vault
-    that isn't theirs; only its owner may write it. Raises FileExistsError, OSError.
-    """
+    that isn't theirs; only its owner may write it. Raises FileExistsError, OSError."""
     folder = root / FOLDER
     make_private(root)
     folder.mkdir(mode=0o755, exist_ok=True)

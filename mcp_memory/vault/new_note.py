@@ -127,8 +127,7 @@ class NotePublisher:
 
 def _tails(note_id: NoteId) -> list[str]:
     """Return suffixes that distinguish notes of one title: small numbers first, then the id, so that the thousandth
-    note costs no more than the fifth.
-    """
+    note costs no more than the fifth."""
     unique = note_id.lower()
     return ["", "-2", "-3", f"-{unique[-6:]}", f"-{unique}"]
 

@@ -32,8 +32,7 @@ class NoteEditor:
 
     def read(self, path: NotePath, entry: str | None) -> tuple[str, str]:
         """Return the text of a note or entry as on disk, undecodable bytes as surrogates, and its etag; an entry's is
-        its hash. Raises NotFound, Refused for a file that isn't text.
-        """
+        its hash. Raises NotFound, Refused for a file that isn't text."""
         blob = self._notes.read_bytes(path)
         text = editable_text(path, blob.data)
         self._require_shown(self._notes.note(path, blob.data, blob.etag, blob.stat), entry)
@@ -81,8 +80,7 @@ class NoteEditor:
     def mute(self, path: NotePath, entry: str | None, project: str | None, *, undo: bool) -> NoteFile:
         """Mute a note or log entry by a mark in its head, in a project or everywhere, so that agents get it only if
         they ask. Or undo that; without a project, undo all of it. Idempotent. Raises NotFound, Refused, InvalidInput,
-        StorageFailed.
-        """
+        StorageFailed."""
         self._notes.require_vault()
         if path.startswith("@") or (entry and path == MEMORY):
             what = "MEMORY.md is shown as a whole" if entry else f"{path} belongs to a read-only source"
@@ -127,8 +125,7 @@ class NoteEditor:
 
     def bring_back(self, change: NoteChange, data: bytes | None) -> NoteFile:
         """Put a file where it was before someone moved it, or removed it with these bytes. Raises NotFound,
-        AlreadyExists, PreconditionFailed if another note is there now, StorageFailed.
-        """
+        AlreadyExists, PreconditionFailed if another note is there now, StorageFailed."""
         self._notes.require_vault()
         if change.kind is ChangeKind.MOVED and change.other:
             if self._notes.read(change.path).record.id not in {change.note, f"path:{change.path}"}:
@@ -189,8 +186,7 @@ class NoteEditor:
 
     def _dated(self, before: str, after: str) -> str:
         """Return the text with `updated`, and with a new title if the old title was taken from the old text; unless the
-        edit set them.
-        """
+        edit set them."""
         old, new = frontmatter.parse(before), frontmatter.parse(after)
         changes: dict[str, frontmatter.Value] = {}
         if ("id" in new.meta or "updated" in new.meta) and old.meta.get("updated") == new.meta.get("updated"):
@@ -216,8 +212,7 @@ def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
 
 def _with_text(before: str, text: str) -> str:
     """Return the text in place of the whole note; without a head of its own, below the head that is there. Keeps a byte
-    order mark, the line ending at the end, and CRLF.
-    """
+    order mark, the line ending at the end, and CRLF."""
     mark = BOM if before.startswith(BOM) else ""
     new, old = text.removeprefix(BOM), frontmatter.parse(before)
     if "\r\n" in before and before.count("\n") == before.count("\r\n"):

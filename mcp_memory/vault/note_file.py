@@ -45,8 +45,7 @@ class Layout:
 
     def below_home(self, path: str) -> str | None:
         """Return the path below the managed folder, or None outside; the vault-wide `MEMORY.md` and `memory/` are
-        outside.
-        """
+        outside."""
         if path.startswith("@") or path == MEMORY or path.startswith("memory/"):
             return None
         if not self.home:
@@ -156,8 +155,7 @@ def muted_projects(marks: Sequence[str], entry: str | None) -> list[str]:
 
 def editable_text(path: NotePath, data: bytes) -> str:
     """Return the text with undecodable bytes as surrogates, so that they are written back unchanged. Raises Refused for
-    a file that isn't text.
-    """
+    a file that isn't text."""
     decoded = frontmatter.decode(data)
     if decoded.text is None:
         raise Refused(f"{path} cannot be changed: {decoded.problem}", hint="repair the file by hand first")
@@ -208,8 +206,7 @@ def slug(title: str) -> str:
 
 def file_stem(title: str) -> str:
     """Return a note's file name without `.md`: the title's slug, changed if agents would read the file as
-    instructions.
-    """
+    instructions."""
     stem = slug(title)
     return f"{stem}-note" if are_orders(f"{stem}.md") else stem
 

@@ -119,8 +119,7 @@ class NoteImporter:
         self, incoming: Sequence[IncomingNote], known: Known, same: Same, *, dry_run: bool = False
     ) -> list[ImportResult]:
         """Import notes, or only plan it with `dry_run`; the results are in the same order. Raises StorageFailed if the
-        disk refuses: then a part of the notes is imported.
-        """
+        disk refuses: then a part of the notes is imported."""
         with ThreadPoolExecutor(WRITERS) as pool:
             steps = list(pool.map(partial(self._plan, known=known, same=same), incoming))
             if dry_run:
@@ -209,8 +208,7 @@ class NoteImporter:
 
     def _announce(self, steps: Sequence[_Step]) -> None:
         """Record the notes in the ledger before anything is written, so that they are known as ours whatever
-        happens.
-        """
+        happens."""
         now = self._notes.clock()
         if steps:
             self._ledger.record(*(LedgerEntry.of(self._record(step.incoming, step.taken.path), now) for step in steps))

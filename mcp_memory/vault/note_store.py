@@ -53,8 +53,7 @@ class NoteStore:
         changes: ChangeJournal | None = None,
     ) -> None:
         """Open a store. If `tombstones` is None, only the marks in the files themselves count. `changes` gets each
-        change.
-        """
+        change."""
         self.backend = backend
         self.layout = layout
         self.kinds = kinds
@@ -138,8 +137,7 @@ class NoteStore:
         self, path: NotePath, data: bytes, expected: Etag | None, *, added: str | None = None, portable: bool = True
     ) -> NoteFile:
         """Publish a file, as `StorageBackend.write` does, and return the note. Keeps the bytes of a note that is
-        edited, but not of a log to which an entry is `added`.
-        """
+        edited, but not of a log to which an entry is `added`."""
         facts = self._describe_change(path, data, expected, added)
         note = self.write_made(path, data, expected, portable=portable)
         self._record(note.record, facts)
@@ -285,8 +283,7 @@ def _whole_characters(data: bytes) -> bytes:
 
 def _first_part(file: NoteFile, problem: str) -> NoteFile:
     """Drop a log's last entry: half an entry has another hash, so it couldn't be forgotten. In a longer text, chunking
-    drops it.
-    """
+    drops it."""
     record, text = replace(file.record, problem=problem), file.text
     if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
         text = text[: entries[-1].start]

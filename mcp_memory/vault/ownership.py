@@ -47,8 +47,7 @@ def may_retire(
     path: str, tier: OwnershipTier, *, layout: Layout, by_person: bool = False, is_order: bool = False
 ) -> None:
     """Raise Refused if a tool may not forget or supersede this note; you may do so with personal notes, and with those
-    that are always loaded (`is_order`).
-    """
+    that are always loaded (`is_order`)."""
     inner = layout.below_home(path) or ""
     if tier is OwnershipTier.SOURCE:
         raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
@@ -68,8 +67,7 @@ def may_retire(
 
 class Provenance:
     """The provenance of notes: from the ledger, which notes this installation wrote or adopted, and where they are now.
-    Thread-safe.
-    """
+    Thread-safe."""
 
     def __init__(self, notes: NoteStore, ledger: Ledger) -> None:
         self._notes = notes
@@ -82,8 +80,7 @@ class Provenance:
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
         """Vouch from now on for a note in the managed folder that this installation did not write, or a topic's page as
-        another one made it; None if it needs no adoption. Raises Refused for a note elsewhere, StorageFailed.
-        """
+        another one made it; None if it needs no adoption. Raises Refused for a note elsewhere, StorageFailed."""
         record, path = file.record, file.record.path
         layout = self._notes.layout
         inner = layout.below_home(path)
@@ -107,8 +104,7 @@ class Provenance:
 
     def adopted_places(self, file: NoteFile) -> list[tuple[NotePath, NoteId]]:
         """Return the places to `revoke` so that the note is no longer the agents'; none if we wrote it or never adopted
-        it. Includes places that the note has left, but not places with a copy of it.
-        """
+        it. Includes places that the note has left, but not places with a copy of it."""
         path, note_id = file.record.path, file.record.id
         standings = self._ledger.standings(note_id)
         if not self.vouches(path, note_id) or standings.get(path, max_standing(standings.values())) == "written":
@@ -128,8 +124,7 @@ class Provenance:
 
     def vouches(self, path: NotePath, note_id: NoteId) -> bool:
         """Return whether the note is ours by the ledger: its id was put at this place, or at another place that it has
-        left. A file with the id of a note that is still in its place is a copy.
-        """
+        left. A file with the id of a note that is still in its place is a copy."""
         places = self._ledger.standings(note_id)
         if path in places:
             return places[path] != "revoked"
@@ -138,15 +133,13 @@ class Provenance:
 
     def is_standing_order(self, note: NoteRecord) -> bool:
         """Return whether every session starts with the note: it is in `_always-load/`, or its head asks for that and we
-        wrote or you adopted it. No tool and no import writes `always_load`, so in such a note it is yours.
-        """
+        wrote or you adopted it. No tool and no import writes `always_load`, so in such a note it is yours."""
         inner = self._notes.layout.below_home(note.path) or ""
         return inner.startswith(f"{ALWAYS_LOAD}/") or (note.always_load and self.vouches(note.path, note.id))
 
     def known_ids(self, path: NotePath, file: NoteFile | None, is_known: Callable[[NoteId], bool]) -> set[NoteId]:
         """Return the ids under which we know the note that is (`file`) or was at `path`, without copies and notes that
-        have moved away. `is_known`: whether a note with this id is anywhere.
-        """
+        have moved away. `is_known`: whether a note with this id is anywhere."""
         earlier = {note_id for note_id in self._ledger.ids_at(path) if not is_known(note_id)}
         if file and (self.vouches(path, file.record.id) or path in self._ledger.standings(file.record.id)):
             return {file.record.id, *earlier}

@@ -45,8 +45,7 @@ class TopicFiles:
 
     def owns(self, file: NoteFile) -> bool:
         """Return whether the note is the agents' own, so that we may rewrite its links, and could write it back as it
-        is.
-        """
+        is."""
         record = file.record
         if record.state is NoteState.SUMMARY:
             return self.is_as_we_wrote(file) or bool(self._ledger.parts(record.id))
@@ -57,8 +56,7 @@ class TopicFiles:
 
     def may_relink(self, file: NoteFile) -> bool:
         """Return whether a person may have links rewritten in the note. Logs are excluded, since the id of an entry is
-        a hash of its text.
-        """
+        a hash of its text."""
         record = file.record
         is_read_only = record.path.startswith("@") or record.state in {NoteState.DELETED, NoteState.SUMMARY}
         return not (is_read_only or record.problem or record.is_log or record.path == MEMORY)
@@ -117,8 +115,7 @@ class TopicFiles:
 
     def write_page(self, path: NotePath, data: bytes, expected: Etag | None, parts: Parts | None = None) -> NoteFile:
         """Write a page. `parts`: the parts of a topic's page as we made it, without your own words in it. `expected`
-        and errors as for `StorageBackend.write`.
-        """
+        and errors as for `StorageBackend.write`."""
         self._notes.require_vault()
         text = data.decode()
         meta = frontmatter.parse(text).meta
@@ -143,8 +140,7 @@ class TopicFiles:
 
     def refresh_page(self, path: NotePath, data: bytes) -> NoteFile | None:
         """Write a page that only we write, unless you have changed, forgotten, archived or removed it, or it has these
-        bytes already. Return it if it was written. Raises StorageFailed.
-        """
+        bytes already. Return it if it was written. Raises StorageFailed."""
         page = self._notes.find(path)
         if page is None:
             return None if self.made_by_us(path) else self.write_page(path, data, None)
@@ -170,8 +166,7 @@ class TopicFiles:
 
     def remove_folder(self, folder: NotePath) -> bool:
         """Remove a folder; False if it is not empty. Earlier versions of its page, which are held for a while, don't
-        count.
-        """
+        count."""
         self._notes.backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))
         return self._notes.backend.rmdir_empty(folder)
 
@@ -193,8 +188,7 @@ class TopicFiles:
 
     def folder_before(self, page: NoteRecord) -> str | None:
         """Return the name that the folder of this page had, if another program or you have renamed it since we wrote
-        there.
-        """
+        there."""
         last = self._ledger.places_of(page.id)[-1:]
         if not last or last[0] == page.path or not self._provenance.vouches(page.path, page.id):
             return None
@@ -203,8 +197,7 @@ class TopicFiles:
 
     def made_by_us(self, path: NotePath, page: NoteRecord | None = None) -> bool:
         """Return whether we ever wrote a page at this path, so that its folder is a topic of ours. Also true if we
-        wrote the `page` there at another path, since you may have renamed the folder.
-        """
+        wrote the `page` there at another path, since you may have renamed the folder."""
         try:
             validate_new(path)
         except PathRefused:

@@ -134,8 +134,7 @@ class Vault:
 
     def is_own_change(self, path: NotePath, etag: Etag | None, since: float) -> bool:
         """Return whether a change is our own, as `ChangeJournal.is_ours` does; also true for pages, and for files
-        outside the vault.
-        """
+        outside the vault."""
         return path.startswith("@") or self._notes.is_page(path) or self.changes.is_ours(path, etag, since)
 
     def tier(self, path: NotePath, note_id: NoteId) -> OwnershipTier:
@@ -202,15 +201,13 @@ class Vault:
         self, path: NotePath, entry: str | None = None, by: Caller = UNKNOWN, *, done: bool = False
     ) -> NoteFile:
         """Mark a note as archived, or with `done` as a commitment that was kept: only searches for archived notes find
-        it. Idempotent. Raises as `forget`.
-        """
+        it. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
         return self._retirement.archive(self._retirable(path, by), entry, done=done)
 
     def tombstones(self, deleted: Sequence[NotePath]) -> list[Tombstone]:
         """Return the tombstones of the forgotten notes among these, and of all forgotten log entries, without those
-        that can't be read now. Reads files: for a worker thread.
-        """
+        that can't be read now. Reads files: for a worker thread."""
         found: list[Tombstone] = []
         for path in dict.fromkeys([*deleted, *self._tombstones.logs()]):
             with suppress(McpMemoryError):
@@ -226,8 +223,7 @@ class Vault:
 
     def mark_compatible(self, path: NotePath, mark: str, caller: Caller = UNKNOWN) -> NoteFile:
         """Mark a note as compatible with the note with this id or, by `ENTRY=ID`, an entry of a log, so that both stay
-        active. Idempotent. Raises as `forget`.
-        """
+        active. Idempotent. Raises as `forget`."""
         self._notes.require_vault()
         self._retirable(path, caller)
         return self._retirement.add_mark(path, "compatible_with", mark)
@@ -327,8 +323,7 @@ class Vault:
 
     def _replaceable(self, path: NotePath, entry: str | None = None, caller: Caller = UNKNOWN) -> NoteFile:
         """Return the note, or the entry as a note. Raises before anything is written if it could not be marked as
-        superseded.
-        """
+        superseded."""
         file = self._retirable(path, caller)
         self._retirement.check_supersede(file, entry)
         return (entry_note(file, entry) if entry else None) or file

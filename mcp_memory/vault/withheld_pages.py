@@ -20,8 +20,7 @@ WITHHELD = (
 
 def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[str, str] | None = None) -> bool:
     """Return whether a page's text was made from a note that is forgotten or gone, or from such a page. `returning`:
-    texts of pages that are about to be restored, by id. Reads files and the index: for a worker thread.
-    """
+    texts of pages that are about to be restored, by id. Reads files and the index: for a worker thread."""
     waiting, seen = sources_of(page), set[str]()
     while waiting:
         source = waiting.pop()
@@ -45,8 +44,7 @@ def quotes_forgotten(page: str, vault: Vault, index: Index, returning: Mapping[s
 
 def withheld(page: NoteFile, vault: Vault, index: Index) -> NoteFile:
     """Return the page with a remark in place of its text and its folder's name as title. It still links to its notes
-    that are not forgotten and to the pages below, by title if that quotes nothing.
-    """
+    that are not forgotten and to the pages below, by title if that quotes nothing."""
     path = page.record.path
     listed = page.body[at:] if (at := page.body.rfind(f"{CHILDREN}\n")) >= 0 else ""
     lines: list[str] = []

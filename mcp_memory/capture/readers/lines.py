@@ -28,8 +28,7 @@ class TranscriptLine:
 class LineBatch:
     """A batch of lines. The next batch starts at `next_offset`; `in_long_line` if that is inside a line that is too
     long. `long_line_count` counts the lines that are too long and began in this batch. `at_end`: there is nothing more
-    now.
-    """
+    now."""
 
     lines: tuple[TranscriptLine, ...]
     next_offset: int

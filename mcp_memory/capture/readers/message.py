@@ -22,8 +22,7 @@ class Role(StrEnum):
 class TranscriptMessage:
     """A message. `turn` has the speaker, the time and the text; for a tool, its output. Its line begins at the byte
     `offset`. `tool` is the tool's name; `failed`: it reported a failure; `arguments`: the beginnings of its text
-    arguments, such as `command` or `file_path`.
-    """
+    arguments, such as `command` or `file_path`."""
 
     role: Role
     turn: Turn
@@ -75,8 +74,7 @@ class ReaderContext:
     """When that was, ISO 8601."""
     silences: list[list[str]] = field(default_factory=list[list[str]])
     """The beginnings and ends of times of which nothing may be kept; the last may have no end yet. A sub-agent has the
-    silences of its session.
-    """
+    silences of its session."""
     turn_pages: dict[str, int] = field(default_factory=dict[str, int])
     """Thread → number of the page on which the message at `turn_at` may be, or an earlier one."""
 
@@ -98,8 +96,7 @@ class ReaderContext:
 
 def text_arguments(given: object) -> dict[str, str]:
     """Return the beginnings of the texts among a call's arguments. A string is a table in JSON, or one `input`, such as
-    a patch; a list of words is a command.
-    """
+    a patch; a list of words is a command."""
     found = given
     if isinstance(given, str):
         with suppress(ValueError, RecursionError):

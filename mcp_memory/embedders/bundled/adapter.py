@@ -21,8 +21,7 @@ _BIAS = re.compile(r"inner\.(?P<layer>encoder\.layer\..+)\.bias")
 def adapted(nodes: Sequence[Any], last: str) -> tuple[list[Any], list[Any]]:
     """Return the nodes of a graph with the adapter, and its tensors. Inputs: (input_ids, attention_mask,
     token_type_ids), each (1, tokens). Output: (1, ADAPTED_SIZE), the means of the states of the tokens of type 1, and
-    the last state of the first token.
-    """
+    the last state of the first token."""
     import numpy as np
     from onnx import helper, numpy_helper
 
@@ -53,8 +52,7 @@ def adapted(nodes: Sequence[Any], last: str) -> tuple[list[Any], list[Any]]:
 
 def _reading(helper: Any, last: str) -> list[Any]:
     """Return the nodes for the means of the states of the marked tokens, which have type 1, and for the first token's
-    state.
-    """
+    state."""
     from onnx import TensorProto
 
     return [

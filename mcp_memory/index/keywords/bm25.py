@@ -32,8 +32,7 @@ _LEAST_IDF = 1e-6
 @dataclass(frozen=True)
 class TermPart:
     """A segment, and which of its rows (n,) belong to notes that still exist. `counted`: the rows that frequencies are
-    taken from; None for all living rows.
-    """
+    taken from; None for all living rows."""
 
     segment: PostingSegment
     alive: NDArray[np.bool_]
@@ -169,8 +168,7 @@ class TermCorpus:
 
 def ceiling(frequencies: Collection[int], chunks: int) -> float:
     """Return the limit of the score of a chunk that repeats all words of a question; 0 for a long question, all of
-    whose words no chunk has. `frequencies`: in how many of all `chunks` each word occurs.
-    """
+    whose words no chunk has. `frequencies`: in how many of all `chunks` each word occurs."""
     if len(frequencies) > _MOST_WORDS:
         return 0.0
     return sum((K1 + 1) * _idf(frequency, chunks) for frequency in frequencies)

@@ -55,8 +55,7 @@ class InvertedIndex(CacheSync["_Words"]):
 
     def corpus(self, connection: sqlite3.Connection, generation: Generation, token: int) -> TermCorpus | None:
         """Return the words at this token, in whose snapshot `connection` is. None if another reader has already seen a
-        later token: ask again in a newer snapshot.
-        """
+        later token: ask again in a newer snapshot."""
         with self._lock:
             words = self._held_for(connection, generation)
             if token < words.token:
@@ -154,8 +153,7 @@ class _Words:
 
     def save(self, lock: threading.Lock, *, always: bool) -> None:
         """Save the file. Called by one thread at a time; `lock` guards the data of searches. After an OSError no call
-        tries again.
-        """
+        tries again."""
         with lock:
             corpus, at, due = self.corpus, (self._number, self._gone), always or self.have_grown
         if not due or not corpus.rows or not self._writable or at == self._saved_at:

@@ -26,13 +26,11 @@ _LONG = 64
 _HEAD = struct.Struct("<IIIII")
 _COLUMNS = ("<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u1", "<u8", "<u1")
 """The types of the columns. For chunks: words, section, postings; for sections: words above, postings; then keys and
-counts of both.
-"""
+counts of both."""
 
 _SIZE_OF = np.array((0, 0, 0, 1, 1, 2, 2, 3, 3))
 """The number of the head that gives each column's length: chunks, sections, postings of chunks, postings of
-sections.
-"""
+sections."""
 
 _WIDTHS = np.array([np.dtype(kind).itemsize for kind in _COLUMNS])
 _BYTES_EACH = np.bincount(_SIZE_OF, weights=_WIDTHS).astype(np.int64).tolist()
@@ -61,8 +59,7 @@ def encode(
     chunks: Sequence[tuple[int, str]], places: Mapping[int, str], count: Callable[[str], WordCounts] = count
 ) -> bytes:
     """Encode a note's words. `chunks`: section number, ascending, and text of each; `places`: the text above each
-    section.
-    """
+    section."""
     numbers = {section: at for at, section in enumerate(dict.fromkeys(section for section, _ in chunks))}
     own = [count(text) for _, text in chunks]
     place = [count(places.get(section, "")) for section in numbers]
@@ -83,8 +80,7 @@ def encode(
 
 class CodecCache:
     """A cache of the counted texts of the `kept` latest long notes, since most of a log stays the same when an entry is
-    added. Thread-safe.
-    """
+    added. Thread-safe."""
 
     def __init__(self, kept: int = 2) -> None:
         self._latest: LruCache[str, dict[str, WordCounts]] = LruCache(kept)
@@ -136,8 +132,7 @@ def _sizes(data: bytes) -> tuple[int, ...]:
 
 def _columns(notes: Sequence[bytes], sizes: NDArray[np.int64]) -> Iterator[NDArray[Any]]:
     """Return each column of all notes, concatenated. Each is cut out as bytes, because making an array for each column
-    of each note takes longer than all else together. `sizes` (n, 4), as `_sizes`.
-    """
+    of each note takes longer than all else together. `sizes` (n, 4), as `_sizes`."""
     widths = sizes[:, _SIZE_OF] * _WIDTHS
     ends = _HEAD.size + np.cumsum(widths, axis=1)
     for first, last, kind in zip((ends - widths).T.tolist(), ends.T.tolist(), _COLUMNS, strict=True):

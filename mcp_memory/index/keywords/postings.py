@@ -17,8 +17,7 @@ _AT_ONCE = 1 << 18
 @dataclass(frozen=True, slots=True)
 class Postings:
     """Postings sorted by key: `rows[starts[t]:starts[t + 1]]` are the rows of `keys[t]`, ascending, with their
-    `counts`.
-    """
+    `counts`."""
 
     keys: NDArray[np.uint64]
     starts: NDArray[np.int64]
@@ -83,8 +82,7 @@ def _merged(
     keys: NDArray[np.uint64], sizes: NDArray[np.int64], rows: NDArray[np.uint32], counts: NDArray[np.uint8]
 ) -> Postings:
     """Merge stretches of `sizes` postings, each of one key; stretches of the same key come in the order of their rows.
-    Sorting and copying whole stretches takes a fifth of the time of single postings.
-    """
+    Sorting and copying whole stretches takes a fifth of the time of single postings."""
     order = np.argsort(keys, kind="stable")
     starts = (np.cumsum(sizes) - sizes)[order]
     keys, sizes = keys[order], sizes[order]
@@ -102,8 +100,7 @@ def _spans(
     ordered: NDArray[np.uint64], starts: NDArray[np.int64], end: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return each key once, and where its postings start, then where all end. `starts`: the start of each of
-    `ordered`.
-    """
+    `ordered`."""
     if not len(ordered):
         return ordered, np.zeros(1, dtype=np.int64)
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
@@ -112,8 +109,7 @@ def _spans(
 
 def _stable_order(keys: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Return a stable argsort. Sorting numbers is several times as fast as sorting their places, so each place is put
-    into the lower bits of its key. If two keys differ only in those bits, this falls back to `argsort`.
-    """
+    into the lower bits of its key. If two keys differ only in those bits, this falls back to `argsort`."""
     places = np.uint64((1 << len(keys).bit_length()) - 1)
     packed = (keys & ~places) | np.arange(len(keys), dtype=np.uint64)
     packed.sort()

@@ -34,8 +34,7 @@ _DENSE_SHARE = 50
 class PostingSegment:
     """The words of notes. `chunks` (n,): ids, ascending. `lengths` (n,): words of each. `sections` (n,): which of the m
     sections each is in, ascending. `place_lengths` (m,): words above each. `own`, `place`: postings of rows and of
-    sections.
-    """
+    sections."""
 
     chunks: NDArray[np.int64]
     lengths: NDArray[np.uint32]

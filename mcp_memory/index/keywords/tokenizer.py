@@ -66,8 +66,7 @@ def count(text: str) -> tuple[Counter[int], int]:
 
 def any_of(term: str) -> list[int]:
     """Return the keys of `term`. A matching chunk has at least one key; a chunk with the whole term has all keys. Empty
-    for a term without letters and digits.
-    """
+    for a term without letters and digits."""
     return list(dict.fromkeys(_wanted(term)))
 
 

@@ -30,8 +30,7 @@ Held = TypeVar("Held", bound=_Cache)
 
 class CacheSync(ABC, Generic[Held]):
     """A cache for each generation. Thread-safe: `_lock` guards changes of `_held`, by the generation's number. `unread`
-    looks without it, since a long reading keeps the lock.
-    """
+    looks without it, since a long reading keeps the lock."""
 
     _file_name: ClassVar[str]
     """The file's name, with `{}` for the generation's number."""
@@ -46,8 +45,7 @@ class CacheSync(ABC, Generic[Held]):
 
     def unread(self, connection: sqlite3.Connection, generation: Generation) -> float | None:
         """Return the share of a long reading that is done, 0 to 1; None if the next search need not wait for one. Never
-        waits. `connection` is in the snapshot that would be read.
-        """
+        waits. `connection` is in the snapshot that would be read."""
         held = self._held.get(generation.number)
         if held is not None and held.is_near(connection):
             return None

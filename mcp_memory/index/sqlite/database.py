@@ -93,8 +93,7 @@ class Database:
 
     def cut_log(self, *, busy_s: float = 0.0) -> bool:
         """Truncate the log, so that neither it nor the file has the pages that a `vacuum` dropped, or that were there
-        at the start. False if someone is still reading the old state after `busy_s`.
-        """
+        at the start. False if someone is still reading the old state after `busy_s`."""
         with self._writing:
             if self._is_cut and not self._closed:
                 return True
@@ -162,8 +161,7 @@ class Database:
 
     def _connect(self, *, create: bool = False, cache_kib: int = _CACHE_KIB) -> sqlite3.Connection:
         """Open a connection. Without `create` a missing file is an error, since SQLite would silently make an empty
-        one.
-        """
+        one."""
         uri = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
         try:

@@ -49,8 +49,7 @@ def create(connection: sqlite3.Connection, fingerprint: str, embedding: str, dim
 
 def activate(connection: sqlite3.Connection, number: int, expected: int | None) -> None:
     """Activate a generation. Raises NotFound, and PreconditionFailed unless `expected` is active (None: no generation
-    is).
-    """
+    is)."""
     require(connection, number)
     current = next((generation.number for generation in all_generations(connection) if generation.active), None)
     if current != expected:
@@ -60,8 +59,7 @@ def activate(connection: sqlite3.Connection, number: int, expected: int | None) 
 
 def drop(connection: sqlite3.Connection, number: int) -> None:
     """Drop a generation, and the cached embeddings that no other generation uses. Raises NotFound, and Refused for the
-    active one.
-    """
+    active one."""
     if require(connection, number).active:
         raise Refused(f"generation {number} is active", hint="activate another one first")
     for statement in Tables(number).drop():

@@ -1,7 +1,6 @@
-"""Implements the index with one SQLite file for rows, words and vectors, and caches beside it.
+"""Implement the index with one SQLite file for rows, words and vectors, and caches beside it.
 
-A write is one transaction, a read one snapshot. A cache entry belongs to the token at which it was read.
-"""
+A write is one transaction, a read one snapshot. A cache entry belongs to the token at which it was read."""
 
 from __future__ import annotations
 

@@ -76,8 +76,7 @@ class VectorStore(CacheSync["_Slots"]):
         self, connection: sqlite3.Connection, generation: Generation, query: Vectors, k: int, admitted: AdmittedNotes
     ) -> ScoredRows:
         """Return the k best by cosine, ties by chunk id. `connection` is in the snapshot in which `admitted` was
-        made.
-        """
+        made."""
         wanted = quantise(np.asarray(query, dtype=np.float32).reshape(1, -1), generation.dimension)
         blocks = self.refresh(connection, generation)
         if admitted.share < _FEW:  # or most numbers are of removed notes, of which the blocks have few
@@ -116,8 +115,7 @@ def nearest(
     blocks: Sequence[VectorBlock], query: NDArray[np.int8], most: int, admitted: AdmittedNotes
 ) -> list[VectorBlock]:
     """Return the `most` admitted vectors that share the most signs with the query, and those that tie with the last of
-    them. The result does not depend on how the vectors are divided among blocks.
-    """
+    them. The result does not depend on how the vectors are divided among blocks."""
     ids = chained([block.ids for block in blocks])
     rows = among_best(most, ids, chained([block.agreement(query) for block in blocks]), admitted)
     ends = np.cumsum([len(block.ids) for block in blocks])
@@ -146,8 +144,7 @@ class _Slots:
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
         """Return whether at most `FEW` vectors are newer, and whether the data that each scan needs of the others has
-        been computed.
-        """
+        been computed."""
         newer = f"SELECT 1 FROM {self._tables.vectors} WHERE slot > ? LIMIT {FEW + 1}"
         (count,) = connection.execute(f"SELECT count(*) FROM ({newer})", [self._slot]).fetchone()
         return count <= FEW and (self._mapped is None or self._mapped.is_known)

@@ -25,8 +25,7 @@ def best(
     above: float = -inf,
 ) -> ScoredRows:
     """Return the k admitted rows with the highest scores, all higher than `above`; ties by id, however the rows are
-    laid out.
-    """
+    laid out."""
     rows = among_best(k, ids, scores, admitted, above=above)
     ids, scores = ids[rows], scores[rows]
     order = np.lexsort((ids, -scores))[: max(k, 0)]
@@ -58,8 +57,7 @@ def among_best(
 
 def _likely(k: int, scores: NDArray[np.float32] | NDArray[np.int16], above: float) -> NDArray[np.intp] | None:
     """Return every row above a bar that somewhat more than k rows should reach; None if there is no such bar. Finding
-    the k-th of 100,000 takes a millisecond, and so does checking for each whether it is admitted.
-    """
+    the k-th of 100,000 takes a millisecond, and so does checking for each whether it is admitted."""
     sample = scores[::_STRIDE]
     at = len(sample) - _MARGIN * k // _STRIDE - 1
     if at < 0:

@@ -49,8 +49,7 @@ class VectorBlock:
 
     def agreement(self, query: NDArray[np.int8]) -> NDArray[np.int16]:
         """Return (n,): minus the number of signs that differ from those of `query` (1, dimension). Approximates the
-        cosine from an eighth of the bytes.
-        """
+        cosine from an eighth of the bytes."""
         wanted = _signs(query)[:, 0]
         found = np.zeros(len(self.ids), dtype=np.int16)
         for at in range(0, len(found), _ROWS_AT_ONCE):

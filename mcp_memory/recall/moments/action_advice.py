@@ -1,7 +1,6 @@
 """Choose the one note that an agent should see as it acts. The note names the file or command that the agent is about
 to touch, or quotes the error that it has just met. Only exact matches give advice. It matches only words,
-since each call of a tool waits for it.
-"""
+since each call of a tool waits for it."""
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,8 +44,7 @@ If the person has asked for exactly this, make the same call again: it goes thro
 
 Advice = dict[str, Any]
 """`text` for the agent, empty for silence, with its `tokens` and `notes`; `stops`: the agent should read it before the
-call.
-"""
+call."""
 
 _SILENCE: Advice = {"text": "", "tokens": 0, "notes": [], "stops": False}
 
@@ -57,8 +55,7 @@ Found = tuple[tuple[Any, ...], Mention, Passage]
 @dataclass(frozen=True, slots=True)
 class ActionAdvisor:
     """The advice for each call. A session gets each note once, and a call is refused once, until the session's context
-    is emptied.
-    """
+    is emptied."""
 
     briefer: Briefer
     conflicts: ConflictScan
@@ -75,8 +72,7 @@ class ActionAdvisor:
     ) -> Advice:  # fmt: skip
         """Return what memory has about a call of a tool with these arguments or, with the `output` of a failed call,
         about its error. `stop`: stop a call that an order forbids. `orders`: advise only with orders. Raises
-        DeadlineExceeded.
-        """
+        DeadlineExceeded."""
         action, briefer = read_action(arguments or {}, folder, project), self.briefer
         wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks, foreign=False)
 
@@ -136,8 +132,7 @@ class ActionAdvisor:
 
     def _is_new(self, session: str, passage: Passage, call: str) -> bool:
         """Return whether the session hasn't seen the passage. `call` is the call to stop: if an agent makes several
-        calls at once, each is stopped.
-        """
+        calls at once, each is stopped."""
         mark = _mark(f"{mark_of(passage)} as it acts")
         is_new = self.briefer.seen.add(session, [mark])
         began, calls = self.stopped.get(f"{session} {mark}") or (monotonic(), set[str]())

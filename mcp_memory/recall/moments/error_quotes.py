@@ -1,6 +1,5 @@
 """Compare a failing tool's output with the errors that notes quote. Pure. Numbers, paths and hashes differ each time
-and are ignored, as are the words that every error has.
-"""
+and are ignored, as are the words that every error has."""
 
 import re
 from collections.abc import Iterator
@@ -10,8 +9,7 @@ from mcp_memory.recall.moments import WORD_SETS
 
 MOST_CHARS, MOST_LINES, WINDOW_LINES = 12_000, 200, 3
 """The most characters of an output, half from its beginning and half from its end; its most lines; and the most lines
-that one message spans.
-"""
+that one message spans."""
 
 ENOUGH = 0.6
 """The share of a message's distinctive words that must be there, in their order."""
@@ -51,8 +49,7 @@ class ErrorOutput:
 
     def likeness(self, note: str, *, is_learned: bool) -> float:
         """Return how surely a note's text quotes this error, 0 to 1: the best of its quotes. A fix or lesson
-        (`is_learned`) may also name the error in plain words.
-        """
+        (`is_learned`) may also name the error in plain words."""
         if is_learned and self._names & set(_NAME.findall(note)):
             return 1.0
         return max(map(self._likeness, _quotes(note)), default=0.0)
@@ -76,8 +73,7 @@ class ErrorOutput:
 
 def _quotes(note: str) -> Iterator[str]:
     """Yield the parts of a note that are in code, in quotation marks, or on a line of their own with an error's
-    name.
-    """
+    name."""
     return (part for found in _QUOTE.findall(note) for part in _GAP.split("".join(found)))
 
 

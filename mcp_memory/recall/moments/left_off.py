@@ -19,8 +19,7 @@ RECENT, MOST_TOKENS = timedelta(days=30), 30
 
 def where_left_off(vault: Vault, index: Index, wanted: Filters, own: str) -> str | None:
     """Return one line on the latest session of this project except the `own` one, with its open work first; None
-    without a project. `wanted` selects the notes that may be shown. Reads files: for a worker thread.
-    """
+    without a project. `wanted` selects the notes that may be shown. Reads files: for a worker thread."""
     folder, since = vault.layout.in_home(SESSIONS), vault.clock() - RECENT
     among = replace(wanted, states=frozenset({NoteState.SUMMARY}), path_prefix=folder, since=since)
     for note in index.notes(among, limit=10) if wanted.project else ():

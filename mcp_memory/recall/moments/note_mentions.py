@@ -1,6 +1,5 @@
 """Find where a note names what an action touches, and whether the note forbids it. Pure, and exact: similarity is
-ignored. A name is read in its clause: "use pnpm, not npm" names both, but advises against npm only.
-"""
+ignored. A name is read in its clause: "use pnpm, not npm" names both, but advises against npm only."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,8 +24,7 @@ _HUMP = re.compile(r"[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]")
 
 class Mention(NamedTuple):
     """A mention, ordered by its value as advice. `weight`: how exactly the `sentence` names the action, 1 to 4;
-    `forbids`: in the words of an order; `is_against`: in other words.
-    """
+    `forbids`: in the words of an order; `is_against`: in other words."""
 
     forbids: bool
     weight: int
@@ -39,8 +37,7 @@ class Mention(NamedTuple):
 
 def find_mention(text: str, action: ToolAction, *, commands: bool = True) -> Mention | None:
     """Return the best mention in a note's text. `commands`: whether the note may name a command without advising
-    against it.
-    """
+    against it."""
     found: list[Mention] = []
     keys = {part for file in action.files for part in re.split(r"[/.]", file) if part}
     keys |= {command.words[0].lower() for command in action.commands}
@@ -117,8 +114,7 @@ def _names_program(command: ShellCommand, codes: Sequence[str], prose: str) -> b
 
 def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterator[Sequence[str]]:
     """Return the words of the commands that a clause names: in code, or of this program with its subcommand in
-    prose.
-    """
+    prose."""
     for code in codes:
         for _, words in simple_commands(code) if command.words[0] in code else ():
             yield from (words, words[1:])  # `npx prisma …`, too
@@ -131,8 +127,7 @@ def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterat
 
 def _command_weight(named: Sequence[str], command: ShellCommand, is_against: bool) -> int:
     """Return how exactly a note names this command: all of its words in their order, and its flags. One flag is enough
-    where the note has nothing against the command.
-    """
+    where the note has nothing against the command."""
     flags = [word.partition("=")[0] for word in named if word.startswith("-") and word.strip("-")]
     values = {word for flag, word in pairwise(named) if flag.startswith("-")}
     plain = [word for word in named if word[:1] not in "-$" and word not in values and not _HOLE.search(word)]

@@ -1,6 +1,5 @@
 """Decide whether a note is the person's own word. Only such a note may refuse a call: text from an agent, a page or an
-import may be shown, but forbids nothing.
-"""
+import may be shown, but forbids nothing."""
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError
@@ -20,8 +19,7 @@ _OWN_WORDS = frozenset({"said", "wrote"})
 
 def is_persons_word(vault: Vault, note: NoteRecord, mention: Mention) -> bool:
     """Return whether the mention in this note is the person's own word. False also for a note that can't be read just
-    now.
-    """
+    now."""
     if note.is_foreign:
         return False
     try:
@@ -34,8 +32,7 @@ def is_persons_word(vault: Vault, note: NoteRecord, mention: Mention) -> bool:
 
 def _who_added(vault: Vault, mention: Mention) -> set[str | None]:
     """Return the clients that added entries of `MEMORY.md` with the mention; None for an entry that the journal of
-    changes lacks, or a mention outside of entries.
-    """
+    changes lacks, or a mention outside of entries."""
     text = vault.read(MEMORY).text
     named = [entry.hash for entry in entries_of(MEMORY, text) if mention.is_in(text[entry.start : entry.end])]
     added = {one.entry: one.client for one in reversed(vault.changes.changes()) if one.path == MEMORY}
@@ -44,8 +41,7 @@ def _who_added(vault: Vault, mention: Mention) -> set[str | None]:
 
 def _was_said(vault: Vault, note: NoteRecord) -> bool:
     """Return whether the note was captured as the person's own words, or accepted in a review, which takes the score
-    out of its head.
-    """
+    out of its head."""
     if note.meta.get("voice") in _OWN_WORDS:
         return True
     head = frontmatter.parse(vault.read(note.path).text).meta

@@ -1,6 +1,5 @@
 """Read a line for a shell: its commands, each with the folder that it runs in. Pure, except for the location of your
-home.
-"""
+home."""
 
 import re
 import shlex
@@ -22,8 +21,7 @@ _VALUED = frozenset({"-u", "-g", "-n", "-I", "-P", "-L", "-s", "-k"})
 
 class SimpleCommand(NamedTuple):
     """A command. `words`: without `sudo`, `-C DIR` and the like; `>` precedes a file that is written. `folder`: as far
-    as the line shows it; the values of variables are unknown.
-    """
+    as the line shows it; the values of variables are unknown."""
 
     folder: str
     words: Sequence[str]

@@ -28,8 +28,7 @@ class ShellCommand(NamedTuple):
 
 class ToolAction(NamedTuple):
     """The files and commands of a call. `files`: the files that it changes or runs, relative to the project's folder
-    where they are in it. `only_reads`: all its commands only show what is there.
-    """
+    where they are in it. `only_reads`: all its commands only show what is there."""
 
     files: Sequence[str]
     commands: Sequence[ShellCommand]
@@ -38,8 +37,7 @@ class ToolAction(NamedTuple):
 
 def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) -> ToolAction:
     """Read the action of a tool call with these arguments; empty if it names neither file nor command. `folder`: where
-    the agent works.
-    """
+    the agent works."""
     texts = {name: value for name, value in arguments.items() if isinstance(value, str)}
     command = texts.get("command") or texts.get("cmd") or ""
     patch = next((text for text in texts.values() if "*** Begin Patch" in text), "")
@@ -61,8 +59,7 @@ def read_action(arguments: Mapping[str, Any], folder: str, project: str | None) 
 
 def _variants(words: Sequence[str]) -> Iterator[ShellCommand]:
     """Yield the command; behind a runner, also the command that the runner starts, and each package that it would
-    install.
-    """
+    install."""
     plain = [word for word in words if not word.startswith("-") and word != ">"]
     if not plain or plain[0] != words[0]:
         return

@@ -1,7 +1,6 @@
 """Track which notes each session has been shown, to show it once which of them have been forgotten, superseded or
 changed since. A small file in the state folder has ids, times and hashes of these notes, no text. It isn't synced,
-since a power cut ends the sessions too.
-"""
+since a power cut ends the sessions too."""
 
 import hashlib
 import threading
@@ -32,8 +31,7 @@ _ENDED = {ChangeKind.FORGOTTEN, ChangeKind.ARCHIVED, ChangeKind.REMOVED, ChangeK
 
 class _Told(NamedTuple):
     """A note that was shown. `number`: how many changes this process had made before; None if an earlier process showed
-    it. `at`: seconds since the epoch. `chars` and `mark`: length and hash of the text.
-    """
+    it. `at`: seconds since the epoch. `chars` and `mark`: length and hash of the text."""
 
     number: int | None
     at: float
@@ -42,8 +40,7 @@ class _Told(NamedTuple):
 
     def is_before(self, change: NoteChange, number: int | None) -> bool:
         """Return whether the note was shown before the change. `number`: the change's number; None if an earlier
-        process made it.
-        """
+        process made it."""
         if self.number is None:
             return number is not None or change.at >= self.at
         return number is not None and number >= self.number
@@ -76,8 +73,7 @@ class Withdrawals:
 
     def describe(self, session: str) -> str:
         """Return a line for each note that the session was shown and that no longer applies, unless the session itself
-        changed it; empty for none. Each note is described once; more than a few are counted.
-        """
+        changed it; empty for none. Each note is described once; more than a few are counted."""
         with self._lock:
             told, latest = self._known().get(session) or {}, dict[NoteId, NoteChange]()
             recent = list(self._changes.recent) if told else []
@@ -105,8 +101,7 @@ class Withdrawals:
 
     def _known(self) -> LruCache[str, dict[NoteId, _Told]]:
         """Return what each session was shown; the first call also reads what earlier processes showed, and what changed
-        since.
-        """
+        since."""
         if self._told is None:
             self._told, notes = LruCache(MOST_SESSIONS), set[NoteId]()
             with suppress(StorageFailed):  # it begins anew

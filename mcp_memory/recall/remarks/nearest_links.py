@@ -32,8 +32,7 @@ def describe_links(index: Index, files: Sequence[NoteFile], filters: Filters) ->
 def _nearest(index: Index, notes: Collection[NoteRecord], filters: Filters) -> list[str]:
     """Return links such as `because "Title" (id)`, `from caused_by "Other" (id)`: first those with a type, then the
     notes that are linked. Only notes that the filters admit; without a project in the filters, only notes of the same
-    project as the linking note, or without one.
-    """
+    project as the linking note, or without one."""
     shown = {note.path for note in notes}
     found = sorted(
         (link.type == PLAIN, is_back, link.at, path, link.type)

@@ -71,8 +71,7 @@ class AppendJournal:
 
     def mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
         """Record an entry's outcome, without a sync: after a power cut, an entry may be listed needlessly. Raises
-        StorageFailed.
-        """
+        StorageFailed."""
         with self._lock:
             known = self._added.get(added.path, {}).get(added.entry, added)
             if known.fate is not fate:

@@ -58,8 +58,7 @@ class ChangeKind(StrEnum):
 class NoteChange:
     """One change of one note. `other`: the note that superseded it, the place that it was moved from, the status from
     which it was restored, or the hash that an edited log entry had. `run`: the compaction or import that it was part
-    of. `undoes`: the id of the change, or the run, that it undid.
-    """
+    of. `undoes`: the id of the change, or the run, that it undid."""
 
     at: float  # seconds since the epoch
     kind: ChangeKind
@@ -111,8 +110,7 @@ class ChangeJournal:
 
     def __init__(self, state: Path, *, keep_days: int = 30, keep_bytes: int = 64_000_000) -> None:
         """Open the journal in the state folder `state`. Earlier bytes are kept for `keep_days` days with edits, up to
-        `keep_bytes`.
-        """
+        `keep_bytes`."""
         self._lines = JsonLines(state / "changes.jsonl", synced=False, most_bytes=MOST_BYTES)
         self._versions = state / "versions"
         self._keep_days = keep_days
@@ -138,8 +136,7 @@ class ChangeJournal:
 
     def is_ours(self, path: NotePath, etag: Etag | None, since: float) -> bool:
         """Return whether we wrote there since then (monotonic seconds), or wrote these bytes last. Raises
-        StorageFailed.
-        """
+        StorageFailed."""
         with self._lock:
             if self._latest is None:
                 self._latest = {change.path: (change.after, 0.0) for change in reversed(self.changes())}
@@ -148,8 +145,7 @@ class ChangeJournal:
 
     def keep(self, note: NoteId, etag: Etag, data: bytes, *, is_edit: bool) -> None:
         """Keep the bytes that are about to be replaced; an edit's bytes are kept durably, since they are nowhere else
-        then. Raises StorageFailed.
-        """
+        then. Raises StorageFailed."""
         file = self._versions / f"{_digest(note)[:16]}.{etag}"
         with self._lock, naming_the_cause(str(self._versions)):
             if is_edit:
@@ -176,8 +172,7 @@ class ChangeJournal:
 
     def count_lines(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> int:
         """Count the changes of a note or a log entry, without those of another note that was at its path. Raises
-        StorageFailed.
-        """
+        StorageFailed."""
         own = {*ids, f"path:{path}"}
         return sum(change.note in own and entry in {None, change.entry} for change in self.changes())
 

@@ -85,8 +85,7 @@ class Ledger:
 
     def places_of(self, note_id: NoteId) -> list[NotePath]:
         """Return where the note was written, adopted or filed, the latest place last, without places that we moved it
-        from. It may have been moved since.
-        """
+        from. It may have been moved since."""
         return [path for path, standing in self.standings(note_id).items() if standing != "revoked"]
 
     def standings(self, note_id: NoteId) -> dict[NotePath, Standing]:
@@ -104,8 +103,7 @@ class Ledger:
 
     def first(self, note_id: NoteId, content: str) -> str:
         """Return the hash of a note's content when it was written, given its present hash; they differ if we rewrote
-        links.
-        """
+        links."""
         return self._first.get((note_id, content), content)
 
     def parts(self, page: NoteId) -> list[Mapping[str, Sequence[str]]]:

@@ -25,8 +25,7 @@ class NoteJournals:
 
     def describe(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
         """Describe the traces of a whole note (`entry` is None), also after its file has gone, or of a log entry: a
-        line for each place. `ids` are the ids of the whole note, past and present. Raises StorageFailed.
-        """
+        line for each place. `ids` are the ids of the whole note, past and present. Raises StorageFailed."""
         found: list[str] = []
         if entries := [added for added in self.appends.entries_of(path) if entry in {None, added.entry}]:
             found.append(f"in the append journal: {counted(len(entries), 'entry', 'entries')}")
@@ -42,8 +41,7 @@ class NoteJournals:
 
     def erase(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> None:
         """Erase these traces, in the ledger last, which has the ids of a note whose file has gone. Raises
-        StorageFailed.
-        """
+        StorageFailed."""
         self.appends.erase(path, entry)
         for forgotten in self.tombstones.entries(path):
             if entry in {None, forgotten}:

@@ -34,8 +34,7 @@ DAYS = "days"  # the file that lists the days on which we checked
 @dataclass(frozen=True, slots=True)
 class Caller:
     """The maker of a call, as far as known. `run`: the compaction or import that the call is part of. `undoes`: the id
-    of the change, or the run, that the call undoes.
-    """
+    of the change, or the run, that the call undoes."""
 
     client: str | None = None
     session: str | None = None
@@ -95,8 +94,7 @@ class Tombstones:
 
     def keep(self, after: Etag, before: Etag, data: bytes) -> None:
         """Keep a note's bytes, before the marked file is published: a crash in between must not leave a forgotten note
-        that can't be restored. Raises StorageFailed.
-        """
+        that can't be restored. Raises StorageFailed."""
         forgotten = ForgottenNote(after, before)
         self._write(forgotten.name, data)
         with self._lock:
@@ -154,8 +152,7 @@ class Tombstones:
 
     def show(self, *etags: Etag) -> None:
         """Stop hiding files with these bytes, marked or not, durably. Call it before the restored file is published,
-        while the note still has its own mark. Raises StorageFailed; then they are hidden as before.
-        """
+        while the note still has its own mark. Raises StorageFailed; then they are hidden as before."""
         with self._lock:
             found = [note for note in self._with(etags) if not note.shown]
             try:
@@ -173,8 +170,7 @@ class Tombstones:
 
     def hide(self, *etags: Etag) -> None:
         """Hide these bytes again, if no file was published after all. If the disk refuses, the note's own mark counts
-        until the next forget.
-        """
+        until the next forget."""
         with self._lock:
             for note in [note for note in self._with(etags) if note.shown]:
                 with suppress(OSError):
@@ -211,8 +207,7 @@ class Tombstones:
 
     def prune(self, standing: Collection[Etag], paths: Collection[str], today: date) -> int:
         """Remove bytes that no file in the vault has needed (by its bytes, or a log by its path) for GRACE_DAYS; return
-        the number of files.
-        """
+        the number of files."""
         pruned = 0
         needed = {note.name for note in self._with(standing)}
         needed |= {_entry_name(path, entry) for path in self._entries if path in paths for entry in self._entries[path]}

@@ -151,8 +151,7 @@ def _meta_says_so(meta: Mapping[str, Any]) -> bool:
 
 def _pair_says_so(key: str, value: object) -> bool:
     """Return whether a property means private: `private: yes`; `tags: a, private`; or any other property with just this
-    value, such as `visibility: private`.
-    """
+    value, such as `visibility: private`."""
     name = _letters(key)
     if isinstance(value, Mapping):
         return _meta_says_so(cast("Mapping[str, Any]", value)) or name in _KEYS
@@ -206,8 +205,7 @@ def _stretch_says_so(stretch: str) -> bool:
 
 def _line_says_so(key: str, value: str) -> bool:
     """Return whether a line means private. In a text, `private: …` may begin a sentence about what is private in a
-    program.
-    """
+    program."""
     name = _letters(key)
     if name in _TAG_KEYS:
         return any(map(is_private_tag, tags_of(value)))
@@ -222,8 +220,7 @@ def _note_says_so(part: str) -> bool:
 
 def _private_spans(text: str, start: int) -> Iterator[tuple[int, int]]:
     """Yield the private sections, list items and paragraphs of `MEMORY.md`. A mark by itself makes its section private,
-    or the whole file if no heading is above.
-    """
+    or the whole file if no heading is above."""
     blocks = list(scan(text, start))
     entries = sections.entries(text, start)
     for at, block in enumerate(blocks):

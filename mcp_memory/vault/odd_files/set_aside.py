@@ -101,8 +101,7 @@ def original_of(path: str) -> str | None:
 
 def likely_originals_of(path: str) -> list[str]:
     """Return the paths of the files that this may be a second version of, if such a file exists and its text
-    `is_version` of it.
-    """
+    `is_version` of it."""
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
     found = filter(None, (pattern.fullmatch(stem) for pattern in _LIKELY))
@@ -130,8 +129,7 @@ def is_template_folder(path: str) -> bool:
 
 def unless_odd(file: NoteFile, read: Callable[[NotePath], NoteFile]) -> NoteFile:
     """Return the note, set aside if it is searched only on request. `read` reads a file beside it. In a log and in
-    `MEMORY.md` each entry is independent, so a merge conflict there is only a problem.
-    """
+    `MEMORY.md` each entry is independent, so a merge conflict there is only a problem."""
     record = file.record
     oddity = _oddity_of(file) if record.state is NoteState.ACTIVE else None
     if oddity is None and record.state is NoteState.ACTIVE and _is_version_of_another(file, read):

@@ -19,8 +19,7 @@ SAME_MINUTE_S = 60.0
 
 FULL_BYTES = 128 * 1024
 """The size of a full log, some 500 entries. It is continued in another file, since each new entry rewrites and rechunks
-its whole file.
-"""
+its whole file."""
 
 _GAP = 3  # the most missing parts of a day before a later one
 _GLUE_BYTES = 100  # bytes that an entry may need besides itself: a line break or two, the end of an open fence
@@ -124,8 +123,7 @@ class DailyLog:
 
     def _forgotten_entry(self, file: NoteFile | None, entry: str) -> WriteResult | None:
         """Restore an entry that was forgotten in this minute when it is appended again: a second one would have the
-        same hash and be forgotten too.
-        """
+        same hash and be forgotten too."""
         if file is None or entry not in file.forgotten_entries or not file.has_entry(entry):
             return None
         return WriteResult(self._retirement.restore_entry(file.record.path, entry), Outcome.CREATED, entry)

@@ -20,8 +20,7 @@ from mcp_memory.vault.shared.memory_file import MemoryFile
 Why = Literal["overwritten", "missing", "edited", "unanswered"]
 """The reason why an entry is gone, as far as the bytes show it. `overwritten`: the file went back to its state before
 the entry. `missing`: the entry went while other things changed, perhaps on purpose. `edited`: another entry says much
-the same. `unanswered`: the append was cut short.
-"""
+the same. `unanswered`: the append was cut short."""
 
 SERIOUS: frozenset[Why] = frozenset({"overwritten", "missing"})  # reported to the user
 SHOWN_CHARS = 60
@@ -51,8 +50,7 @@ class LostEntry:
 
 def find_lost(added: Sequence[JournaledAppend], texts: Mapping[str, str], file: NoteFile | None) -> list[LostEntry]:
     """Return the entries, oldest first, that the file (None: it is missing) no longer has, without those forgotten or
-    taken back.
-    """
+    taken back."""
     entries = entries_of(file.record.path, file.text) if file else ()
     standing = {entry.hash for entry in entries} | set(file.forgotten_entries if file else ())
     answered = {line.content for line in added if line.fate in {AppendOutcome.LANDED, AppendOutcome.OVERWRITTEN}}

@@ -50,8 +50,7 @@ class MemoryFile:
 
     def append(self, draft: Draft, fits: Fits) -> WriteResult:
         """Add an entry at the end of `draft.section`, or in place of the entry `draft.replaces`; the same call again
-        changes nothing. Also raises InvalidInput, and Refused if the file would no longer fit.
-        """
+        changes nothing. Also raises InvalidInput, and Refused if the file would no longer fit."""
         if draft.title or draft.tags or draft.expires_at or draft.created:
             raise InvalidInput("an entry of MEMORY.md has no title, tags or dates", hint="leave them out")
         if not (draft.section or draft.replaces):
@@ -126,8 +125,7 @@ class MemoryFile:
 
     def restore(self, entry: str, by: Caller) -> NoteFile:
         """Put an entry back in place of its replacement, which is kept then. Without a replacement, the entry returns
-        to its old place, or to the end of its section if the text before it has changed. Idempotent.
-        """
+        to its old place, or to the end of its section if the text before it has changed. Idempotent."""
 
         def changed(_: NoteFile | None, before: str) -> str:
             if find_entry(MEMORY, before, entry):
@@ -204,8 +202,7 @@ def _replaced(before: str, old: sections.CuratedEntry, text: str) -> str:
 
 def _only_entry(text: str, entry: str) -> sections.CuratedEntry | None:
     """Return the entry. Raises InvalidInput if several entries say the same, since a retried call would take the next
-    one.
-    """
+    one."""
     found = [one for one in entries_of(MEMORY, text) if one.hash == entry]
     same = [one for one in found if isinstance(one, sections.CuratedEntry)]
     if len(same) > 1:

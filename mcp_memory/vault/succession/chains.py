@@ -25,8 +25,7 @@ _OURS = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 
 MOST_IN_CIRCLE = 200
 """The most notes of a circle; a longer circle hides all its notes, and `doctor` names it. Limits how many files a note
-makes us read.
-"""
+makes us read."""
 
 
 class Chains:
@@ -45,8 +44,7 @@ class Chains:
 
     def learn(self, path: NotePath, record: NoteRecord | None) -> None:
         """Learn which other notes a note names; call it for each note that the index knows. `record` is None for a note
-        that is gone.
-        """
+        that is gone."""
         names = {*record.supersedes, *_successors(record)} if record else set[NoteId]()
         with self._lock:
             for original in likely_originals_of(path) if record else ():
@@ -60,8 +58,7 @@ class Chains:
 
     def resolved(self, file: NoteFile) -> NoteFile:
         """Return the note with its state in its chain. It is active again if nothing that replaced it is left; of a
-        circle made by hand, only the newest note is active.
-        """
+        circle made by hand, only the newest note is active."""
         record = file.record
         if record.superseded_at and record.superseded_by and self._counts_again(record):
             inner = self._notes.layout.below_home(record.path) or ""
@@ -100,8 +97,7 @@ class Chains:
 
     def later(self, file: NoteFile, known: Container[NoteId] = ()) -> list[NoteFile]:
         """Yield the notes that replaced this one, one after the other, without forgotten notes, until a note that
-        nothing replaced, that is `known`, or that is active in its circle.
-        """
+        nothing replaced, that is `known`, or that is active in its circle."""
         found, seen, record = list[NoteFile](), set[NoteId](), file.record
         while record.superseded_at or record.state is NoteState.DELETED:
             after = next((note for note in self._standing(record, seen) if note), None)
@@ -120,8 +116,7 @@ class Chains:
 
     def heads(self, note_ids: Iterable[NoteId]) -> dict[NoteId, NoteId]:
         """Return the id of the active note in place of each of these superseded notes, without notes that can't be
-        read.
-        """
+        read."""
         heads = dict[NoteId, NoteId]()
         for note_id in note_ids:
             with suppress(McpMemoryError):
@@ -131,8 +126,7 @@ class Chains:
 
     def holding(self, file: NoteFile) -> NoteFile | None:
         """Return the other note of the chain that is active now: the one that replaced this note or, if that is
-        forgotten, the one that this note had replaced.
-        """
+        forgotten, the one that this note had replaced."""
         later, pending, seen = self.later(file), [file.record], set[NoteId]()
         while not later and pending and pending[-1].state is NoteState.DELETED:
             for before in self._before(pending.pop(), seen):
@@ -186,8 +180,7 @@ class Chains:
 
     def _counts_again(self, record: NoteRecord) -> bool:
         """Return whether the note is active again: nothing that replaced it is left, or only notes of a circle in which
-        it is the newest.
-        """
+        it is the newest."""
         is_dated = "#" not in record.id  # an entry's hour is in its text
         if any(file is None or (is_dated and _age(file.record) > _age(record)) for file in self._standing(record)):
             return False  # nearly always, with one file read
@@ -199,8 +192,7 @@ class Chains:
 
     def _later_links(self, record: NoteRecord) -> dict[NoteId, list[NoteRecord]] | None:
         """Return the notes that replaced a note, and those that replaced these, and so on. None if a name may belong to
-        a note that isn't gone, or if there are more notes than in a circle made by hand.
-        """
+        a note that isn't gone, or if there are more notes than in a circle made by hand."""
         links, pending = dict[NoteId, list[NoteRecord]](), [record]
         while pending:
             known = pending.pop()
@@ -214,8 +206,7 @@ class Chains:
 
     def _standing(self, record: NoteRecord, seen: set[NoteId] | None = None) -> Iterator[NoteFile | None]:
         """Yield the notes that replaced a note, the latest first. In place of a forgotten note come the notes that
-        replaced it, and None for a name whose note may not be gone. Skips notes in `seen`, and adds to it.
-        """
+        replaced it, and None for a name whose note may not be gone. Skips notes in `seen`, and adds to it."""
         pending, seen = [*record.superseded_by], set[NoteId]() if seen is None else seen
         seen.add(record.id)
         while pending:

@@ -9,8 +9,7 @@ from mcp_memory.models import NoteId, NotePath, NoteRecord
 
 def hidden_circles(standing: Iterable[NoteRecord], retired: Sequence[NoteRecord]) -> list[NotePath]:
     """Return the first note, in the order of `retired`, of each circle from which no path leads to a `standing`
-    note.
-    """
+    note."""
     replaced = defaultdict[NoteId, list[NoteId]](list)
     for note in retired:
         for name in note.superseded_by:

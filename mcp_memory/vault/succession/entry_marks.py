@@ -89,8 +89,7 @@ def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
 
 def entry_record(log: NoteRecord, entry: str) -> NoteRecord:
     """Return the log's record with the id, mutes, privacy and state of one entry: superseded, unless the log is retired
-    or the entry is active again.
-    """
+    or the entry is active again."""
     record = replace(log, id=NoteId(f"{log.path}#{entry}"))
     if entry in log.meta.get("private_entries", ()):
         record = as_private(record)
@@ -114,8 +113,7 @@ def successors_of_entries(log: NoteRecord) -> Mapping[str, NoteId]:
 
 def entry_mark(log: NoteFile, entry: str, by: NoteId, at: datetime) -> str:
     """Return an entry's mark. It contains the place of the entry, which identifies it even if someone edits it in an
-    editor.
-    """
+    editor."""
     places = logs.places(logs.entries(log.text, log.body_start)).items()
     return " ".join([entry, by, at.isoformat(), *(place for place, known in places if known == entry)][:4])
 

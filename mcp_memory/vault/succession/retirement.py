@@ -63,8 +63,7 @@ class Retirement:
 
     def restore(self, file: NoteFile, entry: str | None) -> NoteFile:
         """Undo a forget or `archive`, byte for byte if nothing else has changed. Also raises InvalidInput for a whole
-        log.
-        """
+        log."""
         path = file.record.path
         if file.record.is_log:
             return self.restore_entry(path, _require_entry(path, entry))
@@ -106,8 +105,7 @@ class Retirement:
 
     def archive(self, file: NoteFile, entry: str | None = None, *, undo: bool = False, done: bool = False) -> NoteFile:
         """Set or remove `status: archived` (with `done` also `done_at`) and nothing else, so that undoing it gives the
-        same bytes again. A superseded note is archived already. Also raises InvalidInput for a log or an entry.
-        """
+        same bytes again. A superseded note is archived already. Also raises InvalidInput for a log or an entry."""
         if entry or file.record.is_log:
             raise InvalidInput("an entry of a file has no archive", hint="memory_forget hides it, and can be undone")
 
@@ -131,8 +129,7 @@ class Retirement:
 
     def list_tombstones(self, file: NoteFile) -> list[Tombstone]:
         """Return the tombstone of a forgotten note, or the tombstones of forgotten entries that a log still has, or
-        that were taken out of `MEMORY.md`.
-        """
+        that were taken out of `MEMORY.md`."""
         path = file.record.path
         if path == MEMORY:
             stones = [self._tombstones.read_entry(path, entry) for entry in self._tombstones.entries(path)]
@@ -174,8 +171,7 @@ class Retirement:
         self, path: NotePath, changes: Callable[[NoteFile], Changes], *, forgets: bool = False, restores: bool = False
     ) -> NoteFile:
         """Patch the head, and try again with new `changes` if another writer was faster. `_put_bytes_back` can undo
-        what this `forgets`; what it `restores` is no longer hidden.
-        """
+        what this `forgets`; what it `restores` is no longer hidden."""
         for _ in range(ATTEMPTS):
             blob = self._notes.read_bytes(path)
             file = self._notes.note(path, blob.data, blob.etag, blob.stat)
@@ -219,8 +215,7 @@ class Retirement:
 
 def read_tombstone(file: NoteFile) -> Tombstone:
     """Read a tombstone from a forgotten note's file; it has only the path if another program put the unmarked bytes
-    back.
-    """
+    back."""
     meta = frontmatter.parse(file.text).meta
     client, session, reason = (
         None if meta.get(key) is None else str(meta[key]) for key in ("deleted_by", "deleted_in", "deleted_because")
