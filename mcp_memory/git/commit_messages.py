@@ -33,26 +33,26 @@ class _Filed:
 def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     """Every change in exactly one part."""
     first_files = {MARKER, layout.in_home("README.md")}
-    begun = [change for change in changes if change.old is None and change.path in first_files]
+    begun = [change for change in changes if change.before is None and change.path in first_files]
     if begun:
         yield CommitPart("memory: begin a vault", begun)
     filed: dict[str, _Filed] = defaultdict(_Filed)
     moved_back, pages = _Filed(), list[FileChange]()
     by_verb: dict[str, list[FileChange]] = defaultdict(list)
-    removed: dict[str, list[FileChange]] = defaultdict(list)
+    removed: dict[bytes, list[FileChange]] = defaultdict(list)
     for change in changes:
-        if change.old and change.new is None and not _is_page(change, layout):
-            removed[change.old.oid].append(change)
+        if change.before is not None and change.after is None and not _is_page(change, layout):
+            removed[change.before].append(change)
     for change in changes:
         top = _top_topic(change.path, layout)
         if change in begun:
             continue
         if _is_page(change, layout):
             (filed[top].pages if top else pages).append(change)
-        elif change.new:
-            same_bytes = removed.get(change.new.oid) if change.old is None else None
+        elif change.after is not None:
+            same_bytes = removed.get(change.after) if change.before is None else None
             source = [same_bytes.pop()] if same_bytes else []
-            if source or (top and change.old is None):
+            if source or (top and change.before is None):
                 place = filed[top] if top else moved_back
                 place.arrived.append(change)
                 place.departed += source
@@ -107,7 +107,7 @@ def _compactions(filed: Mapping[str, _Filed], pages: Sequence[FileChange], layou
 
 def _verb(change: FileChange) -> str:
     """For a file that exists now."""
-    if change.old is None:
+    if change.before is None:
         return "add"
     before, after = _text(change.before), _text(change.after)
     if logs.is_log_path(change.path):
@@ -121,7 +121,7 @@ def _verb(change: FileChange) -> str:
 
 def _entries_changed(change: FileChange) -> int:
     before, after = _text(change.before), _text(change.after)
-    if change.old is None or change.new is None:
+    if change.before is None or change.after is None:
         return max(1, len(logs.entries(after)))
     hidden = abs(_forgotten_entries(after) - _forgotten_entries(before))
     return hidden or max(1, abs(len(logs.entries(after)) - len(logs.entries(before))))
@@ -131,8 +131,8 @@ def _forgotten_entries(text: str) -> int:
     return len(frontmatter.parse(text).meta.get("forgotten") or ())
 
 
-def _text(data: bytes) -> str:
-    return frontmatter.decode(data).text or ""
+def _text(data: bytes | None) -> str:
+    return frontmatter.decode(data or b"").text or ""
 
 
 def _notes(changes: Sequence[FileChange], layout: Layout) -> str:

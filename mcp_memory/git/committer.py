@@ -190,7 +190,7 @@ class Committer:
 
     def _objection(self, change: FileChange) -> McpMemoryError | None:
         """A commit may be pushed, and then a secret stays public."""
-        if self._vault.secrets_allowed or not (found := find_secret(change.after.decode("utf-8", "replace"))):
+        if self._vault.secrets_allowed or not (found := find_secret((change.after or b"").decode("utf-8", "replace"))):
             return None
         return Refused(
             f"{change.path} seems to hold a secret ({found})", hint='take it out, or set vault.secrets = "allow"'

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.git.file_changes import read_blobs
 from mcp_memory.git.repository import Repository
 from mcp_memory.models import Etag
+from mcp_memory.runtime.git_command import Git
 
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
 
@@ -47,7 +47,7 @@ def list_commits(
     inside = [os.fsdecode(repository.to_git_path(path)) for path in paths] or [repository.prefix or "."]
     renames = ("--follow", "-M") if follow else ("--no-renames",) if paths else ("-M",)
     out = repository.git.run(
-        "--literal-pathspecs", "log", f"--max-count={limit}", "-z", "--raw", "--no-abbrev", *_NO_PROGRAM, *renames,
+        "log", f"--max-count={limit}", "-z", "--raw", "--no-abbrev", *_NO_PROGRAM, *renames,
         _FORMAT, "--", *inside,
     )  # fmt: skip
     return list(_parsed(repository, out))
@@ -66,7 +66,7 @@ def find_paths(repository: Repository, words: str) -> list[str]:
     if repository.head() is None:
         return []
     out = repository.git.run(
-        "--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--no-renames", *_NO_PROGRAM, f"-S{words}",
+        "log", "-z", "--format=", "--name-only", "--no-renames", *_NO_PROGRAM, f"-S{words}",
         "--", repository.prefix or ".",
     )  # fmt: skip
     return list(dict.fromkeys(repository.from_git_path(path) for path in out.split(b"\0") if path))
@@ -80,7 +80,7 @@ def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[
     if not out:
         raise NotFound(f"no commit {commit[:100]}", hint="mcp-memory log lists them")
     inside = [os.fsdecode(repository.to_git_path(path)) for path in paths]
-    listed = repository.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", out.decode().strip(), "--", *inside)
+    listed = repository.git.run("ls-tree", "-r", "-z", out.decode().strip(), "--", *inside)
     oids: dict[str, str] = {}
     for line in listed.split(b"\0"):
         meta, _, path = line.partition(b"\t")
@@ -88,6 +88,23 @@ def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[
             oids[repository.from_git_path(path)] = meta.decode().split(" ")[2]
     found = read_blobs(repository.git, list(oids.values()))
     return {path: found[oid] for path, oid in oids.items() if oid in found}
+
+
+def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
+    """The bytes of these blobs; missing ones are left out."""
+    out = git.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
+    found: dict[str, bytes] = {}
+    at = 0
+    while at < len(out):
+        end = out.index(b"\n", at)
+        oid, _, rest = out[at:end].decode().partition(" ")
+        at = end + 1
+        kind, _, size = rest.partition(" ")
+        if size:
+            if kind == "blob":
+                found[oid] = out[at : at + int(size)]
+            at += int(size) + 1
+    return found
 
 
 def _parsed(repository: Repository, out: bytes) -> Iterator[HistoryStep]:

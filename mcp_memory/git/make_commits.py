@@ -1,23 +1,22 @@
-"""Commits our files as they are on disk to the checked-out branch, with plumbing commands only.
+"""Commits our files as they are on disk to the checked-out branch, and nothing that you have staged."""
 
-The tree is built in an index of our own from the checked-out commit, so it contains nothing that you staged. The branch
-moves by compare-and-swap: a commit of yours in the same instant wins, and ours is made again on top of it.
-"""
-
+import os
+import shutil
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_memory.errors import Busy, GitUnavailable, McpMemoryError
-from mcp_memory.git.file_changes import FileChange, draft_commit, index_entries, load_index
+from mcp_memory.git.file_changes import FileChange, find_changes
 from mcp_memory.git.repository import Repository
-from mcp_memory.git.staging_index import repair_index, updated_index
-
-TRIES = 5
 
 COMMITTER = "mcp-memory"
 """Used if git has no user.name and user.email."""
+
+_CONTENTION = ("index.lock", "cannot lock ref")
+"""Git's messages when another git changes the index or the branch in the same instant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,52 +41,69 @@ def commit_files(
     parts_of: Callable[[Sequence[FileChange]], Sequence[CommitPart]],
     objection: Callable[[FileChange], McpMemoryError | None] = lambda _: None,
 ) -> CommitResult:
-    """Commits these paths as they are now, in the parts that `parts_of` returns; leaves out changes with an objection.
+    """Commit these paths as they are now, in the parts that `parts_of` returns; skip changes with an objection.
 
-    Raises Busy while something else is in progress in the repository, GitUnavailable, StorageFailed.
+    Raise Busy while something else is in progress in the repository, GitUnavailable, StorageFailed.
     """
     repository.require_idle()
     repository = repository.writing_like(paths)
-    with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as folder:
-        repair_index(repository, Path(folder) / "repaired")
-        for number in range(TRIES):
-            scratch = Path(folder) / str(number)
-            head = repository.head()
-            drafted = draft_commit(repository, head, paths, scratch)
-            objections = {change.path: why for change in drafted.changes if (why := objection(change))}
-            changes = [change for change in drafted.changes if change.path not in objections]
-            waiting = {**drafted.waiting, **objections}
-            if not changes:
-                return CommitResult((), waiting)
-            parts = parts_of(changes)
-            commits = _create_commits(repository, head, parts, scratch)
-            try:
-                with updated_index(repository, head, commits[-1], changes, scratch.with_suffix(".index")):
-                    repository.require_idle()
-                    reason = f"commit: {parts[-1].message}"
-                    repository.git.run("update-ref", "-m", reason, "HEAD", commits[-1], head or "")
-            except GitUnavailable:
-                if repository.head() == head:
-                    raise
-                continue
-            return CommitResult(commits, waiting)
-    raise Busy(f"others keep committing in {repository.top}", hint="nothing to do: it will be tried again")
-
-
-def _create_commits(repository: Repository, head: str | None, parts: Sequence[CommitPart], scratch: Path) -> list[str]:
-    """Each on top of the one before; no branch refers to them yet."""
-    git = repository.git.on(scratch)
-    load_index(git, head)
-    identity = _identity(repository)
+    found = find_changes(repository, paths)
+    objections = {change.path: why for change in found.changes if (why := objection(change))}
+    changes = [change for change in found.changes if change.path not in objections]
     commits: list[str] = []
-    for part in parts:
-        git.run("update-index", "-z", "--index-info", stdin=index_entries(repository, part.changes))
-        tree = git.run("write-tree").decode().strip()
-        parent = commits[-1] if commits else head
-        onto = ("-p", parent) if parent else ()
-        commit = git.run("commit-tree", *onto, tree, stdin=part.message.encode(), environ=identity)
-        commits.append(commit.decode().strip())
-    return commits
+    if changes:
+        identity = _identity(repository)
+        new = [change.path for change in changes if change.path in found.untracked]
+        if new:  # `git commit` takes only paths that the index has
+            _run(repository, ("add", "--intent-to-add"), new)
+        commits += [_commit(repository, part, identity) for part in parts_of(changes)]
+    return CommitResult(tuple(commits), {**found.waiting, **objections})
+
+
+def _commit(repository: Repository, part: CommitPart, identity: Mapping[str, str]) -> str:
+    command = ("commit", "--only", "--no-verify", "--quiet", f"--message={part.message}")
+    with _own_folder(repository) as places:
+        _run(repository, command, [change.path for change in part.changes], {**identity, **places})
+    return repository.head() or ""
+
+
+def _run(
+    repository: Repository, command: Sequence[str], paths: Sequence[str], environ: Mapping[str, str] | None = None
+) -> None:
+    listed = b"".join(repository.to_git_path(path) + b"\0" for path in paths)
+    try:
+        repository.git.run(
+            *command, "--pathspec-from-file=-", "--pathspec-file-nul",
+            stdin=listed, environ=environ,
+        )  # fmt: skip
+    except GitUnavailable as error:
+        if any(sign in error.message for sign in _CONTENTION):
+            lock = repository.folder / "index.lock"
+            raise Busy(
+                f"another git is at work in {repository.top}", hint=f"if no git is running there: rm -f {lock}"
+            ) from error
+        raise
+
+
+@contextmanager
+def _own_folder(repository: Repository) -> Generator[Mapping[str, str]]:
+    """Make a git folder for one commit that shares everything with yours but the message, as environment variables.
+
+    Git keeps the message in a file, overwrites there what a hook has refused of yours, and deletes what `git merge
+    --squash` has prepared. A commit that you make in the same instant would read our message as its own.
+    """
+    with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        for entry in repository.folder.iterdir():
+            if entry.name not in {"COMMIT_EDITMSG", "HEAD", "commondir", "index"}:
+                (folder / entry.name).symlink_to(entry)
+        shutil.copy(repository.folder / "HEAD", folder)  # git refuses a link
+        (folder / "commondir").write_bytes(os.fsencode(repository.common_folder()))
+        yield {
+            "GIT_DIR": name,
+            "GIT_INDEX_FILE": str(repository.folder / "index"),
+            "GIT_WORK_TREE": str(repository.top),
+        }
 
 
 def _identity(repository: Repository) -> dict[str, str]:

@@ -41,9 +41,9 @@ class Repository:
     folder: Path
     prefix: str
 
-    @property
-    def index(self) -> Path:
-        return self.folder / "index"
+    def file(self, path: str) -> Path:
+        """The file at a path in the vault."""
+        return self.top / f"{self.prefix}{path}"
 
     def to_git_path(self, path: str) -> bytes:
         """A path in the vault as git names it."""
@@ -51,6 +51,10 @@ class Repository:
 
     def from_git_path(self, path: bytes) -> str:
         return os.fsdecode(path).removeprefix(self.prefix)
+
+    def common_folder(self) -> Path:
+        """The `.git` folder that all work trees share. Raises GitUnavailable."""
+        return self.top / _line(self.git.run("rev-parse", "--git-common-dir"))
 
     def head(self) -> str | None:
         """The checked-out commit; None before the first. Raises GitUnavailable."""
@@ -62,7 +66,7 @@ class Repository:
     def writing_like(self, paths: Iterable[str]) -> Repository:
         """A copy whose git makes objects as private as these files; by default git makes them readable by everyone.
         `core.sharedRepository` still applies."""
-        modes = [mode for path in paths if (mode := _mode_of(self.top / f"{self.prefix}{path}")) is not None]
+        modes = [mode for path in paths if (mode := _mode_of(self.file(path))) is not None]
         if all(mode & _READABLE == _READABLE for mode in modes):
             return self
         return replace(self, git=replace(self.git, umask=stat.S_IRWXG | stat.S_IRWXO))

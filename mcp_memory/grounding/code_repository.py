@@ -108,7 +108,7 @@ class CodeRepository:
     def follow(self, path: str) -> str | None:
         """Return the current path of a file that was renamed in a commit or in the index; None if the file is gone."""
         for _ in range(MOST_RENAMES):
-            last = self._git("--literal-pathspecs", "rev-list", "-1", self.head, "--", path).decode().strip()
+            last = self._git("rev-list", "-1", self.head, "--", path).decode().strip()
             commands = [("diff-index", "--cached", *_RENAMED, self.head)]
             commands += [("diff-tree", "--no-commit-id", "-m", *_RENAMED, last)] if last else []
             found = (new for command in commands for old, new in _renames(self._git(*command)) if old == path)
@@ -120,7 +120,7 @@ class CodeRepository:
     def changed_with(self, path: str, since: str) -> list[str]:
         """List the files of the commits that changed this file since then, latest commit first."""
         out = self._git(
-            "--literal-pathspecs", "log", "-z", "--format=", "--name-only", "--full-diff", "--no-renames",
+            "log", "-z", "--format=", "--name-only", "--full-diff", "--no-renames",
             f"--max-count={MOST_COMMITS}", *_NO_PROGRAM, f"{since}..{self.head}", "--", path,
         )  # fmt: skip
         ending = PurePosixPath(path).suffix
@@ -132,11 +132,11 @@ class CodeRepository:
         HEAD; empty if no commit did."""
         show = ("log", "-1", "-s", "--format=%h %cs", *_NO_PROGRAM, f"{since}..{self.head}")
         out = self._git(*show, f"-L{lines[0]},{lines[1]}:{path}") if lines else b""
-        return (out or self._git("--literal-pathspecs", *show, "--", path)).decode().strip().partition("\n")[0]
+        return (out or self._git(*show, "--", path)).decode().strip().partition("\n")[0]
 
     def lines_removed(self, path: str, since: str) -> int:
         """Count the lines of the file that are missing from HEAD."""
-        diff = ("--literal-pathspecs", "diff", "--numstat", "-z", *_NO_PROGRAM, since, self.head, "--", path)
+        diff = ("diff", "--numstat", "-z", *_NO_PROGRAM, since, self.head, "--", path)
         removed = self._git(*diff).split(b"\t")[1:2]
         return int(removed[0]) if removed and removed[0].isdigit() else 0
 

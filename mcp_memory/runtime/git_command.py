@@ -7,7 +7,7 @@ import signal
 import subprocess
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
@@ -20,20 +20,22 @@ _ENVIRONMENT = {
     "LC_ALL": "C",  # `_refusal` reads the messages
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",  # a name may start with ":" or hold a "*"
     "GIT_NO_LAZY_FETCH": "1",
 }
 
 _SETTINGS = (
-    "core.hooksPath=/dev/null",  # your hooks are for your commits; `update-ref` would run one too
+    "core.hooksPath=/dev/null",  # your hooks are for your commits; --no-verify skips two of them
     "core.fsmonitor=false",  # may be a program
     "protocol.allow=never",  # a partial clone would fetch
     "gc.auto=0",
+    "maintenance.auto=false",
     "commit.gpgSign=false",
     "log.showSignature=false",
     "log.showRoot=true",
     "safe.bareRepository=explicit",  # a folder that came with a clone may look like one, with filters of its own
     "core.safecrlf=false",  # prints a warning
-    "core.splitIndex=false",
+    "core.splitIndex=false",  # its second part would be in the folder of one commit
     "i18n.commitEncoding=UTF-8",
     "i18n.logOutputEncoding=UTF-8",
 )
@@ -44,16 +46,11 @@ ENDING_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Git:
-    """Git in one folder, until `latest` (monotonic seconds). `index` is used instead of yours; `umask` applies to files
-    that git writes, -1 for ours."""
+    """Git in one folder, until `latest` (monotonic seconds). `umask` applies to files that git writes, -1 for ours."""
 
     folder: Path
     latest: float
-    index: Path | None = None
     umask: int = -1
-
-    def on(self, index: Path) -> Git:
-        return replace(self, index=index)
 
     def run(
         self,
@@ -69,8 +66,6 @@ class Git:
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         command = ["git", "-C", str(self.folder), *settings, *arguments]
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _ENVIRONMENT
-        if self.index:
-            environment["GIT_INDEX_FILE"] = str(self.index)
         try:
             process = subprocess.Popen(
                 command,

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import shutil
-import signal
 import stat
 import subprocess
-import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mcp_memory.errors import Busy, GitUnavailable, NotFound, StorageFailed
-from mcp_memory.git import staging_index as index_module
+from mcp_memory.errors import Busy, GitUnavailable, NotFound
+from mcp_memory.git.file_changes import FileChange
 from mcp_memory.git.history import find_paths, list_commits
 from mcp_memory.git.make_commits import CommitPart, commit_files
 from mcp_memory.git.repository import find_repository
@@ -59,6 +56,30 @@ def test_what_a_person_staged_stays_staged(repo: Repo) -> None:
     assert repo.git("show", "HEAD:other.md").splitlines()[0::7] == ["ONE", "eight"]
 
 
+def test_a_staged_rename_removal_and_mode_stay_staged(repo: Repo) -> None:
+    repo.theirs("second", gone="gone\n", old_name="a line that is long enough to be found again\n", script="run\n")
+    repo.git("rm", "-q", "gone.md")
+    repo.git("mv", "old_name.md", "new_name.md")
+    repo.git("update-index", "--chmod=+x", "script.md")
+    repo.write("note.md", "ours\n")
+    repo.write("ours.md")
+    before = repo.git("diff", "--cached", "--raw")
+    repo.commit("note.md", "ours.md")
+    assert repo.held() == ["note.md", "ours.md"]
+    assert repo.git("diff", "--cached", "--raw") == before
+
+
+def test_a_hunk_of_our_own_file_that_is_staged_stays_staged(repo: Repo) -> None:
+    repo.write("other.md", "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\nEIGHT\n")
+    first_hunk = repo.git("diff", "-U0", "other.md").partition("@@ -8")[0]
+    repo.git("apply", "--cached", "--unidiff-zero", "-", stdin=first_hunk)
+    before = repo.git("diff"), repo.git("diff", "--cached")
+    repo.write("note.md", "ours\n")
+    assert repo.commit("other.md", "note.md").waiting.keys() == {"other.md"}
+    assert repo.held() == ["note.md"]
+    assert (repo.git("diff"), repo.git("diff", "--cached")) == before
+
+
 def test_a_file_of_which_another_version_is_staged_waits(repo: Repo) -> None:
     """Else the person's next commit would take ours back."""
     repo.write("note.md", "a person's\n")
@@ -78,19 +99,6 @@ def test_a_file_of_which_another_version_is_staged_waits(repo: Repo) -> None:
     assert repo.commit("note.md", "new.md").waiting == {}
     assert repo.git("show", "HEAD:note.md") == repo.git("show", "HEAD:new.md") == "ours\n"
     assert repo.status() == ""
-
-
-def test_a_version_that_is_staged_in_the_last_moment(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    repo.write("note.md", "ours\n")
-
-    def staging(changes) -> list[CommitPart]:
-        repo.write("note.md", "a person's\n")
-        repo.git("add", "note.md")
-        return [CommitPart("memory: test", changes)]
-
-    with pytest.raises(Busy, match="just been staged"):
-        commit_files(find_repository(repo.vault, 20), ["note.md"], staging)
-    assert (repo.subjects(), repo.status()) == (["first"], "M  note.md\n")
 
 
 def test_files_that_git_is_told_not_to_look_at(repo: Repo) -> None:
@@ -146,61 +154,6 @@ def test_odd_names(repo: Repo) -> None:
     out = subprocess.run(["git", "ls-tree", "-r", "-z", "--name-only", "HEAD"], cwd=repo.root, stdout=-1).stdout
     assert {os.fsencode(name) for name in names} <= set(out.split(b"\0"))
     assert subprocess.run(["git", "status", "--porcelain", "-z"], cwd=repo.root, stdout=-1).stdout == b""
-
-
-@pytest.mark.parametrize("when", ["before", "during"])
-def test_an_edit_in_the_second_of_the_index_is_not_lost(repo: Repo, monkeypatch: pytest.MonkeyPatch, when: str) -> None:
-    """Git takes a file of the same size for unchanged, unless the index is no younger than it."""
-    other, index, second = repo.root / "other.md", repo.root / ".git" / "index", (1_700_000_000, 1_700_000_000)
-    repo.git("config", "core.trustCtime", "false")
-    os.utime(other, second)
-    repo.git("update-index", "--refresh", ok=(0, 1))
-    os.utime(index, second)
-    put = index_module.replace_index
-
-    def edit() -> None:
-        other.write_text(other.read_text().replace("one", "ONE"))
-        os.utime(other, second)
-
-    def edit_and_put(repository, made) -> None:
-        edit()
-        os.utime(made, second)
-        put(repository, made)
-
-    edit() if when == "before" else monkeypatch.setattr(index_module, "replace_index", edit_and_put)
-    repo.write("note.md", "ours\n")
-    repo.commit("note.md")
-    assert repo.status() == " M other.md\n"
-    assert "+ONE" in repo.git("diff")
-
-
-def test_a_link_in_gits_folder_is_not_written_through(
-    repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "mine").write_text("mine")
-    monkeypatch.setattr(index_module, "token_hex", lambda _: "00")
-    (repo.root / ".git" / "index.mcp-memory").symlink_to(tmp_path / "mine")
-    (repo.root / ".git" / "index.00.mcp-memory").symlink_to(tmp_path / "mine")
-    repo.write("note.md", "ours\n")
-    with pytest.raises(StorageFailed):
-        repo.commit("note.md")
-    monkeypatch.undo()
-    repo.commit("note.md")
-    assert (tmp_path / "mine").read_text() == "mine"
-    assert not (repo.root / ".git" / "index").is_symlink()
-
-
-def test_a_full_disk_leaves_no_half_index(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "full")
-
-    repo.write("note.md", "ours\n")
-    before = sorted(file.name for file in (repo.root / ".git").iterdir())
-    with monkeypatch.context() as patch:
-        patch.setattr(index_module.shutil, "copyfileobj", full)
-        with pytest.raises(StorageFailed, match="disk is full"):
-            repo.commit("note.md")
-    assert sorted(file.name for file in (repo.root / ".git").iterdir()) == before
 
 
 def test_a_vault_in_a_subfolder_and_one_reached_by_a_link(repo: Repo, tmp_path: Path) -> None:
@@ -356,94 +309,88 @@ def test_a_message_that_is_being_written(repo: Repo, tmp_path: Path) -> None:
     assert (repo.held(), repo.status()) == (["ours.md"], "")
 
 
-def test_a_locked_index(repo: Repo) -> None:
+def test_an_index_that_another_git_holds(repo: Repo) -> None:
     lock = repo.root / ".git" / "index.lock"
-    lock.touch()
     repo.write("note.md", "ours\n")
-    with pytest.raises(Busy, match="locked"):
-        repo.commit("note.md")
-    assert lock.exists()
-    assert repo.subjects() == ["first"]
-    lock.write_text("mcp-memory 00")
-    with lock.open() as held_by_the_living:
-        fcntl.flock(held_by_the_living, fcntl.LOCK_EX)
-        with pytest.raises(Busy, match="locked"):
-            repo.commit("note.md")
-    # Whoever runs as a number today says nothing about who left the file.
-    for number, dead in enumerate(("unknown", f"{os.getppid()} unknown")):
-        lock.write_text(f"mcp-memory {dead}")
+    repo.write("new.md")
+    lock.touch()
+    before = repo.status()
+    for paths in (["note.md"], ["note.md", "new.md"]):
+        with pytest.raises(Busy, match="another git is at work") as busy:
+            repo.commit(*paths)
+    assert busy.value.hint == f"if no git is running there: rm -f {lock}"
+    assert (lock.exists(), repo.subjects(), repo.status()) == (True, ["first"], before)
+    lock.unlink()
+    assert len(repo.commit("note.md", "new.md").commits) == 1
+    assert repo.status() == ""
+
+
+def test_a_commit_of_theirs_between_our_look_and_our_commit(repo: Repo) -> None:
+    repo.write("note.md", "ours\n")
+    repo.write("new.md")
+    repo.write("staged.md")
+
+    def meanwhile(changes: Sequence[FileChange]) -> list[CommitPart]:
+        repo.write("theirs.md")
+        repo.git("add", "theirs.md")
+        repo.git("commit", "-q", "-m", "theirs")
+        repo.git("add", "staged.md")
+        return [CommitPart("memory: test", changes)]
+
+    commit_files(find_repository(repo.vault, 20), ["note.md", "new.md"], meanwhile)
+    assert repo.subjects() == ["memory: test", "theirs", "first"]
+    assert (repo.held(), repo.held("HEAD~1"), repo.status()) == (["new.md", "note.md"], ["theirs.md"], "A  staged.md\n")
+
+
+def test_several_commits_of_files_that_swap_places(repo: Repo) -> None:
+    repo.write("notes/a.md", "a\n")
+    repo.commit("notes/a.md")
+    (repo.root / "notes/a.md").rename(repo.root / "moved.md")
+    (repo.root / "notes").rmdir()
+    repo.write("notes", "a file where a folder was\n")
+    (repo.root / "note.md").unlink()
+    repo.write("note.md/inner.md", "a folder where a file was\n")
+
+    def one_each(changes: Sequence[FileChange]) -> list[CommitPart]:
+        return [CommitPart(f"memory: {change.path}", [change]) for change in changes]
+
+    paths = ["notes/a.md", "moved.md", "notes", "note.md", "note.md/inner.md"]
+    made = commit_files(find_repository(repo.vault, 20), paths, one_each)
+    assert (len(made.commits), repo.status()) == (4, ""), "the file whose place a folder took goes with the folder's"
+    repo.git("fsck", "--strict")
+
+
+@pytest.mark.parametrize("logged", ["true", "false"])
+def test_a_persons_messages_are_kept(repo: Repo, logged: str) -> None:
+    """A hook refused one commit, and a squashed merge waits for another. Ours doesn't hold up our next commit."""
+    repo.git("config", "core.logAllRefUpdates", logged)
+    folder = repo.root / ".git"
+    for name in ("COMMIT_EDITMSG", "SQUASH_MSG"):
+        (folder / name).write_text("what took me an hour\n")
+        os.utime(folder / name, (1_700_000_000, 1_700_000_000))
+    before = sorted(file.name for file in folder.iterdir())
+    for number in range(2):
         repo.write("note.md", f"ours {number}\n")
         assert len(repo.commit("note.md").commits) == 1
-        assert (repo.status(), lock.exists()) == ("", False), "one that a crash of ours left is taken away"
+    for name in ("COMMIT_EDITMSG", "SQUASH_MSG"):
+        assert (folder / name).read_text() == "what took me an hour\n"
+        assert (folder / name).stat().st_mtime == 1_700_000_000
+    assert sorted(file.name for file in folder.iterdir()) == before
+    if logged == "true":
+        assert repo.git("reflog", "--format=%gs", "-2") == "commit: memory: test\n" * 2
 
 
-@pytest.mark.parametrize("again", ["ours\n", "ours, once more\n"])
-@pytest.mark.parametrize("where", ["_put", "unlocked"])
-def test_killed_between_index_and_branch(repo: Repo, where: str, again: str) -> None:
-    """What a crash leaves looks like what a person has staged; the next commit holds what is there then."""
-    repo.write("note.md", "ours\n")
-    code = """
-import os, signal, sys
-from pathlib import Path
-from mcp_memory.git import make_commits
-from mcp_memory.git.repository import find_repository
-from mcp_memory.runtime.git_command import Git
-ran = Git.run
-def run(self, *arguments, **more):
-    if arguments[0] == "update-ref" and sys.argv[2] == "_put":
-        os.kill(os.getpid(), signal.SIGKILL)
-    out = ran(self, *arguments, **more)
-    if arguments[0] == "update-ref":
-        os.kill(os.getpid(), signal.SIGKILL)
-    return out
-Git.run = run
-repository = find_repository(Path(sys.argv[1]), 20)
-make_commits.commit_files(repository, ["note.md"], lambda c: [make_commits.CommitPart("memory: test", c)])
-"""
-    done = subprocess.run([sys.executable, "-c", code, str(repo.root), where])
-    assert done.returncode == -signal.SIGKILL
-    assert repo.status() == ("M  note.md\n" if where == "_put" else "")
-    repo.write("note.md", again)
-    is_new = where == "_put" or again != "ours\n"
-    assert len(repo.commit("note.md").commits) == is_new
-    assert (repo.git("show", "HEAD:note.md"), repo.status()) == (again, "")
-    repo.write("b.md")
-    repo.commit("b.md")
-    assert (repo.held(), repo.status()) == (["b.md"], "")
-
-
-def test_a_step_that_is_made_though_git_failed(repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    programs = tmp_path / "programs"
-    programs.mkdir()
-    late = programs / "git"
-    late.write_text(f'#!/bin/sh\n{shutil.which("git")} "$@" || exit\ncase "$*" in *update-ref*) exit 1;; esac\n')
-    late.chmod(0o755)
-    repo.write("note.md", "ours\n")
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-        repo.commit("note.md")
-    assert (repo.subjects(), repo.status()) == (["memory: test", "first"], "")
-
-
-def test_another_commit_in_the_same_instant(repo: Repo, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A person's goes first, and ours upon it; their index is as they left it."""
-    repo.write("note.md", "ours\n")
-    repo.write("theirs.md")
-    tree = repo.git("write-tree").strip()
-    put = index_module.replace_index
-    raced: list[bool] = []
-
-    def put_and_race(repository, index) -> None:
-        put(repository, index)
-        if not raced:
-            raced.append(True)
-            made = repo.git("commit-tree", "-p", "HEAD", "-m", "theirs", tree).strip()
-            repo.git("update-ref", "HEAD", made)
-
-    monkeypatch.setattr(index_module, "replace_index", put_and_race)
-    repo.commit("note.md")
-    assert repo.subjects() == ["memory: test", "theirs", "first"]
-    assert repo.status() == "?? theirs.md\n"
+def test_files_behind_links_are_left(repo: Repo, tmp_path: Path) -> None:
+    repo.write("notes/a.md", "a\n")
+    repo.commit("notes/a.md")
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "a.md").write_text("not in this repository")
+    shutil.rmtree(repo.root / "notes")
+    (repo.root / "notes").symlink_to(tmp_path / "elsewhere")
+    (repo.root / "note.md").unlink()
+    (repo.root / "note.md").symlink_to(tmp_path / "elsewhere" / "a.md")
+    assert repo.commit("notes/a.md", "note.md").commits == ()
+    assert "not in" not in repo.git("log", "-p")
 
 
 def test_beside_a_person_who_commits_all_the_time(repo: Repo) -> None:
@@ -507,6 +454,7 @@ def test_no_hook_no_signature_no_program_of_the_person_runs(repo: Repo, tmp_path
     trap.chmod(0o755)
     for hook in (
         "pre-commit",
+        "prepare-commit-msg",
         "post-commit",
         "commit-msg",
         "reference-transaction",
@@ -518,6 +466,8 @@ def test_no_hook_no_signature_no_program_of_the_person_runs(repo: Repo, tmp_path
         repo.git("config", key, str(trap))
     repo.git("config", "commit.gpgSign", "true")
     repo.git("config", "gc.auto", "1")
+    repo.git("config", "commit.template", str(tmp_path / "none"))
+    repo.git("config", "commit.cleanup", "scissors")
     repo.write("note.md", "ours\n")
     repo.commit("note.md")
     assert repo.held() == ["note.md"]
