@@ -25,7 +25,7 @@ HEADS = (
     "a: 1\nprivate: true\na: 2", "title: x\npassword: @x", "private: true\nprivate: false",
     "confidential: true", "vertraulich: ja", "confidentiel: oui", "confidencial: sí", "confidental: true",
     "tags: [confidential]", "tags: [geheim]", "share: false", "classification: Strictly Confidential",
-    "visibility: vertraulich",
+    "visibility: vertraulich", "public: false", "Public: no", "öffentlich: nein",
 )  # fmt: skip
 BODIES = (
     "<private>x</private>", "Hello.\n\n<private>\nx", "private: true\n\nx", "private:: true\nx", "**Private:** true",
@@ -44,6 +44,8 @@ BODIES = (
     "*Ne pas partager*\n\nx", "PRIVATE AND CONFIDENTIAL\n\nx", "🔒 private\n\nx", "Vertraulich: ja\n\nx",
     "Strictly confidential\n\nx", "Streng vertraulich\n\nx", "[confidential] x", "x. Don't store this anywhere.",
     "x\n\nBitte nicht speichern.", "Ne garde aucune trace de ça.", "Que no quede registrado.", "This is confidential.",
+    "> [!warning] Confidential\n> x", "> [!danger]- Streng vertraulich\n> x", "x\n\nFor my eyes only.\n\ny",
+    "Nur für meine Augen.\n\nx", "<privado>x</privado>",
     "+++\nbroken = = \n+++\nx", "---\nid: x\n---\n---\nprivate: [\n---\nx", "\ufeff---\r\nprivate: true\r\n---\r\nx",
 )  # fmt: skip
 FOLDERS = (
@@ -53,9 +55,11 @@ FOLDERS = (
 OPEN_HEADS = (
     "private: false", "private: no", "private: never", "private: public", "private: 0", "private:", "private_key: x",
     "tags: [confidential-computing]", "confidential: false", "share: true", "share:",
+    "public: true", "public:", "publish: false",
     "title: Foo - bar: baz", "title: a private matter", "tags: [privateer]", "summary: public, private, and more",
 )  # fmt: skip
 OPEN_BODIES = (
+    "> [!warning] Confidential clients\n> x",
     "a private method", "#privateer", "#private-key", "```\n#private\n```", "`#private`",
     "- x\n  ```\n  #private\n  ```",
     "see [x](#private)", "[private](http://x)", "[private]: http://x", "[[private]]", "[[Note#private]]",

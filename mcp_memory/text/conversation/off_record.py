@@ -100,7 +100,8 @@ def on_record_again(message: str) -> bool:
 
 
 def without_private(text: str, mark: str = "") -> str:
-    """Remove the text between `<private>` and `</private>`, or up to the end. `mark` replaces it."""
+    """Remove the text between `<private>` and `</private>`, also `<privat>`, `<privé>` and `<privado>`, or up to the
+    end. `mark` replaces it."""
     kept: list[str] = []
     depth = at = 0
     for tag in _TAG.finditer(text):
@@ -125,7 +126,7 @@ _FEW = 2
 """The number of content words beside a request from which it concerns its own message; with fewer, it concerns another
 message."""
 
-_TAG = re.compile(r"(?<!`)<(/?)private(?:\s[^<>]{0,80})?>", re.IGNORECASE)
+_TAG = re.compile(r"(?<!`)<(/?)(?:private?|privée?|privad[oa])(?:\s[^<>]{0,80})?>", re.IGNORECASE)
 _CUT = "\0"
 _WHOLE_SENTENCE = re.compile(r"(?:[^\n.!?…]|[.!?…](?![.!?…\s]|$))+[.!?…]*|[\n.!?…]")
 _POLITE = re.compile(

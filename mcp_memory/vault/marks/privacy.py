@@ -33,6 +33,7 @@ PRIVATE = "private"
 _FOLDERS = frozenset(f"{word}{rest}" for word in WORDS for rest in ("", "note", "notes", "notizen", "stuff", "diary"))
 _KEYS = WORDS | {f"is{word}" for word in WORDS}
 _SHARED_KEYS = frozenset(("share", "shared", "shareable", "sharing", "teilen", "partager", "compartir"))
+_PUBLIC_KEYS = frozenset(("public", "ispublic", "offentlich", "publico"))
 _ADVERB = re.compile("^(?:strictly|highly|streng|strikt|strictement|tres|estrictamente|muy)(?=.)")
 _YES = WORDS | frozenset(("true", "yes", "y", "x", "on", "ja", "oui", "si", "wahr", "vrai", "verdadero"))
 _NO = frozenset(
@@ -50,14 +51,16 @@ _PROPERTY = re.compile(
 )
 _COLON_WITHIN = re.compile(r"^(?P<key>[\w-]+): +(?P<value>[^\s\"'\[\]{}|>&*!#%@`][^\n]*?: [^\n]*?)\r?$", re.MULTILINE)
 """`title: Foo: bar`, which YAML doesn't allow but everybody can read."""
-_ELEMENT = re.compile(r"<\s*private\b[^<>]*>", re.IGNORECASE)
-_END_OF_ELEMENT = re.compile(r"<\s*/\s*private\b[^<>]*>", re.IGNORECASE)
+_ELEMENT = re.compile(r"<\s*(?:private?|privée?|privad[oa])\b[^<>]*>", re.IGNORECASE)
+_END_OF_ELEMENT = re.compile(r"<\s*/\s*(?:private?|privée?|privad[oa])\b[^<>]*>", re.IGNORECASE)
 _BRACKETS = re.compile(r"(?<![\w\[!])\[([^\[\]()\n]{1,100})\](?![(\[:\]])|<!--([^<>\n]{1,100})-->|%%([^%\n]{1,100})%%")
 _PARENTHESES = re.compile(
     r"(?<!\])[(（]((?:[^()（）\n\[\]]|\[[^()\[\]\n]*\]){1,300})[)）](?=\s{0,20}(?:[(（]|[\W_]{0,20}$))", re.MULTILINE
 )
 _CLOCK = re.compile(r"^#{1,6}[ \t]{1,9}\d{1,2}:\d\d[ \t]{1,9}")
 """Before the title of a log's entry."""
+_CALLOUT = re.compile(r"^[ \t>]{0,20}\[![\w-]{1,30}\][+-]?")
+"""Before the title of an Obsidian callout: `> [!warning] Confidential`."""
 _NO_LABEL = re.compile(r"[ \t>]{0,20}(?:[-+*|]|\d{1,9}[.)])[ \t]|[^\n]*[\[\\/@=(){};<]|\s*[a-z]+:\s*$")
 """A list's item, a row, a link or code: there, the plain word marks nothing."""
 
@@ -157,7 +160,7 @@ def _pair_says_so(key: str, value: object) -> bool:
         return _meta_says_so(cast("Mapping[str, Any]", value)) or name in _KEYS
     if name in _KEYS or is_slip(name, "private") or is_slip(name, "confidential"):
         return not _means_no(value)
-    if name in _SHARED_KEYS:
+    if name in _SHARED_KEYS or name in _PUBLIC_KEYS:
         return value is False or (isinstance(value, str) and value != "" and _means_no(value))
     if name in _TAG_KEYS or is_slip(name, "tags"):
         return any(map(is_private_tag, tags_of(value)))
@@ -192,7 +195,7 @@ def _stretch_says_so(stretch: str) -> bool:
         return True
     if not _HINT.search(stretch):
         return False
-    heading, first_line = split_heading(stretch), stretch.partition("\n")[0]
+    heading, first_line = split_heading(stretch), _CALLOUT.sub("", stretch.partition("\n")[0])
     if _means_private(heading[1] if heading else first_line) and not _NO_LABEL.match(first_line):
         return True
     notes = (*_PARENTHESES.finditer(stretch), *_BRACKETS.finditer(stretch))

@@ -132,6 +132,18 @@ oublie ce message
 no tomes nota de esto
 bórralo de tu memoria
 que no salga de aquí
+keep this one out of the notes please.
+pls dont remember this: Bob drinks
+scratch that, don't store it
+nothing from this chat should be saved
+das gehört nicht ins Protokoll: Tom ist krank
+esto no va en las notas
+ça n'a rien à faire dans tes notes
+this doesn't belong in your notes
+OTR: Bob leaves
+Bitte nicht speichern, wenn das geht
+bitte nicht speichern, wenn ein anderer mitliest
+Bitte nicht speichern, falls das möglich ist
 forget what I said about Grubwort
 Erase what I wrote earlier about the Grubwort deal.
 vergiss bitte alles, was ich dir zu Grubwort erzählt habe!
@@ -212,6 +224,15 @@ you should not add this
 don't index this column
 don't archive these
 please don't add it
+das gehört nicht in den Speicher
+OTR messaging is a protocol
+the OTR: a protocol
+nothing from this function should be saved
+das Feld gehört nicht ins Protokoll
+nicht speichern, wenn das Formular ungültig ist: das gilt ab jetzt immer für alle Masken
+Nicht speichern, solange ein Feld leer ist.
+ne pas enregistrer si le formulaire est invalide
+no guardar si el formulario no es válido
 forget what I said about tabs, we use spaces
 don't forget what I said about tabs
 did you forget what I said about tabs?
@@ -260,6 +281,10 @@ def test_a_session_is_off_the_record_until_the_person_ends_it() -> None:
     assert OffRecord.SESSION in off_record("Don't store anything from this conversation")
     assert OffRecord.SESSION in off_record("From now on this is off the record")
     assert OffRecord.SESSION in off_record("Ab jetzt bitte nichts mehr speichern.")
+    assert OffRecord.SESSION in off_record("nothing from this chat should be saved")
+    assert OffRecord.SESSION in off_record("Nichts aus diesem Chat soll gespeichert werden")
+    assert OffRecord.SESSION in off_record("rien de cette conversation ne doit être enregistré")
+    assert OffRecord.SESSION in off_record("nada de este chat debe guardarse")
     assert OffRecord.SESSION not in off_record("unter uns gesagt, wir nutzen ab jetzt immer Postgres")
     assert OffRecord.SESSION not in off_record("between you and me, we deploy on Tuesdays from now on")
     assert on_record_again("ok, back on the record") and not on_record_again("the record is on disk")
@@ -272,6 +297,7 @@ def test_a_session_is_off_the_record_until_the_person_ends_it() -> None:
         ("a <Private>x <private>y</private> z</PRIVATE> b", "a  b"),
         ('a <private reason="pay">\nx\n</private>\nb', "a \nb"),
         ("a <private>x", "a "),
+        ("a <privat>x</privat> <privé>x</privé> <Privado>x</Privado> b", "a    b"),
         ("x</private> b", " b"),
         ("what does `<private>` do?", "what does `<private>` do?"),
         ("private <b>x</b>", "private <b>x</b>"),
