@@ -44,19 +44,18 @@ class Checkpoint:
     """ISO 8601; None before the first capture."""
 
     def payload(self) -> dict[str, Any]:
-        threads = {
-            name: [segment.number, [turn.payload() for turn in segment.turns]] for name, segment in self.threads.items()
-        }
+        threads = dict[str, list[Any]]()
+        for name, segment in self.threads.items():
+            threads[name] = [segment.number, [turn.payload() for turn in segment.turns]]
         plain = {part.name: getattr(self, part.name) for part in fields(self)}
         return {**plain, "context": asdict(self.context), "threads": threads}
 
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Self:
         """Parse a payload. Raises KeyError, TypeError, ValueError for anything else."""
-        threads = {
-            name: SessionSegment(number, tuple(SpokenTurn.from_payload(turn) for turn in turns))
-            for name, (number, turns) in payload["threads"].items()
-        }
+        threads = dict[str, SessionSegment]()
+        for name, (number, turns) in payload["threads"].items():
+            threads[name] = SessionSegment(number, tuple(map(SpokenTurn.from_payload, turns)))
         rest: dict[str, Any] = {"context": ReaderContext(**payload["context"]), "threads": threads}
         return cls(**{**payload, **rest})
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcp_memory.models import Hit, NotePath, NoteRecord, NoteState, Passage
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, boosts
@@ -151,6 +151,14 @@ def scored(best: Sequence[WeightedRow], confidence: float) -> list[float]:
     return [round(confidence * max(row.score, 0.0) / top, 4) if top > 0 else 0.0 for row in best]
 
 
+class _RetrieverPlace(NamedTuple):
+    """A chunk's place in one retriever's rows: its rank from 1, its score, and its share of the fused score."""
+
+    rank: int
+    score: float
+    share: float
+
+
 def explained(
     best: Iterable[WeightedRow],
     retrieved: RetrieverRows,
@@ -161,25 +169,23 @@ def explained(
     """Return the reasons for each passage, as JSON. For each retriever: the rank (from 1), the raw score, and the share
     of the final score. Also the boosts, and the question's words in the passage or in the headings above. Each word has
     its corrected spelling from `meant`."""
-    rows = {
-        name: {
-            row.chunk_id: (rank, row.score, share)
-            for rank, (row, share) in enumerate(zip(found, shares.tolist(), strict=True), 1)
-        }
-        for name, found, shares in retrieved.weighed(weights)
-    }
+    places: dict[str, dict[int, _RetrieverPlace]] = {}
+    for name, found, shares in retrieved.weighed(weights):
+        places[name] = {}
+        for rank, (scored_row, share) in enumerate(zip(found, shares.tolist(), strict=True), 1):
+            places[name][scored_row.chunk_id] = _RetrieverPlace(rank, scored_row.score, share)
     forms = [(f"{word} ({meant[word]})" if word in meant else word, meant.get(word, word)) for word in words]
     reasons: list[dict[str, Any]] = []
     for row in best:
         passage = row.passage
-        listed = {name: found[passage.chunk_id] for name, found in rows.items() if passage.chunk_id in found}
+        listed = {name: found[passage.chunk_id] for name, found in places.items() if passage.chunk_id in found}
         here = words_and_parts(" ".join([passage.note.title, *passage.chunk.headings, passage.chunk.text]))
         reasons.append(
             {
-                "ranks": {name: rank for name, (rank, _, _) in listed.items()},
-                "scores": {name: round(score, 4) for name, (_, score, _) in listed.items()},
-                "cosine": round(listed[DENSE][1], 4) if DENSE in listed else None,
-                "parts": {name: round(share, 4) for name, (_, _, share) in listed.items()},
+                "ranks": {name: place.rank for name, place in listed.items()},
+                "scores": {name: round(place.score, 4) for name, place in listed.items()},
+                "cosine": round(listed[DENSE].score, 4) if DENSE in listed else None,
+                "parts": {name: round(place.share, 4) for name, place in listed.items()},
                 "fused": round(row.fused, 4),
                 "boosts": dict(row.boosts),
                 "terms": [shown for shown, word in forms if is_word_in(word, here)],

@@ -1,4 +1,4 @@
-"""Cleans up what a crash may leave behind: restores it, removes it if its bytes are known, or reports it.
+"""Clean up the files that a crash may leave behind: restore them, remove them if their bytes are known, or report them.
 
 A hidden file is ours only if its name has our form; no other file is touched.
 """
@@ -22,7 +22,8 @@ from mcp_memory.text.escape_invisible import printable
 
 @dataclass(frozen=True, slots=True)
 class LeftoverSweep:
-    """`removed` held known bytes. `restored` got its name back. `kept` is for you to check."""
+    """The result of a sweep. `removed` files had known bytes. `restored` files got their names back. Check the `kept`
+    files yourself."""
 
     removed: list[str] = field(default_factory=list[str])
     restored: list[NotePath] = field(default_factory=list[NotePath])
@@ -31,14 +32,40 @@ class LeftoverSweep:
 
 def sweep(root: int, renames: KernelRenames, locks: PathLocks, min_age_s: float) -> LeftoverSweep:
     """Handle every leftover below the open root that is older than `min_age_s` and not in use."""
-    swept = LeftoverSweep()
+    sweeper = _Sweeper(renames, locks, min_age_s)
+    for path in list_notes(root, None).folders:
+        # The listing reports a folder that has gone or cannot be opened.
+        with suppress(McpMemoryError, OSError), opened_folder(root, path) as folder:
+            sweeper.sweep_folder(folder, f"{path}/" if path else "")
+    return sweeper.swept
 
-    def settle_one(folder: int, prefix: str, name: str, label: TempName) -> None:
+
+@dataclass(frozen=True, slots=True)
+class _Sweeper:
+    renames: KernelRenames
+    locks: PathLocks
+    min_age_s: float
+    swept: LeftoverSweep = field(default_factory=LeftoverSweep)
+
+    def sweep_folder(self, folder: int, prefix: str) -> None:
+        """Handle the leftovers in one open folder; `prefix` is its path with a trailing slash."""
+        for name in os.listdir(folder):
+            label = TempName.parse(name) if name.endswith(SUFFIX) else None
+            if label is None:
+                continue
+            try:
+                self._settle(folder, prefix, name, label)
+            except McpMemoryError as error:
+                self.swept.kept.append(Problem(printable(prefix + name), error.message))
+            except OSError as error:
+                self.swept.kept.append(Problem(printable(prefix + name), f"could not be checked: {reason(error)}"))
+
+    def _settle(self, folder: int, prefix: str, name: str, label: TempName) -> None:
         found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if abs(time.time() - found.st_ctime) < min_age_s:
+        if abs(time.time() - found.st_ctime) < self.min_age_s:
             return
-        if label.was and was_restored(folder, prefix, name, label.was):
-            swept.restored.append(NotePath(prefix + label.was))
+        if label.was and self._was_restored(folder, prefix, name, label.was):
+            self.swept.restored.append(NotePath(prefix + label.was))
             return
         with opened_file(folder, name, prefix + name) as (descriptor, _):
             try:
@@ -49,34 +76,18 @@ def sweep(root: int, renames: KernelRenames, locks: PathLocks, min_age_s: float)
             is_unbegun = label.old is None and os.fstat(descriptor).st_size == 0
             if label.names_bytes(etag_of(descriptor)) or is_unbegun:
                 os.unlink(name, dir_fd=folder)
-                swept.removed.append(printable(prefix + name))
+                self.swept.removed.append(printable(prefix + name))
             else:
                 what = "left by an interrupted write; its bytes are unknown and may be an editor's save"
-                swept.kept.append(Problem(printable(prefix + name), what))
+                self.swept.kept.append(Problem(printable(prefix + name), what))
 
-    def was_restored(folder: int, prefix: str, name: str, was: str) -> bool:
+    def _was_restored(self, folder: int, prefix: str, name: str, was: str) -> bool:
         """Give a file that was put aside its name back if the name is free. The lock keeps out a write under way."""
-        with locks.hold(prefix + was):
+        with self.locks.hold(prefix + was):
             if exists(folder, was):
                 return False
             with suppress(FileExistsError):
-                move_free(renames, folder, name, folder, was)
+                move_free(self.renames, folder, name, folder, was)
                 sync(folder)
                 return True
         return False
-
-    for path in list_notes(root, None).folders:
-        # A folder that has gone or cannot be opened is the listing's to report.
-        with suppress(McpMemoryError, OSError), opened_folder(root, path) as folder:
-            prefix = f"{path}/" if path else ""
-            for name in os.listdir(folder):  # noqa: PTH208 -- a descriptor
-                label = TempName.parse(name) if name.endswith(SUFFIX) else None
-                if label is None:
-                    continue
-                try:
-                    settle_one(folder, prefix, name, label)
-                except McpMemoryError as error:
-                    swept.kept.append(Problem(printable(prefix + name), error.message))
-                except OSError as error:
-                    swept.kept.append(Problem(printable(prefix + name), f"could not be checked: {reason(error)}"))
-    return swept

@@ -55,5 +55,6 @@ def changed_entry(before: str, after: str) -> dict[str, Any]:
 
 def _difference(path: NotePath, before: str, after: str) -> tuple[set[str], set[str]]:
     """Return the hashes of the entries that only one of the two texts has."""
-    was, now = ({entry.hash for entry in entries_of(path, text)} for text in (before, after))
+    was = {entry.hash for entry in entries_of(path, before)}
+    now = {entry.hash for entry in entries_of(path, after)}
     return was - now, now - was

@@ -17,7 +17,9 @@ def hidden_circles(standing: Iterable[NoteRecord], retired: Sequence[NoteRecord]
     pending = [note.id for note in standing]
     while pending:
         pending += replaced.pop(pending.pop(), [])
-    links = {note.id: [name for name in note.superseded_by if name in replaced] for note in retired}
+    links: dict[NoteId, list[NoteId]] = {}
+    for note in retired:
+        links[note.id] = [name for name in note.superseded_by if name in replaced]
     found = list[NotePath]()
     while True:
         try:
