@@ -60,7 +60,6 @@ from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.runtime.json_lines import JsonLines
-from mcp_memory.runtime.place_list import PlaceList
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_from
@@ -72,6 +71,7 @@ from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.summarizers.open_summarizer import open_summarizer
 from mcp_memory.transfer.porting import Transfer
 from mcp_memory.transfer.share.folder import SharedFolders
+from mcp_memory.transfer.share.place_list import PlaceList
 from mcp_memory.usage.knowledge_gaps import KnowledgeGaps
 from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.config import TRANSCRIPTS

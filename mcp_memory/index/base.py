@@ -4,7 +4,7 @@ Terms. GENERATION: a complete index under one fingerprint (model, chunker, token
 may be built aside. TOKEN: grows with every change; a search after `apply` has returned sees the change. CHUNK ID: the
 chunks of a note have consecutive ids in their order, those of two notes never do, and no id is used twice.
 An engine is synchronous and thread-safe. Reads see the last committed state and never wait for the one writer. Every
-method raises `IndexUnavailable` if its store fails.
+method raises `IndexUnavailable` if its store fails. Over 300 lines because an engine needs all of these methods.
 """
 
 from __future__ import annotations

@@ -18,7 +18,6 @@ from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefus
 from mcp_memory.models import Etag, NotePath
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
-from mcp_memory.runtime.place_list import PlaceList
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.storage import open_storage
 from mcp_memory.storage.base import StorageBackend
@@ -26,6 +25,7 @@ from mcp_memory.storage.folders import etag_of as etag_at
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 from mcp_memory.storage.path_rules import split
 from mcp_memory.topics.page import etag_of
+from mcp_memory.transfer.share.place_list import PlaceList
 from mcp_memory.transfer.share.share_bundle import ShareBundle, SharedFile
 from mcp_memory.vault.marker import FOLDER as MARKER_FOLDER
 
