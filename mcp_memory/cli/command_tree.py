@@ -190,8 +190,7 @@ def commands(ctx: click.Context) -> None:
     mcp-memory start                       serve ~/memory in the background
     mcp-memory append "we use uv, not pip" store a note
     mcp-memory search "uv or pip"          find it
-    mcp-memory doctor                      what is wrong, and what to do
-    """
+    mcp-memory doctor                      what is wrong, and what to do"""
     ctx.ensure_object(CommandContext)
 
 

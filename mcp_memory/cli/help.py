@@ -23,8 +23,7 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
     mcp-memory help                 the pages
     mcp-memory help commands        all commands, by what they are for
     mcp-memory help architecture    how mcp-memory is built
-    mcp-memory help search          the same as mcp-memory search --help
-    """
+    mcp-memory help search          the same as mcp-memory search --help"""
     files = sorted(GUIDE.glob("*.md"), key=lambda file: (file.stem in FOR_MAINTAINERS, file.stem))
     pages = {file.stem: file.read_text(encoding="utf-8") for file in files}
     if not topic:

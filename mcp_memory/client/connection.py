@@ -47,8 +47,7 @@ def _rank(version: str) -> tuple[list[int], int, int, float] | None:
 class Address:
     """Where a daemon listens, as written in `daemon.json`. `uds` is a socket's path or empty.
 
-    No dataclass or named tuple: importing either would be a fifth of what `headers` takes.
-    """
+    No dataclass or named tuple: importing either would be a fifth of what `headers` takes."""
 
     def __init__(self, host: str, port: int, uds: str, pid: int, version: str, vault: str) -> None:
         self.host = host
@@ -135,8 +134,7 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
     """A connection whose other end has proved to be this vault's daemon.
 
     Raises NotRunning if nothing or another program answers there, Busy for a daemon whose connections are all in use,
-    and DeadlineExceeded.
-    """
+    and DeadlineExceeded."""
     until, nonce = monotonic() + deadline_s, os.urandom(16).hex()
     with TranslatedError(deadline_s):
         channel = HttpConnection(address.uds or (address.host, address.port), address.authority, until)

@@ -36,8 +36,7 @@ class Credentials:
     """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`.
 
     A revoked client stays in it with null for a token, so that it doesn't get a new one. If the file is gone or
-    damaged, or can't be read, a daemon (`remembers`) uses what it read last.
-    """
+    damaged, or can't be read, a daemon (`remembers`) uses what it read last."""
 
     def __init__(self, file: str | Path, *, remembers: bool = False) -> None:
         self._file = str(file)

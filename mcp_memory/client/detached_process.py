@@ -75,8 +75,7 @@ class Detached:
 def detach(work: Callable[[], int]) -> int:
     """Do `work` in a process whose parent has ended, and write its id and exit code to standard output.
 
-    For a process that has no threads yet. Returns what `work` does.
-    """
+    For a process that has no threads yet. Returns what `work` does."""
     if os.fork():
         os._exit(0)
     reports = os.dup(1)

@@ -27,8 +27,7 @@ class HttpConnection:
     """Connected once it is made. Not thread-safe, except `hang_up`.
 
     All methods raise TimeoutError at the deadline `until` (of time.monotonic), OSError if nothing listens or the peer
-    hangs up, and ValueError for an answer that isn't HTTP or is too long.
-    """
+    hangs up, and ValueError for an answer that isn't HTTP or is too long."""
 
     def __init__(self, peer: Peer, host: str, until: float) -> None:
         """`host`: for the Host header of requests."""

@@ -88,8 +88,7 @@ class Compactor:
         """Run as you asked. `topic`: only run jobs for this topic.
 
         Raises NotFound for an unknown topic, Busy during another run of yours, Refused for a read-only vault,
-        StorageFailed.
-        """
+        StorageFailed."""
         async with self._locked(self.run_lock.foreground()):
             self.fallback_pages.retry_all()
             report = await self._run(_at_once, topic)
@@ -155,8 +154,7 @@ class Compactor:
     async def undo(self, run: str) -> RunReport:
         """Undo a run, latest job first. The report names files that have changed since; they stay.
 
-        Raises NotFound, Busy, Refused for notes that a later run has moved, and the errors of `run`.
-        """
+        Raises NotFound, Busy, Refused for notes that a later run has moved, and the errors of `run`."""
         async with self._locked(self.run_lock.foreground()):
             await self._check_ready()
             report = await self._job_runner.undo_run(run)

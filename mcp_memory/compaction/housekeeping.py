@@ -80,8 +80,7 @@ def build_renames(tree: Sequence[Topic], written: Collection[NoteId], vault: Vau
     or describes only a minority of them. Only topics with a page just `written`, and without a file that can't move,
     are renamed.
 
-    Reads files, so call it in a worker thread. Raises NotFound for a note that has just disappeared.
-    """
+    Reads files, so call it in a worker thread. Raises NotFound for a note that has just disappeared."""
     for topic in (topic for top in tree for topic in top.walk()):
         if not topic.ours or topic.state.titled or topic.page is None or topic.page.id not in written:
             continue

@@ -29,8 +29,7 @@ class LinkRewriter:
         such links in files that we don't own. Pages that the job writes are skipped. `replaced` maps pages that the job
         removes to the new targets of their links.
 
-        Raises StorageFailed for an unreadable file.
-        """
+        Raises StorageFailed for an unreadable file."""
         moved: dict[str, NotePath] = {step.source: step.target for step in entry.steps if isinstance(step, MoveStep)}
         if not moved:
             return entry, {}

@@ -77,8 +77,7 @@ def build_related(tree: Sequence[Topic], written: Collection[NoteId], vault: Vau
     """Update the lists on pages that were just `written`, and lists with a broken link or an outdated title. A changed
     relation doesn't make a page stale, so pages don't wait for each other.
 
-    Return None if all lists are up to date. Reads files and the index, so call it in a worker thread.
-    """
+    Return None if all lists are up to date. Reads files and the index, so call it in a worker thread."""
     topics = [topic for top in tree for topic in top.walk() if topic.page]
     titles = {topic.page_path: topic.title for topic in topics}
     texts: dict[NotePath, str] = {}

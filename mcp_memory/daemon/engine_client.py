@@ -51,8 +51,7 @@ def ask(
     """Returns one operation's answer; arguments that are None are left out. `client` is our name at the daemon.
 
     While another process uses the vault, or a daemon is starting, this waits, and `on_wait` is told once why. Raises
-    HeldLock naming the process, or NotRunning, after `wait_s`, and what the engine raises.
-    """
+    HeldLock naming the process, or NotRunning, after `wait_s`, and what the engine raises."""
     passed = {key: value for key, value in arguments.items() if value is not None}
     until, is_waiting = monotonic() + wait_s, False
     while True:

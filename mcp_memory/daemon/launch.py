@@ -54,8 +54,7 @@ def launch(
     """Returns the vault's daemon, started in the background if none runs, and whether it was started now.
 
     A daemon of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
-    passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded if it hangs.
-    """
+    passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded if it hangs."""
     follow(settings)
     try:
         settings.state.make()

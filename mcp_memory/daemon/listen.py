@@ -20,8 +20,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
     """Returns a listening socket. Raises as `bind_tcp`, ConfigInvalid for an unusable path of a Unix socket.
 
     Without a configured port the vault's last one is used, at first the preferred one, or any free one. It is kept, a
-    configured one too, so that client configurations stay valid.
-    """
+    configured one too, so that client configurations stay valid."""
     if config.uds:
         return _bind_uds(Path(absolute(config.uds)))
     if port := config.port or kept_port(state):

@@ -39,8 +39,7 @@ def run_child(
     """Run `python -m module arguments…` and return its result. `environ` is added to our environment.
 
     `deadline_s` bounds the whole, `first_message_s` the time until the first message. Raises EmbedderUnavailable with
-    the child's own message, or with the tail of its standard error; `task` names the work there.
-    """
+    the child's own message, or with the tail of its standard error; `task` names the work there."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as stderr, _running(module, arguments, environ, stderr) as process:
         lines = _lines(process)

@@ -87,8 +87,7 @@ def compile_model(source: ModelSource, target: Path, recipe: Recipe, progress: P
     """Make `target` a complete compiled model, unless it is one already.
 
     Raises EmbedderUnavailable if the original can't be loaded. A model that loads but can't be compiled gets a manifest
-    with `engine: torch` and the reason, so that it isn't tried again.
-    """
+    with `engine: torch` and the reason, so that it isn't tried again."""
     make_private(target.parent)
     with _lock(target, progress):
         if read_compiled(target):
@@ -194,8 +193,7 @@ def _first_close_enough(
 ) -> str | None:
     """Write graphs until one gives nearly the `expected` vectors; return None, else the reason why none does.
 
-    Processors without VNNI saturate on full-range int8 products; seven bits do not.
-    """
+    Processors without VNNI saturate on full-range int8 products; seven bits do not."""
     int8_bars = (recipe.int8_mean_cosine, recipe.int8_min_cosine)
     for precision, write in graphs.items():
         mean_bar, min_bar = (recipe.fp32_min_cosine,) * 2 if precision == "fp32" else int8_bars
@@ -217,8 +215,7 @@ def _quantize(original: Path, file: Path, *, reduce_range: bool) -> None:
     """Quantize to dynamic int8: weights by channel, activations at run time.
 
     On all-MiniLM-L6-v2 and 240 chunks of documentation, mean and least cosine with fp32: by channel .9936 and .985
-    (reduced range .992 and .984), by tensor .947 and .89.
-    """
+    (reduced range .992 and .984), by tensor .947 and .89."""
     import onnxruntime.quantization
 
     library: Any = onnxruntime.quantization

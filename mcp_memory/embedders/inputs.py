@@ -10,8 +10,7 @@ CHARS_PER_TOKEN = 32
 def prepared(text: str, prompt: str, max_chars: int) -> str:
     """`prompt` and `text`, cut to `max_chars` before tokenizing: 1 MB of text costs as much as 8 KB.
 
-    Lone surrogates, which no tokenizer or JSON parser takes, become U+FFFD.
-    """
+    Lone surrogates, which no tokenizer or JSON parser takes, become U+FFFD."""
     whole = prompt + text[:max_chars] if prompt else text[:max_chars]
     if whole.isascii():
         return whole

@@ -63,8 +63,7 @@ def locate(config: EmbedderConfig, cache: Path, progress: Progress) -> ModelSour
     """Locate the configured model, or all-MiniLM-L6-v2 if none is configured.
 
     Asks the hub last, within `config.hub_timeout_s`, and stores a model from there under `cache / "hub"`. Raises
-    EmbedderUnavailable.
-    """
+    EmbedderUnavailable."""
     if Path(config.model).is_absolute() or config.model.startswith(("./", "../", "~")):
         return from_folder(Path(config.model).expanduser())
     name = hub_name(config.model or DEFAULT_MODEL)

@@ -53,8 +53,7 @@ class OnnxEmbedder:
     Each text is a separate run, with `threads` runs at once. An int8 run scales its activations to its input, so in a
     batch a text's vector depends on the other texts. In batches of eight, its cosine with the vector of a separate run
     is .994, as far as int8 is from fp32. Separate runs avoid that, and need no padding: 170 texts of 100 tokens per
-    second on two cores, against 150 in batches of eight with two threads per run.
-    """
+    second on two cores, against 150 in batches of eight with two threads per run."""
 
     resident = True
 
@@ -63,8 +62,7 @@ class OnnxEmbedder:
     ) -> None:
         """`threads` 0 = one per core. A prompt that is not empty replaces the model's own.
 
-        Raises EmbedderUnavailable if the runtime or the tokenizer refuses the files.
-        """
+        Raises EmbedderUnavailable if the runtime or the tokenizer refuses the files."""
         manifest = compiled.manifest
         self._compiled = compiled
         self._query_prompt = query_prompt or manifest.query_prompt

@@ -23,8 +23,7 @@ DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 def load(source: ModelSource, *, for_export: bool = False) -> Any:
     """The SentenceTransformer in `source`: files on disk only, none of their code, safetensors only, float32.
 
-    Raises EmbedderUnavailable.
-    """
+    Raises EmbedderUnavailable."""
     telemetry.switch_off()
     torch, library = _untyped("torch"), _untyped("sentence_transformers")
 
@@ -65,8 +64,7 @@ def export(model: Any, file: Path) -> None:
     """Writes (input_ids, attention_mask[, token_type_ids]), each (batch, tokens), → unit vectors (batch, dimension).
 
     Uses the exporter through TorchScript, because the newer one needs onnxscript and gains nothing here. Raises
-    whatever the exporter raises for a model that it can't trace.
-    """
+    whatever the exporter raises for a model that it can't trace."""
     torch = _untyped("torch")
 
     features: dict[str, Any] = model.preprocess(["a first text of some words", "another"])

@@ -23,8 +23,7 @@ def open_embedder(config: EmbedderConfig, cache: Path, progress: Progress | None
 
     `cache` is our folder for compiled and downloaded models. Raises ConfigInvalid for a setting that can never work,
     ExtraMissing for a provider that is not installed, and EmbedderUnavailable if no model can be used now (searches
-    then answer with keywords).
-    """
+    then answer with keywords)."""
     return EMBEDDERS.get(config.provider)(config, cache, progress or _silence)
 
 

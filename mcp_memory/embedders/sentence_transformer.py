@@ -46,8 +46,7 @@ def compiled_model(
 ) -> CompiledModel:
     """Return the compiled model in `cache`, compiled in a child process if it is absent or damaged.
 
-    Raises EmbedderUnavailable if the weights are refused, or the child fails or takes longer than `timeout_s`.
-    """
+    Raises EmbedderUnavailable if the weights are refused, or the child fails or takes longer than `timeout_s`."""
     target = folder_for(cache, source, recipe)
     if compiled := read_compiled(target):
         return compiled

@@ -54,8 +54,7 @@ class Admin:
     async def recover(self, wanted: Sequence[str], *, dismiss: bool = False) -> list[LostEntry]:
         """Add the lost entries with these ids or paths again, oldest first, or ignore them from now on.
 
-        Raises NotFound for a name that no lost entry has, and what an append raises.
-        """
+        Raises NotFound for a name that no lost entry has, and what an append raises."""
         lost = [entry for entry in await self.lost_entries() if not {entry.id, entry.added.path}.isdisjoint(wanted)]
         known = {name for entry in lost for name in (entry.id, entry.added.path)}
         if unknown := [name for name in wanted if name not in known]:

@@ -40,8 +40,7 @@ async def open_engine(
 ) -> AsyncGenerator[Engine]:
     """An engine with its tasks running; `watch=False` sweeps once. The caller holds the instance lock.
 
-    Raises ConfigInvalid, StorageFailed or IndexUnavailable if the vault can't be opened.
-    """
+    Raises ConfigInvalid, StorageFailed or IndexUnavailable if the vault can't be opened."""
     now = clock or (lambda: datetime.now().astimezone())
     zone = clock().tzinfo if clock else LocalTimezone()
     assert zone is not None

@@ -41,8 +41,7 @@ def request_from(request: Callable[..., R], arguments: Mapping[str, Any], facts:
     """A request made from JSON; an argument that is None counts as not given. `facts`: what stands in
     braces in the annotations of requests.
 
-    Raises InvalidInput for an unknown or missing argument or one of the wrong type.
-    """
+    Raises InvalidInput for an unknown or missing argument or one of the wrong type."""
     known = [field for field in fields_of(cast("type[Any]", request)) if not field.is_internal]
     return request(**read_arguments(known, arguments, facts))
 

@@ -36,8 +36,7 @@ def find_changes(repository: Repository, paths: Sequence[str]) -> FoundChanges:
     """Compare these paths, as they are on disk now, with the checked-out commit. Raise Busy while a file has an
     unresolved conflict, GitUnavailable.
 
-    Git lists no file that it ignores, that you told it to skip, or that another repository holds.
-    """
+    Git lists no file that it ignores, that you told it to skip, or that another repository holds."""
     status = _read_status(repository)
     changed = [path for path in dict.fromkeys(paths) if path in status and _is_regular_or_gone(repository, path)]
     if unmerged := [path for path in changed if _is_unmerged(status[path])]:

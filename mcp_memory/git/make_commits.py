@@ -43,8 +43,7 @@ def commit_files(
 ) -> CommitResult:
     """Commit these paths as they are now, in the parts that `parts_of` returns; skip changes with an objection.
 
-    Raise Busy while something else is in progress in the repository, GitUnavailable, StorageFailed.
-    """
+    Raise Busy while something else is in progress in the repository, GitUnavailable, StorageFailed."""
     repository.require_idle()
     repository = repository.writing_like(paths)
     found = find_changes(repository, paths)
@@ -90,8 +89,7 @@ def _own_folder(repository: Repository) -> Generator[Mapping[str, str]]:
     """Make a git folder for one commit that shares everything with yours but the message, as environment variables.
 
     Git keeps the message in a file, overwrites there what a hook has refused of yours, and deletes what `git merge
-    --squash` has prepared. A commit that you make in the same instant would read our message as its own.
-    """
+    --squash` has prepared. A commit that you make in the same instant would read our message as its own."""
     with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         for entry in repository.folder.iterdir():

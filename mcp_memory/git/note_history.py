@@ -54,8 +54,7 @@ def describe_history(vault: Vault, index: Index, target: str | None, at: str | N
     """The history of a note, a folder or (None) the whole vault as plain values, newest first; or a note's text in the
     commit `at`. Reads git, files and the index: for a worker thread.
 
-    Raises InvalidInput, PathRefused, NotFound, GitUnavailable; Refused for a note in a source or a forgotten text.
-    """
+    Raises InvalidInput, PathRefused, NotFound, GitUnavailable; Refused for a note in a source or a forgotten text."""
     if not 1 <= limit <= MOST_STEPS:
         raise InvalidInput(f"limit is {limit}", hint=f"1 to {MOST_STEPS}")
     repository = find_repository(vault.roots()[""], HISTORY_S)

@@ -96,8 +96,7 @@ class Repository:
 def find_repository(root: Path, deadline_s: float) -> Repository:
     """The repository around a vault; all its commands together end within `deadline_s`.
 
-    Raises NotFound for a vault outside of any work tree, GitUnavailable.
-    """
+    Raises NotFound for a vault outside of any work tree, GitUnavailable."""
     git = Git(root, monotonic() + deadline_s)
     try:
         top = Path(_line(git.run("rev-parse", "--show-toplevel")))

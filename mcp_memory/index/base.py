@@ -183,8 +183,7 @@ class Index(ABC):
 
         `chunk`: BM25; a chunk's own words count twice, those of two neighbors on each side and above its section once.
         `section`: BM25 of all chunks of the section and what stands above it; they share its score.
-        `overlap`: how many of the terms the chunk itself has.
-        """
+        `overlap`: how many of the terms the chunk itself has."""
 
     @abstractmethod
     def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:

@@ -140,8 +140,7 @@ def to_upsert(
 
     `text[body_start:]` is the body. A log entry whose hash is in the record's `forgotten` list leaves no trace, not
     even in its neighbors' context; a deleted note has no chunks. If the text is longer than the limits, the record has
-    a `problem`.
-    """
+    a `problem`."""
     if record.state is NoteState.DELETED:
         return Upsert(record)
     cut = cut or chunker.cut(text, body_start, config, log=record.is_log)

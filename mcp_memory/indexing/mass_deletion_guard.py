@@ -84,8 +84,7 @@ def vanished(
 def suspicion(listing: Listing, gone: int, known: int, *, unaccepted: bool) -> str | None:
     """Return why the loss of `gone` of the `known` notes needs your confirmation, or None.
 
-    `unaccepted`: a loss was suspected before, so any file that is still missing needs it.
-    """
+    `unaccepted`: a loss was suspected before, so any file that is still missing needs it."""
     if not listing.complete:
         return "the vault or its marker is missing"
     if gone and (unaccepted or (gone >= MASS_LOSS_FILES and gone >= MASS_LOSS_SHARE * known)):

@@ -35,8 +35,7 @@ class GenerationBuilder:
         """Activate a generation with this embedder's vectors and this chunking, building it first if the active one
         differs. Without an embedder, existing vectors stay.
 
-        Raises IndexUnavailable while notes are missing that may come back, since a new generation would lack them.
-        """
+        Raises IndexUnavailable while notes are missing that may come back, since a new generation would lack them."""
         await self._writer.reopened()
         active = self._writer.generation
         wanted = self._writer.fingerprint(embedder.fingerprint if embedder else "")

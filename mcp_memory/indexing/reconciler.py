@@ -151,8 +151,7 @@ def compare(listing: Listing, known: Mapping[NotePath, IndexedFile]) -> DiskDiff
     """Return files to read again, and missing files.
 
     A file is read if its signature is new, or if it is too new for its signature to be reliable. No file counts as
-    missing from a root that could not be listed.
-    """
+    missing from a root that could not be listed."""
     to_read = [
         path
         for path, stat in listing.files.items()

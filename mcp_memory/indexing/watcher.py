@@ -46,8 +46,7 @@ class SweepResult:
 class Watcher:
     """The caller of `sweep` when it is quiet after an event, and regularly without any.
 
-    `sweep` returns None if it failed; the watched folders then stay the same.
-    """
+    `sweep` returns None if it failed; the watched folders then stay the same."""
 
     def __init__(self, sweep: Callable[[], Awaitable[SweepResult | None]], config: WatchConfig) -> None:
         self._sweep = sweep

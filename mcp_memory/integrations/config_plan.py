@@ -95,8 +95,7 @@ def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tu
     """Takes out the entries that are in. `backups`: the file before we changed it, oldest first.
 
     If nothing else has changed since, the file comes back byte for byte; one that we made goes. Raises Refused, with
-    the file's name, if it is broken.
-    """
+    the file's name, if it is broken."""
     if old is None:
         return ConfigChange(target, None, None)
     present = _present(target, old)

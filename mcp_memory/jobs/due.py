@@ -75,8 +75,7 @@ class Daily(Timing):
 class AfterQuiet(Timing):
     """A timing of `quiet_s` without changes, or `longest_wait_s` after the first change that no run has seen.
 
-    `concerns` selects the changes that count; by default all do. `clock` is in monotonic seconds.
-    """
+    `concerns` selects the changes that count; by default all do. `clock` is in monotonic seconds."""
 
     def __init__(
         self,

@@ -33,8 +33,7 @@ class Job:
     step, and then runs again. An error that it raises is a failure, except Refused, after which it is tried again
     later.
 
-    `needs_model`: it isn't run while the language model can't be asked. `off`: why it doesn't run by itself.
-    """
+    `needs_model`: it isn't run while the language model can't be asked. `off`: why it doesn't run by itself."""
 
     name: str
     about: str

@@ -43,8 +43,7 @@ class Memory(WholeNotes):
 
     Each call asks the vault's daemon if one runs; else the engine runs in this process, which holds the vault's lock
     from the first such call until `close`. Calls block, and may come from any thread; asynchronous programs make them
-    in a thread. Each raises errors of `mcp_memory.errors`.
-    """
+    in a thread. Each raises errors of `mcp_memory.errors`."""
 
     def __init__(self, settings: Settings, *, wait_s: float, progress: Callable[[str], None] | None) -> None:
         """Use `open`, which reads the settings."""
@@ -72,8 +71,7 @@ class Memory(WholeNotes):
         for another process that uses the vault and isn't a daemon. `progress` gets a line for each step while a model
         is compiled, which takes about 20 s once on a machine.
 
-        Raises ConfigInvalid, Busy (who has the vault), StorageFailed, IndexUnavailable.
-        """
+        Raises ConfigInvalid, Busy (who has the vault), StorageFailed, IndexUnavailable."""
         flags = {name.replace("__", "."): value for name, value in settings.items()}
         folder = None if vault is None else os.fspath(vault)
         read = load(os.environ, file=Path(config) if config else None, flags={"vault.path": folder, **flags})
@@ -106,8 +104,7 @@ class Memory(WholeNotes):
         if they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A chunk
         belongs to one session; messages that name no session belong to `session`. Times without an offset are local.
 
-        Raises InvalidInput that names the message.
-        """
+        Raises InvalidInput that names the message."""
         return chunk_conversation(read_turns(messages, LocalTimezone(), session))
 
     def add(
@@ -205,8 +202,7 @@ class Memory(WholeNotes):
         head. The outcome is `UPDATED`, or `UNCHANGED` if the note has this text.
 
         Raises PreconditionFailed if `expected` is passed and isn't its etag (nothing is written then), InvalidInput,
-        NotFound, Refused, StorageFailed.
-        """
+        NotFound, Refused, StorageFailed."""
         return answers.receipt(self._ask("update", target=target, text=text, expected=expected))
 
     def archive(self, target: str) -> VaultStatus:

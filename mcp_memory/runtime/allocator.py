@@ -11,8 +11,7 @@ def share_one_arena() -> bool:
     """Makes all threads share one heap; False where the C library can't. Call it before there are threads.
 
     glibc gives each thread its own arena, and no other thread reuses what was freed there: 15 of 250 MB after 1,000
-    searches of 10,000 notes. Python's own allocator and numpy's large arrays bypass it, so threads hardly ever wait.
-    """
+    searches of 10,000 notes. Python's own allocator and numpy's large arrays bypass it, so threads hardly ever wait."""
     if sys.platform != "linux":
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none

@@ -18,8 +18,7 @@ REFUSALS = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUP
 class KernelRenames:
     """`renameat2` on Linux, `renameatx_np` on macOS; elsewhere both special forms answer ENOSYS.
 
-    Each call works on names inside open folders, follows no link, and raises OSError.
-    """
+    Each call works on names inside open folders, follows no link, and raises OSError."""
 
     def __init__(self) -> None:
         self._call, self._exclusive, self._swap = _special_rename()
@@ -53,8 +52,7 @@ def publish_free(renames: KernelRenames, folder: int, source: str, target: str) 
 
     The strictest way comes first: a rename without replacing. The second is a hard link, after which the old name is
     removed. The last is to check and rename, the only way with a gap in which another program's new file could be
-    replaced.
-    """
+    replaced."""
     if is_supported(lambda: renames.rename_free(folder, source, folder, target)):
         return
     if is_supported(lambda: renames.link(folder, source, target)):

@@ -61,8 +61,7 @@ class Git:
     ) -> bytes:
         """Return git's output. `environ` is added to its environment.
 
-        Raises GitUnavailable if git is missing, does not end in time, or ends with a code that is not `accepted`.
-        """
+        Raises GitUnavailable if git is missing, does not end in time, or ends with a code that is not `accepted`."""
         settings = [word for setting in _SETTINGS for word in ("-c", setting)]
         command = ["git", "-C", str(self.folder), *settings, *arguments]
         environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _ENVIRONMENT

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 class LocalTimezone(tzinfo):
     """The local time with each moment's own offset, so that a process may live through a change of the clocks.
 
-    For years that the system doesn't know it uses standard time, and raises nothing.
-    """
+    For years that the system doesn't know it uses standard time, and raises nothing."""
 
     def utcoffset(self, dt: datetime | None) -> timedelta:
         return _standard() if dt is None else _offset(dt, None)

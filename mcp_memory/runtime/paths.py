@@ -26,8 +26,7 @@ HOOKS_LOG = "log/hooks.jsonl"
 def vault_folder(path: str) -> str:
     """Return the vault's folder with links resolved, so that one vault has one daemon however its path is spelled.
 
-    Raises ConfigInvalid for an empty path and for one that leads nowhere.
-    """
+    Raises ConfigInvalid for an empty path and for one that leads nowhere."""
     if not path.strip():
         raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")
     try:

@@ -40,8 +40,7 @@ async def in_thread(
 
     Raises DeadlineExceeded after `deadline_s`, with `what` as the work's name. The thread then runs on, since no thread
     can be stopped, and its result is dropped. It keeps its place in `limiter` until it ends, so hanging work cannot
-    take thread after thread.
-    """
+    take thread after thread."""
     limiter = limiter or anyio.to_thread.current_default_thread_limiter()
     with anyio.move_on_after(deadline_s):
         place = _Place(limiter)

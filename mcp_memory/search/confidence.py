@@ -54,8 +54,7 @@ def coverage(
 
     `frequencies`: in how many of all `chunks` each word of the question occurs. The weight is BM25's, so a word that
     occurs nowhere weighs most. Fewer than `FEWEST` chunks are filled up with chunks without these words. An identifier
-    may be written in another way. `meant`: corrected spellings of words that occur nowhere.
-    """
+    may be written in another way. `meant`: corrected spellings of words that occur nowhere."""
     weights = {word: inverse_frequency(count, chunks) for word, count in frequencies.items()}
     whole = sum(weights.values())
     covered = sum(weight for word, weight in weights.items() if is_word_in(meant.get(word, word), known))

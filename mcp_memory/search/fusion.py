@@ -74,8 +74,7 @@ def candidates(retrieved: RetrieverRows) -> NDArray[np.int64]:
     """Return every chunk in the lexical or dense rows, ascending, without repeats.
 
     Section rows only add to their scores, because they list a chunk for its surroundings. They are used only if both
-    others are empty.
-    """
+    others are empty."""
     lexical, dense = retrieved.lexical, retrieved.dense
     listing = (lexical, dense) if len(lexical) or len(dense) else (retrieved.section,)
     return np.unique(np.concatenate([rows.ids for rows in listing]))

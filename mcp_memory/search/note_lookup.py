@@ -119,8 +119,7 @@ class NoteLookup:
 def named_by(target: str) -> tuple[NotePath, str | None] | NoteId:
     """Return a note's path, with the hash of a log entry; or an id that has to be looked up in the index.
 
-    Raises InvalidInput.
-    """
+    Raises InvalidInput."""
     plain = named_again(target.strip())
     plain = f"{MEMORY}{plain}" if plain.startswith("#") else plain
     if not plain or len(plain) > 5000:

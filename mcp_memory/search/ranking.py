@@ -108,8 +108,7 @@ def best_of(
     existed.
 
     To save reading, first the best few are read, then only those that a boost of `most` could still bring among the
-    best; all of them only if repeats took places.
-    """
+    best; all of them only if repeats took places."""
     passages: dict[int, Passage] = {}
     best: list[WeightedRow] = []
     bar = min(sorted(scores.values())[-FIRST_READ * limit :], default=0.0)

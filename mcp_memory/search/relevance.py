@@ -95,8 +95,7 @@ def relevances(
 ) -> list[float]:
     """Return for each passage the probability that it helps, 1 for those that have the prompt's identifiers.
 
-    `knows_cosines`: the vectors are of the model that the weights were fitted to.
-    """
+    `knows_cosines`: the vectors are of the model that the weights were fitted to."""
     judged = best[:JUDGED]
     weights = WITH_VECTORS if knows_cosines and len(rows.dense) else WITH_WORDS
     names = [names_known(prompt, f"{place_of(row.passage)} {row.passage.chunk.text}") for row in judged]

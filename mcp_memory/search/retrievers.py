@@ -126,8 +126,7 @@ class Retrievers:
         """Return rows for a question from every retriever of `mode`; also keywords if vectors were wanted but failed. A
         repeat needn't wait in line again.
 
-        Raises the failure of a retriever if none answered.
-        """
+        Raises the failure of a retriever if none answered."""
 
         async def ask() -> RetrievedRows:
             found = RetrievedRows(is_repeat=is_repeat)

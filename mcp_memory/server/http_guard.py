@@ -84,8 +84,7 @@ class _Capped:
     """One request whose body is counted as it arrives, since a chunked one has no length.
 
     If it is too large, the app sees its client hang up, and its response is dropped. So is FastMCP's body of a 401,
-    which mentions a sign-in that we don't have.
-    """
+    which mentions a sign-in that we don't have."""
 
     def __init__(self, receive: Receive, send: Send, max_bytes: int) -> None:
         self._receive = receive

@@ -62,8 +62,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         """Search what the person and earlier sessions stored.
 
         Call this before you answer or ask anything that may have come up before. A low `confidence` means that probably
-        nothing is stored. memory_recall(ids=[…]) reads a hit in full.
-        """
+        nothing is stored. memory_recall(ids=[…]) reads a hit in full."""
         request = SearchRequest(**await _with_project(engine, arguments))
         payload = search_payload(await engine.search(request, _caller()))
         return ToolResult("\n".join(_search_lines(payload)), structured_content=payload)
@@ -74,8 +73,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         """Read memory as text. Without arguments: what every session starts with.
 
         With `query`: passages that fit; for "what do we know about X", topic X's page first. With `ids` or `path`:
-        those notes verbatim, with their links.
-        """
+        those notes verbatim, with their links."""
         request = RecallRequest(**await _with_project(engine, arguments))
         return (await engine.recall(request, _caller())).text
 
@@ -85,8 +83,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         """Store what a later session would want, as soon as you learn it: one fact a note, with the why. No secrets.
 
         The same content is stored once. If the answer names notes under `contradicts` and yours replaces one, repeat
-        the call with `supersedes`.
-        """
+        the call with `supersedes`."""
         wanted = await _with_project(engine, _with_session(arguments))
         request = AppendRequest(**wanted, source=_client())
         payload = receipt_payload(await engine.append(request, _caller()))
@@ -98,8 +95,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
         """Take a note out of search and recall; its file stays.
 
         Call this when the person asks to forget something, or when a note is wrong and nothing replaces it; if
-        something does, call memory_append with `supersedes`.
-        """
+        something does, call memory_append with `supersedes`."""
         note_id, path = arguments.pop("id"), arguments.pop("path")
         target = note_id or path
         if not target:

@@ -114,8 +114,7 @@ def load(
     """Read the settings; `flags` maps dotted keys (`"daemon.port"`) to values, None = not set.
 
     Raises ConfigInvalid for an unreadable file, an unknown key (the message names the nearest known one) or a
-    value of the wrong type or out of bounds.
-    """
+    value of the wrong type or out of bounds."""
     sections = {field.name for field in fields(Settings)} - {*_ORIGIN, "kinds"}
     raw = read_raw_settings(environ, sections, file=file, flags=flags or {})
     settings: Settings = build_dataclass(Settings, raw.tree, "", raw.origin, skip=_ORIGIN)

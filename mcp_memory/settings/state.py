@@ -18,8 +18,7 @@ MARKER = ".mcp-memory/vault.toml"
 class StateFolder:
     """The private files of one vault (mode 0700), and `home`, the folder that all vaults of this user share.
 
-    No dataclass: importing that module would be a fifth of what `headers` takes.
-    """
+    No dataclass: importing that module would be a fifth of what `headers` takes."""
 
     def __init__(self, root: Path, models: Path) -> None:
         self.root = root
@@ -43,8 +42,7 @@ class StateFolder:
     def make(self) -> None:
         """Create the folder, private from the start.
 
-        Raises ConfigInvalid for one that another user owns, StorageFailed if it can't be made.
-        """
+        Raises ConfigInvalid for one that another user owns, StorageFailed if it can't be made."""
         from mcp_memory.runtime.private_files import make_private
 
         try:

@@ -18,6 +18,5 @@ def open_storage(
 ) -> StorageBackend:
     """Open the files below `root`. Every process that writes there must use the same folder `locks`, outside of it.
 
-    Raises ConfigInvalid for an unknown name, ExtraMissing, and the errors of resolving the path.
-    """
+    Raises ConfigInvalid for an unknown name, ExtraMissing, and the errors of resolving the path."""
     return STORAGE.get(name)(root, locks=locks, read_only=read_only)

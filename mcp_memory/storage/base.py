@@ -106,8 +106,7 @@ class StorageBackend(ABC):
         that another system does not allow raises PathRefused.
 
         With `expected`, the file's bytes must have this etag; raises PreconditionFailed or NotFound. If an editor saved
-        in the last instant, its version is kept beside the file as a conflict copy.
-        """
+        in the last instant, its version is kept beside the file as a conflict copy."""
 
     @abstractmethod
     def move(self, source: NotePath, target: NotePath) -> None:

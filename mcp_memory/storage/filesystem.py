@@ -38,8 +38,7 @@ class FilesystemBackend(StorageBackend):
 
     `locks` is a folder outside the vault for lock files (None: one lock on the root), the same for every process that
     writes to this vault. `marker` is a file whose absence makes a listing incomplete; `deadline_s` bounds the wait for
-    a lock.
-    """
+    a lock."""
 
     def __init__(
         self,
@@ -183,8 +182,7 @@ class FilesystemBackend(StorageBackend):
     def sweep_leftovers(self, *, min_age_s: float = YOUNG_S) -> LeftoverSweep:
         """Clean up after interrupted writes of any process, except files younger than `min_age_s` or in use.
 
-        Takes as long as a listing.
-        """
+        Takes as long as a listing."""
         self._must_be_writable()
         with self._opened_root() as root, naming_the_cause(str(self.root)):
             return sweep(root, self._renames, self._locks, min_age_s)

@@ -42,8 +42,7 @@ def opened_root(root: Path) -> Generator[int]:
 def opened_folder(root: int, folder: str) -> Generator[int]:
     """Open a descriptor of a folder below the root (`""` = the root itself).
 
-    Raises NotFound, PathRefused for a link or file on the way, OSError.
-    """
+    Raises NotFound, PathRefused for a link or file on the way, OSError."""
     descriptor = os.dup(root)
     try:
         for part in folder.split("/") if folder else ():
@@ -75,8 +74,7 @@ def opened_file(folder: int, name: str, path: str) -> Generator[tuple[int, os.st
     """Open a descriptor of a regular file and return it with its stat. Raises NotFound, PathRefused for anything else,
     OSError.
 
-    O_NONBLOCK: opening a FIFO must not wait for its writer.
-    """
+    O_NONBLOCK: opening a FIFO must not wait for its writer."""
     try:
         descriptor = os.open(name, _FILE, dir_fd=folder)
     except FileNotFoundError:
@@ -119,8 +117,7 @@ def twin(folder: int, name: str) -> str | None:
     """Return the entry that `name` would collide with, or None: the same name, or a name that differs only in case or
     normal form.
 
-    This lists the folder, since on a case-folding file system a stat would find the other spelling under this name.
-    """
+    This lists the folder, since on a case-folding file system a stat would find the other spelling under this name."""
     names = os.listdir(folder)
     if name in names:
         return name
@@ -159,8 +156,7 @@ def _not_regular(path: str, what: str) -> PathRefused:
 class DurableFolders:
     """Make folders whose own names are durable, since a note is only as safe as the folders above it.
 
-    Remembers by path and inode which folders' parents it has fsynced. Thread-safe.
-    """
+    Remembers by path and inode which folders' parents it has fsynced. Thread-safe."""
 
     def __init__(self, locks: PathLocks) -> None:
         self._locks = locks
@@ -173,8 +169,7 @@ class DurableFolders:
         made if `make`.
 
         An error in the block removes the folders that were made. Raises NotFound, AlreadyExists for a folder that
-        differs only in case or normal form, PathRefused, OSError (ENOENT if a new folder was removed: try again).
-        """
+        differs only in case or normal form, PathRefused, OSError (ENOENT if a new folder was removed: try again)."""
         made: list[str] = []
         with ExitStack() as opened:
             at, path = root, ""

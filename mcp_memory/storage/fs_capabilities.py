@@ -14,8 +14,7 @@ _EMPTY = TempName.for_etags(Etag(hashlib.sha256(b"").hexdigest()), None)
 def missing_guarantees(folder: int, renames: KernelRenames) -> list[str]:
     """Try each strict call in an open, writable folder; return a line for each guarantee that a missing call costs.
 
-    Empty on ext4, xfs, btrfs and APFS. Raises OSError if not even a file can be made.
-    """
+    Empty on ext4, xfs, btrfs and APFS. Raises OSError if not even a file can be made."""
     one, two, three = (_EMPTY.fresh() for _ in range(3))
     try:
         for name in (one, two):

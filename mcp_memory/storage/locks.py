@@ -35,8 +35,7 @@ class PathLocks:
         """Holds the locks of all these paths. Not re-entrant. Raises DeadlineExceeded, OSError.
 
         Names that a case-folding file system would not keep apart share a lock. Locks are taken in order, so two
-        holders of several can't wait for each other.
-        """
+        holders of several can't wait for each other."""
         until = time.monotonic() + self._deadline_s
         with ExitStack() as held:
             for bucket in sorted({zlib.crc32(fold(path).encode()) % BUCKETS for path in paths}):

@@ -95,8 +95,7 @@ class Publisher:
         was displaced.
 
         Raises PreconditionFailed if the name has gone; if it `yields`, also if another file was displaced, which then
-        gets its name back.
-        """
+        gets its name back."""
         label = TempName.for_etags(etag, old.etag)
         hidden = label.fresh()
         with temp(place.folder, hidden, data, old.mode, old.group) as descriptor:
@@ -193,8 +192,7 @@ class Publisher:
         """Put the old file aside, then the new one under the free name, on systems without EXCHANGE.
 
         The name is free for a moment. If the process dies then, the next start puts the old file back (its hidden name
-        says where). A rename over the old file would avoid that, but would destroy a save of the last instant.
-        """
+        says where). A rename over the old file would avoid that, but would destroy a save of the last instant."""
         folder, name = place.folder, place.name
         aside = replace(label, was=name).fresh()
         if len(aside.encode()) > os.fpathconf(folder, "PC_NAME_MAX"):

@@ -21,8 +21,7 @@ def file_stat(path: str, found: os.stat_result, now_ns: int) -> FileStat:
     """Return the stat of a file as listings and reads have it; `now_ns` is the wall clock when it was taken.
 
     A file is unsettled if its time is near the clock, on either side, so a wrong clock costs a read and hides no
-    change.
-    """
+    change."""
     modified, changed = found.st_mtime_ns, found.st_ctime_ns
     newest = modified if modified > changed else changed
     settled = now_ns - newest >= COARSE_GRAIN_NS or (_is_far(modified, now_ns) and _is_far(changed, now_ns))
@@ -39,8 +38,7 @@ def read_stable(
 ) -> Blob:
     """Return the bytes with their stat; read again if the file changes meanwhile.
 
-    Raises Refused for more than `limit_bytes`, unless `beginning` asks for no more than that.
-    """
+    Raises Refused for more than `limit_bytes`, unless `beginning` asks for no more than that."""
     for last in (False,) * (_MAX_TRIES - 1) + (True,):
         data = _read_all(descriptor, found.st_size, None if limit_bytes is None else limit_bytes + 1)
         whole = limit_bytes is None or len(data) <= limit_bytes

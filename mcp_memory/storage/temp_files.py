@@ -81,8 +81,7 @@ def temp(folder: int, hidden: str, data: bytes, mode: int, group: int | None = N
     """Open a new hidden file with these bytes, durable, and locked against the sweep of leftovers.
 
     If writing or fsync fails the file is dropped. fsync is never tried again on it: Linux has dropped the dirty pages,
-    so a second fsync would succeed without them.
-    """
+    so a second fsync would succeed without them."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(hidden, flags, NEW_FILE_MODE, dir_fd=folder)
     try:
@@ -110,8 +109,7 @@ def discard(folder: int, hidden: str, descriptor: int) -> None:
     """Remove our own temporary file; one that can't be removed is a leftover, swept later.
 
     The name must still refer to that file: a network file system may report an error after it did the exchange, and
-    then the displaced file is there.
-    """
+    then the displaced file is there."""
     with suppress(OSError):
         if os.path.samestat(os.stat(hidden, dir_fd=folder, follow_symlinks=False), os.fstat(descriptor)):
             os.unlink(hidden, dir_fd=folder)

@@ -132,8 +132,7 @@ class Summarizer(Protocol):
     def ask(self, prompt: Prompt) -> LlmReply:
         """Return a language model's unchecked answer to any other prompt, within the same limits.
 
-        Raises SummarizerUnavailable, also if no language model is configured.
-        """
+        Raises SummarizerUnavailable, also if no language model is configured."""
         ...
 
     def asked_in_s(self) -> float:

@@ -22,6 +22,5 @@ def open_summarizer(config: SummarizerConfig, spent: Path) -> Summarizer:
     """Open the summarizer of `config.provider` without calling a model.
 
     `spent` is our file that counts the cost of language models, created when needed. Raises ConfigInvalid for a setting
-    that can never work, and ExtraMissing for a provider that isn't installed.
-    """
+    that can never work, and ExtraMissing for a provider that isn't installed."""
     return SUMMARIZERS.get(config.provider)(config, spent)

@@ -27,8 +27,7 @@ def clusters(vectors: Matrix, rows: Sequence[int], *, least_cosine: float, most:
     """Group `rows` of `vectors` (n, dimension), of length 1 or less; single rows are groups too.
 
     Two groups are joined while the mean cosine between their vectors is at least `least_cosine` and both together have
-    at most `most` rows. Rows that find all groups near them full split the nearest group.
-    """
+    at most `most` rows. Rows that find all groups near them full split the nearest group."""
     groups: list[list[int]] = []
     for block in _divided(vectors, np.array(rows, dtype=np.int64), BLOCK):
         here = vectors[block]

@@ -73,8 +73,7 @@ def plan(notes: Sequence[PlanNote], vectors: Matrix, config: TopicsConfig) -> li
 
     `notes` are all notes in the tree, in any order. `vectors` (len(notes), dimension) have length 1, or 0 for a note
     without a vector, which waits. Notes in a folder whose name begins with `_`, and below, stay there, and nothing
-    joins them.
-    """
+    joins them."""
     rows = sorted(range(len(notes)), key=lambda row: notes[row].sort_key)
     fresh = [row for row in rows if notes[row].folder == FRESH]
     # Sort first, because sums of floats depend on the order.

@@ -78,8 +78,7 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
 
     The managed folder is the root of a new or empty folder, else `Agent/`. `copy` is our own copy in the state folder;
     if only that is left, nothing is made. A folder that can't be written gets a marker in memory only. Raises
-    ConfigInvalid for a damaged marker or one of a later format, StorageFailed.
-    """
+    ConfigInvalid for a damaged marker or one of a later format, StorageFailed."""
     try:
         marker = _parse(root / MARKER)
     except FileNotFoundError:
@@ -122,8 +121,7 @@ class MarkerGuard:
     """A guard against writes to a folder that is not the vault now. For worker threads.
 
     A vault that has always been read-only has no marker; the first write that succeeds adds one. `on_marked` is called
-    once there is a marker that could vanish.
-    """
+    once there is a marker that could vanish."""
 
     def __init__(self, root: Path, marker: Marker, copy: Path, *, on_marked: Callable[[], None]) -> None:
         self._root = root

@@ -46,8 +46,7 @@ class NoteEditor:
         again changes nothing.
 
         Raises NotFound, PreconditionFailed for another etag than `expected`, InvalidInput, Refused for a source or a
-        secret that wasn't there before, StorageFailed.
-        """
+        secret that wasn't there before, StorageFailed."""
         self._notes.require_vault()
         if path.startswith("@"):
             raise Refused(f"{path} belongs to a read-only source", hint="change it in the source")
@@ -106,8 +105,7 @@ class NoteEditor:
         """Undo an edit, or the mark that the note was superseded; of a log, the edit of one entry. `data`: the earlier
         bytes, if they are known. Idempotent.
 
-        Raises NotFound if they aren't, PreconditionFailed if the file, or the entry, was changed since.
-        """
+        Raises NotFound if they aren't, PreconditionFailed if the file, or the entry, was changed since."""
         self._notes.require_vault()
         file, before = self._notes.read(path), change.before or Etag("")
         if file.record.etag == before:

@@ -85,8 +85,7 @@ class NoteStore:
     def list(self) -> Listing:
         """List the vault's files and those of every source, without a README that is as a new vault gets it.
 
-        `complete` is about the vault only; a source that can't be listed is in `missing`, and a problem.
-        """
+        `complete` is about the vault only; a source that can't be listed is in `missing`, and a problem."""
         own = self.backend.list()
         files = {path: stat for path, stat in own.files.items() if not path.startswith("@")}
         readme = self.layout.in_home(README)
@@ -121,8 +120,7 @@ class NoteStore:
         """Read a note; of a file over the size limit only its beginning, with a `problem` about that. Its state is the
         one in its chain or, unless `chained`, the one in its own file.
 
-        Raises NotFound, PathRefused, StorageFailed.
-        """
+        Raises NotFound, PathRefused, StorageFailed."""
         give_way()
         backend, inner = self._locate(path)
         blob = backend.read(inner, limit_bytes=self.max_note_bytes, beginning=True)
@@ -176,8 +174,7 @@ class NoteStore:
         undecodable bytes are surrogates. Calls `changed` again if another writer was faster, and writes nothing if the
         text stays the same. `added` as for `write`.
 
-        Raises the errors of `changed`, Refused for a file that isn't text or would be too large, StorageFailed.
-        """
+        Raises the errors of `changed`, Refused for a file that isn't text or would be too large, StorageFailed."""
         for _ in range(ATTEMPTS):
             file, before = None, ""
             with suppress(NotFound):

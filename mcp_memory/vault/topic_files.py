@@ -28,8 +28,7 @@ class TopicFiles:
         """Rename a note's file, unless that was done before.
 
         Raises NotFound if the note is in neither place, Refused if it is not ours, AlreadyExists if the new place is
-        taken, StorageFailed.
-        """
+        taken, StorageFailed."""
         self._notes.require_vault()
         file = self._find(source, note_id)
         if file is None:
@@ -75,8 +74,7 @@ class TopicFiles:
         `after` are sha256 of the body; if the text `is_whole`, of the whole text, whose places then count.
         `is_personal`: a person says that it may be a file that we do not own.
 
-        Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed.
-        """
+        Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed."""
         self._notes.require_vault()
         file = self._notes.read(path)
         start = 0 if is_whole else file.body_start
@@ -100,8 +98,7 @@ class TopicFiles:
     def revise(self, path: NotePath, text: str, expected: Etag) -> NoteFile:
         """Replace the text of a note of ours; `expected` is the etag that you read.
 
-        Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed.
-        """
+        Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed."""
         self._notes.require_vault()
         file = self._notes.read(path)
         if not self.owns(file):

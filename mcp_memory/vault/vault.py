@@ -153,8 +153,7 @@ class Vault:
         `supersedes` is the path of the note, or of the log with the `entry`, that the new note replaces; it stays,
         marked. If it was superseded already, the new note replaces the head of its chain: no call is lost, no chain
         forks. `same`: where the index has this content. `fits`: as for `MemoryFile.append`. Raises InvalidInput,
-        Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed.
-        """
+        Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed."""
         self._notes.require_vault()
         drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
         if draft.path == MEMORY:
@@ -171,8 +170,7 @@ class Vault:
         """Mark a note as deleted, or list a log entry's hash under `forgotten`; the bytes stay. An entry of `MEMORY.md`
         is taken out and kept. Idempotent.
 
-        Raises NotFound, Refused (not the agents' note), InvalidInput (a whole log).
-        """
+        Raises NotFound, Refused (not the agents' note), InvalidInput (a whole log)."""
         self._notes.require_vault()
         if path == MEMORY and entry:
             return self._memory.forget(entry, reason, by)
@@ -183,8 +181,7 @@ class Vault:
         """Undo a forget or `archive`: restore the old bytes, or if the note has changed since, remove the marks. If
         another note has taken its place in the chain, it comes back superseded by that note. Idempotent.
 
-        Raises as `forget`.
-        """
+        Raises as `forget`."""
         self._notes.require_vault()
         if path == MEMORY and entry:
             return self._memory.restore(entry, by)
@@ -260,8 +257,7 @@ class Vault:
     def erase(self, path: NotePath, entry: str | None = None) -> None:
         """Delete a file or a log entry for good, whoever it belongs to; `erase_traces` does the rest.
 
-        Raises NotFound, Refused for a file that isn't text, PreconditionFailed, StorageFailed.
-        """
+        Raises NotFound, Refused for a file that isn't text, PreconditionFailed, StorageFailed."""
         self._notes.require_vault()
         blob = self.backend.read(path)
         self.backend.erase(path, blob.etag, remove_entry(path, blob.data, entry) if entry else None)

@@ -51,8 +51,7 @@ def read_lines(
     """Read up to `step_bytes` of lines that `can_skip` lets pass, or `far_bytes` of any. Leaves a last line without a
     line break for later: it is still being written, and may end in half a character.
 
-    Raises OSError.
-    """
+    Raises OSError."""
     lines: list[TranscriptLine] = []
     begins = at = offset
     held = bytearray()

@@ -52,8 +52,7 @@ def hooks() -> None:
     """Show what the hooks have put in front of agents.
 
     \b
-    mcp-memory hooks report --sessions 3 --json
-    """
+    mcp-memory hooks report --sessions 3 --json"""
 
 
 @hooks.command("report", short_help="Show what each session was given, how long it took, what failed.")
@@ -66,8 +65,7 @@ def hooks_report(cli: CommandContext, sessions: int) -> None:
 
     \b
     mcp-memory hooks report --sessions 3
-    mcp-memory hooks report --json | jq .failures
-    """
+    mcp-memory hooks report --json | jq .failures"""
     files = [hook_log.fallback_file(os.environ), str(cli.settings.state.hooks)]
     found = report((line for file in files for line in hook_log.read_lines(file)), sessions)
     ids = list(dict.fromkeys(note for session in found.sessions for note in session.notes))

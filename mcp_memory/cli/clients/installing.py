@@ -82,8 +82,7 @@ def install(
     \b
     mcp-memory install claude-code
     mcp-memory install --all
-    mcp-memory install codex --scope project --dry-run
-    """
+    mcp-memory install codex --scope project --dry-run"""
     if (client is None) != everything:
         raise InvalidInput("name a client, or pass --all", hint=f"one of: {', '.join(CLIENTS)}")
     if everything and (name or no_hooks or trust_hooks or no_own_memory or workspace or scope != "user"):

@@ -33,8 +33,7 @@ def plugin(cli: CommandContext, write: Path | None, here: bool, check: bool) -> 
     \b
     mcp-memory plugin
     mcp-memory plugin --write ~/memory-plugin --here
-    mcp-memory plugin --check
-    """
+    mcp-memory plugin --check"""
     if (write and check) or (here and not write):
         raise click.UsageError("one of --write DIR [--here] and --check")
     files = plugin_files(cli.settings if here else None)

@@ -112,8 +112,7 @@ class ProxyOptions:
     def reach(self) -> None:
         """Returns when a daemon that needn't be replaced answers; starts one if this vault was ever served.
 
-        Raises NotRunning if it never was, DeadlineExceeded, and why a daemon can't be started.
-        """
+        Raises NotRunning if it never was, DeadlineExceeded, and why a daemon can't be started."""
         if not self._is_served():
             from mcp_memory.daemon.launch import launch
             from mcp_memory.settings.settings import load

@@ -125,8 +125,7 @@ def command_path(*, shared: bool = False) -> str:
     """The absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH.
 
     `shared`: for a file that others use too, its name alone if that finds it here. `-P`: a client runs it in an agent's
-    project, which must not be searched for modules.
-    """
+    project, which must not be searched for modules."""
     beside = Path(sys.executable).with_name("mcp-memory")
     on_path = shutil.which("mcp-memory")
     if shared and on_path and (not beside.exists() or Path(on_path).resolve() == beside.resolve()):

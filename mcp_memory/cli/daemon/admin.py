@@ -26,8 +26,7 @@ def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes:
     \b
     mcp-memory adopt --dry-run       the whole managed folder, without changing it
     mcp-memory adopt notes/decision  one folder or file
-    mcp-memory adopt --undo          reverse all adoptions
-    """
+    mcp-memory adopt --undo          reverse all adoptions"""
     key = "returned" if undo else "adopted"
     if dry_run or (path is None and not yes):
         planned = cli.ask("adopt", path=path, revoke=undo, dry_run=True)[key]
@@ -52,8 +51,7 @@ def reindex(cli: CommandContext) -> None:
     its state folder (mcp-memory help daemon), and start it again.
 
     \b
-    mcp-memory reindex
-    """
+    mcp-memory reindex"""
     done = cli.ask("reindex")
     cli.show(done, [f"{done['notes']} notes read, {done['embedded']} texts embedded, {done['seconds']} s"])
 
@@ -66,8 +64,7 @@ def config() -> None:
     \b
     mcp-memory config path
     mcp-memory config show
-    mcp-memory config default > ~/.config/mcp-memory/config.toml
-    """
+    mcp-memory config default > ~/.config/mcp-memory/config.toml"""
 
 
 @config.command("path")
@@ -89,8 +86,7 @@ def config_show(cli: CommandContext) -> None:
     loaded yet come first.
 
     \b
-    mcp-memory config show --json
-    """
+    mcp-memory config show --json"""
     file, tree, changes = cli.settings.file, as_tree(cli.settings), settings_in_force.find_changes(cli.settings)
     lines = [f"# file: {file or 'none (defaults)'}"]
     if changes:
@@ -107,8 +103,7 @@ def config_default() -> None:
     """Print the default configuration, every key explained.
 
     \b
-    mcp-memory config default > ~/.config/mcp-memory/config.toml
-    """
+    mcp-memory config default > ~/.config/mcp-memory/config.toml"""
     say(shipped("default.toml").rstrip())
 
 
@@ -121,8 +116,7 @@ def token(cli: CommandContext, client: str, rotate: bool, revoke: bool) -> None:
     """Print a client's bearer token, creating it on first use. Prefer `headers`, which checks the daemon first.
 
     \b
-    mcp-memory token --client inspector
-    """
+    mcp-memory token --client inspector"""
     state = cli.settings.state
     state.make()
     credentials = Credentials(state.tokens)

@@ -32,8 +32,7 @@ def doctor(cli: CommandContext, fix: bool, accept: bool, clients: bool) -> None:
     \b
     mcp-memory doctor
     mcp-memory doctor --fix
-    mcp-memory doctor --clients
-    """
+    mcp-memory doctor --clients"""
     if fix + accept + clients > 1:
         raise InvalidInput("more than one of --fix, --accept and --clients", hint="pass one of them")
     if clients:
@@ -82,8 +81,7 @@ def recover(cli: CommandContext, entries: tuple[str, ...], everything: bool, dis
 
     \b
     mcp-memory recover                       the lost entries and their text
-    mcp-memory recover memory/2026-11-21.md  everything this log lost
-    """
+    mcp-memory recover memory/2026-11-21.md  everything this log lost"""
     lost: list[dict[str, Any]] = cli.ask("lost")["lost"]
     wanted = sorted({entry["id"] for entry in lost}) if everything else [_whole(one, lost) for one in entries]
     if not wanted:

@@ -27,8 +27,7 @@ def jobs(cli: CommandContext, action: str, name: str | None, limit: int) -> None
     mcp-memory jobs
     mcp-memory jobs run topics      now, also if it is paused or off
     mcp-memory jobs log [NAME]      the latest runs: why, when, what they changed
-    mcp-memory jobs pause topics    until you resume it
-    """
+    mcp-memory jobs pause topics    until you resume it"""
     if name is None and action in {"run", "pause", "resume"}:
         raise InvalidInput(f"{action} which job?", hint=f"mcp-memory jobs {action} NAME; mcp-memory jobs lists them")
     deadline_s = compaction_s(cli.settings) if action == "run" else None

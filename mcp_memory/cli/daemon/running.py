@@ -36,8 +36,7 @@ def start(cli: CommandContext, port: int | None, snippets: bool) -> None:
     \b
     mcp-memory start
     mcp-memory start --vault ~/notes
-    mcp-memory start --snippets         connect a client by hand
-    """
+    mcp-memory start --snippets         connect a client by hand"""
     settings = cli.load(daemon__port=port)
     connection, started, status = start_daemon(settings, ["--port", str(port)] if port is not None else [])
     address = connection.address
@@ -56,8 +55,7 @@ def stop(cli: CommandContext) -> None:
     """Stop the daemon after its running calls finish. A hung daemon is killed. Hooks and clients start it again.
 
     \b
-    mcp-memory stop
-    """
+    mcp-memory stop"""
     pid = launch.stop(cli.settings_without_mistakes, tell=print_status)
     cli.show({"stopped": pid is not None, "pid": pid}, [f"stopped (pid {pid})" if pid else "was not running"])
 
@@ -68,8 +66,7 @@ def restart(cli: CommandContext) -> None:
     """Restart the daemon with the current configuration.
 
     \b
-    mcp-memory restart
-    """
+    mcp-memory restart"""
     settings = cli.settings
     try:
         before = Address.read(settings.state.daemon)
@@ -94,8 +91,7 @@ def status(cli: CommandContext) -> None:
     """Show whether the daemon runs, its address, and the state of its index. Exits with 3 if it does not run.
 
     \b
-    mcp-memory status --json
-    """
+    mcp-memory status --json"""
     settings = cli.settings_without_mistakes
     try:
         connection = launch.connect(settings)
@@ -130,8 +126,7 @@ def serve(cli: CommandContext, host: str | None, port: int | None, uds: str | No
     If a daemon of the same version already serves it, prints its address and exits with 0.
 
     \b
-    mcp-memory serve --vault ~/notes --port 9000
-    """
+    mcp-memory serve --vault ~/notes --port 9000"""
     from mcp_memory.daemon.serve import serve as run
 
     if port is not None and uds:

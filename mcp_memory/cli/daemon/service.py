@@ -52,8 +52,7 @@ def service() -> None:
 
     \b
     mcp-memory service install
-    mcp-memory service status
-    """
+    mcp-memory service status"""
 
 
 @service.command("install", short_help="Write and enable the unit, and let systemd run the daemon.")
@@ -63,8 +62,7 @@ def install(cli: CommandContext, dry_run: bool) -> None:
     """Write the unit, enable it, and let systemd take over the daemon.
 
     \b
-    mcp-memory service install
-    """
+    mcp-memory service install"""
     settings = cli.settings
     file = unit_file(settings)
     old = config_files.read(file)
@@ -94,8 +92,7 @@ def uninstall(cli: CommandContext) -> None:
     """Stop and disable the unit, and remove it. If you have edited it, a copy with a date is kept beside it.
 
     \b
-    mcp-memory service uninstall
-    """
+    mcp-memory service uninstall"""
     file = unit_file(cli.settings)
     old = config_files.read(file)
     change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(cli.settings).encode())
@@ -118,8 +115,7 @@ def status(cli: CommandContext) -> None:
     """Show whether the unit is installed, enabled and active.
 
     \b
-    mcp-memory service status
-    """
+    mcp-memory service status"""
     file = unit_file(cli.settings)
     has_systemd = _has_systemd()
     facts = {

@@ -69,8 +69,7 @@ def uninstall(
     mcp-memory uninstall claude-code        the client's files as they were
     mcp-memory uninstall --all              those of all clients
     mcp-memory uninstall                    what would be removed, and what stays
-    mcp-memory uninstall --purge
-    """
+    mcp-memory uninstall --purge"""
     if client or everything:
         if purge or models or (everything and (client or scope != "user")):
             hint = f"mcp-memory uninstall {client or '--all'}"

@@ -48,8 +48,7 @@ def changes(cli: CommandContext, **wanted: Any) -> None:
 
     \b
     mcp-memory changes --since yesterday
-    mcp-memory changes --client claude-code --json
-    """
+    mcp-memory changes --client claude-code --json"""
     answer = cli.ask("changes", **wanted)
     cli.show(answer, _lines(answer))
 
@@ -72,8 +71,7 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
     \b
     mcp-memory undo
     mcp-memory undo 3f2a91c0
-    mcp-memory undo --session 4be1 --yes
-    """
+    mcp-memory undo --session 4be1 --yes"""
     if not any(wanted.values()):
         wanted["target"] = _last_change(cli)
     if not yes:

@@ -30,8 +30,7 @@ def refs(cli: CommandContext, note: str | None, everything: bool, **options: Any
 
     \b
     mcp-memory refs --check
-    mcp-memory refs KABTV4 --confirm
-    """
+    mcp-memory refs KABTV4 --confirm"""
     folder = str(Path.cwd()) if cli.project_here not in {None, "*"} else None
     answer = cli.ask("refs", target=note, folder=folder, deadline_s=CHECK_S, **options)
     cli.show(answer, _lines(answer, everything=everything or bool(note)))

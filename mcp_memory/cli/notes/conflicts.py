@@ -40,8 +40,7 @@ def conflicts(
     mcp-memory conflicts                                    with keys, on a terminal
     mcp-memory conflicts --json                             what is open, for scripts
     mcp-memory conflicts keep KABTV4
-    mcp-memory conflicts both KABTV4 --with b7d3e468
-    """
+    mcp-memory conflicts both KABTV4 --with b7d3e468"""
     if verb and not note:
         raise InvalidInput(f"{verb} what?", hint=f"mcp-memory conflicts {verb} NOTE")
     if verb and note:

@@ -29,8 +29,7 @@ def dream(cli: CommandContext, dry_run: bool, backfill: str | None, stage: bool,
     mcp-memory dream --dry-run
     mcp-memory dream
     mcp-memory dream --backfill ~/old/memory --stage-short-term
-    mcp-memory dream --rollback dream-20261121T120000-a1b2
-    """
+    mcp-memory dream --rollback dream-20261121T120000-a1b2"""
     if stage and not backfill:
         raise click.UsageError("--stage-short-term needs --backfill")
     folder = str(Path(backfill).resolve()) if backfill else None

@@ -32,8 +32,7 @@ def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters:
     \b
     mcp-memory append -k commitment "Send Petra the list" --due friday
     mcp-memory due
-    mcp-memory due --done KABTV4
-    """
+    mcp-memory due --done KABTV4"""
     if done:
         kept = [cli.ask("forget", target=target, done=True) for target in done]
         lines = [f"done: {one['path']}  → mcp-memory restore {shlex.quote(short_id(one['id']))}" for one in kept]

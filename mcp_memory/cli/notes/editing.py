@@ -30,8 +30,7 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
     \b
     mcp-memory edit notes/fact/port.md
     echo "The port is 8090." | mcp-memory edit 01M7Z3HPR77M1K414E2NKABTV4
-    mcp-memory edit memory/2026-11-21.md#1f0c9a52b7d3e468   (one entry of a log)
-    """
+    mcp-memory edit memory/2026-11-21.md#1f0c9a52b7d3e468   (one entry of a log)"""
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read()
     is_piped = bool(data.strip())
     if not is_piped and not (sys.stdin.isatty() or os.environ.get("VISUAL") or os.environ.get("EDITOR")):
@@ -104,8 +103,7 @@ def archive(cli: CommandContext, note: str, undo: bool) -> None:
 
     \b
     mcp-memory archive notes/decision/old-plan.md
-    mcp-memory archive --undo notes/decision/old-plan.md
-    """
+    mcp-memory archive --undo notes/decision/old-plan.md"""
     operation, more = ("restore", {}) if undo else ("forget", {"archive": True})
     answer = with_note(
         cli, note, lambda target: cli.ask(operation, target=target, **more),
@@ -122,8 +120,7 @@ def unarchive(cli: CommandContext, note: str) -> None:
     """Bring an archived note back: from _archive/ to where it was, links following, or with its status active again.
 
     \b
-    mcp-memory unarchive _archive/notes/task/move-to-uv.md
-    """
+    mcp-memory unarchive _archive/notes/task/move-to-uv.md"""
     answer = with_note(
         cli, note, lambda target: cli.ask("unarchive", target=target), lambda: notes_found(cli, note, ("archived",))
     )
@@ -141,8 +138,7 @@ def over(cli: CommandContext, is_meant: bool) -> None:
 
     \b
     mcp-memory over
-    mcp-memory over --archive     move them to _archive/; unarchive takes each back
-    """
+    mcp-memory over --archive     move them to _archive/; unarchive takes each back"""
     found = cli.ask("archive_proposed")["proposed"]
     if not is_meant or not found:
         lines = [f"{short_id(one['id'])}  {', '.join(one['reasons'])}  {one['text']}" for one in found]

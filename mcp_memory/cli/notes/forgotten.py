@@ -30,8 +30,7 @@ def forget(cli: CommandContext, note: str, reason: str | None) -> None:
     \b
     mcp-memory forget notes/fact/old-port.md
     mcp-memory forget old port
-    mcp-memory restore old port
-    """
+    mcp-memory restore old port"""
     answer = with_note(
         cli, note, lambda target: cli.ask("forget", target=target, reason=reason),
         lambda: notes_found(cli, note, ("active", "superseded", "archived")),
@@ -59,8 +58,7 @@ def restore(cli: CommandContext, note: tuple[str, ...], dry_run: bool, yes: bool
     \b
     mcp-memory restore old port
     mcp-memory restore --client claude-code --since 2026-11-21T14:30 --dry-run
-    mcp-memory restore --path imported/obsidian-notes
-    """
+    mcp-memory restore --path imported/obsidian-notes"""
     several = any(filters.values())
     if bool(note) == several or (dry_run and not several):
         raise InvalidInput(
@@ -100,8 +98,7 @@ def erase(cli: CommandContext, note: str, yes: bool) -> None:
 
     \b
     mcp-memory erase notes/fact/old-port.md
-    mcp-memory erase old port
-    """
+    mcp-memory erase old port"""
     if not yes:
         cli.refuse_questions()
         note, planned = with_note(

@@ -47,8 +47,7 @@ def list_(
 
     \b
     mcp-memory list -k decision --since "last month"
-    mcp-memory list --deleted --client claude-code --since yesterday
-    """
+    mcp-memory list --deleted --client claude-code --since yesterday"""
     if deleted:
         if archived:
             raise InvalidInput("--deleted with --archived", hint="pass one of them")
@@ -69,8 +68,7 @@ def recent(cli: CommandContext, **wanted: Any) -> None:
 
     \b
     mcp-memory recent
-    mcp-memory recent -k decision -n 10
-    """
+    mcp-memory recent -k decision -n 10"""
     answer = cli.ask("list", text=True, **wanted)
     cli.show(answer, [line for note in answer["notes"] for line in _beginning(note)] or [_none(answer)])
 
@@ -83,8 +81,7 @@ def today(ctx: click.Context, _: CommandContext, project: str | None) -> None:
     """Show what was stored, edited, forgotten or filed today: what `changes` lists since midnight.
 
     \b
-    mcp-memory today
-    """
+    mcp-memory today"""
     midnight = datetime.combine(date.today(), time()).astimezone()
     ctx.invoke(changes, since=format_when(midnight), project=project, limit=20_000)
 
@@ -103,8 +100,7 @@ def digest(cli: CommandContext, **wanted: Any) -> None:
 
     \b
     mcp-memory digest --since monday
-    mcp-memory digest -p shop --since 2026-11-01 --until 2026-11-15 --save
-    """
+    mcp-memory digest -p shop --since 2026-11-01 --until 2026-11-15 --save"""
     answer = cli.ask("digest", deadline_s=300, **wanted)
     saved = [Remark(f"saved: {answer['path']}")] if answer["path"] else []
     cli.show(answer, [Heading(answer["title"]), *(answer["text"] or "nothing happened").splitlines(), *saved])
@@ -120,8 +116,7 @@ def stats(cli: CommandContext, target: str | None) -> None:
     \b
     mcp-memory stats
     mcp-memory stats 7F3K2A
-    mcp-memory stats --json
-    """
+    mcp-memory stats --json"""
     answer, index_bytes = cli.ask("stats", target=target), 0
     if target:
         cli.show(answer, _use_lines(answer))

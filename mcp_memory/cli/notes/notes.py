@@ -55,8 +55,7 @@ def search(cli: CommandContext, query: tuple[str, ...], **filters: Any) -> None:
 
     \b
     mcp-memory search "why did we drop redis"
-    mcp-memory search -k fix --since "last week" timeout
-    """
+    mcp-memory search -k fix --since "last week" timeout"""
     answer = cli.ask("search", query=" ".join(query), **filters)
     if cli.as_json:
         emit(answer)
@@ -175,8 +174,7 @@ def log(cli: CommandContext, words: tuple[str, ...], at: str | None, limit: int)
     \b
     mcp-memory log                                        the latest commits
     mcp-memory log 01M7Z3HPR77M1K414E2NKABTV4             when the note came, moved and changed, and by whom
-    mcp-memory log notes/fact/port.md --at 3f2c1d0        the note as it was then
-    """
+    mcp-memory log notes/fact/port.md --at 3f2c1d0        the note as it was then"""
     note = " ".join(words)
     if at is not None and not note:
         raise InvalidInput("--at without a note", hint="name one: mcp-memory log NOTE --at COMMIT")

@@ -30,8 +30,7 @@ def projects(cli: CommandContext, verb: str | None, name: str | None, other: str
     \b
     mcp-memory projects
     mcp-memory projects merge "shop (mine)" shop
-    mcp-memory projects split shop ~/work/shop-review
-    """
+    mcp-memory projects split shop ~/work/shop-review"""
     if verb == "split" and other:
         other = str(Path(other).expanduser().absolute())
     answer = cli.ask("projects", verb=verb, name=name, other=other)

@@ -40,8 +40,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     \b
     mcp-memory teach 4C4ABE --to AGENTS.md
     mcp-memory teach 4C4ABE --to AGENTS.md --undo
-    mcp-memory teach pnpm lockfile --to skill --dry-run
-    """
+    mcp-memory teach pnpm lockfile --to skill --dry-run"""
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     file = root / _FILES[place]

@@ -32,8 +32,7 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
     \b
     mcp-memory capture --all --dry-run
     mcp-memory capture ~/.claude/projects/-home-ada-app/861705d5-deca-4e9c-984e-9c2ca4b78b28.jsonl
-    mcp-memory search "what did we say about tabs" --path @transcripts
-    """
+    mcp-memory search "what did we say about tabs" --path @transcripts"""
     if everything == bool(file):
         raise InvalidInput("neither a file nor --all" if not file else "a file and --all", hint="pass one of them")
     # The daemon needs an absolute path; what follows a `#` names a session in a database.

@@ -62,8 +62,7 @@ def chat(cli: CommandContext, model: str | None, project: str | None) -> None:
 
     \b
     mcp-memory chat
-    echo "which database do we use?" | mcp-memory chat
-    """
+    echo "which database do we use?" | mcp-memory chat"""
     from mcp_memory.summarizers.openai_chat import open_client
 
     config = cli.load(summarizer__model=model).summarizer

@@ -52,8 +52,7 @@ def extract(
 
     \b
     mcp-memory extract talk.jsonl --dry-run
-    echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory extract talk.jsonl
-    """
+    echo '{"role": "user", "text": "We decided to use uv."}' > talk.jsonl; mcp-memory extract talk.jsonl"""
     captured = read_transcript(transcript, cli.settings, cli.projects.label_of)
     if dry_run:
         found = extract_candidates(captured.messages)
@@ -96,8 +95,7 @@ def audit(cli: CommandContext, transcript: str) -> None:
 
     \b
     mcp-memory audit talk.jsonl
-    mcp-memory audit talk.jsonl --json | jq .share_lost
-    """
+    mcp-memory audit talk.jsonl --json | jq .share_lost"""
     messages = read_transcript(transcript, cli.settings, lambda _: None).messages
     found = extract_candidates(messages)
     audited = list(zip(found, _holders(cli, [one.statement for one in found]), strict=True))

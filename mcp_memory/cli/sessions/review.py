@@ -58,8 +58,7 @@ def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[
     mcp-memory review                          with keys, on a terminal
     mcp-memory review --json                   what waits, for scripts
     mcp-memory review --accept-all-above 0.8
-    mcp-memory review --undo KABTV4
-    """
+    mcp-memory review --undo KABTV4"""
     decisions = [(verb, target) for verb in ("accept", "drop", "undo") for target in chosen[verb]]
     if accept_all_above is not None:
         decisions += [

@@ -29,8 +29,7 @@ def why(cli: CommandContext, session: str, limit: int) -> None:
 
     \b
     mcp-memory why
-    mcp-memory why all --limit 100 --json
-    """
+    mcp-memory why all --limit 100 --json"""
     given = cli.ask("why", session=session, limit=limit)["given"]
     keys = _keys(given) if sys.stdin.isatty() and sys.stdout.isatty() else {}
     lines = list(_lines(given, keys)) or [_NOTHING if session in {"all", "last"} else _NOTHING_IN_IT]
@@ -54,8 +53,7 @@ def mute(cli: CommandContext, note: str, project: str | None, undo: bool) -> Non
 
     \b
     mcp-memory mute notes/fact/dentist.md --project api
-    mcp-memory mute --undo dentist
-    """
+    mcp-memory mute --undo dentist"""
     answer = with_note(
         cli, note, lambda target: cli.ask("mute", target=target, project=project, undo=undo),
         lambda: notes_found(cli, note),

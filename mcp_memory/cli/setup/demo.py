@@ -35,8 +35,7 @@ def demo(cli: CommandContext) -> None:
     removed at the end, or when you interrupt it.
 
     \b
-    mcp-memory demo
-    """
+    mcp-memory demo"""
     for number in (signal.SIGTERM, signal.SIGHUP):  # end as with Ctrl-C, so that the folder goes
         signal.signal(number, lambda _, __: signal.raise_signal(signal.SIGINT))
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -67,8 +67,7 @@ def setup(
     \b
     mcp-memory setup
     mcp-memory setup --yes --client claude-code
-    mcp-memory setup --dry-run
-    """
+    mcp-memory setup --dry-run"""
     dialogue = Dialogue(cli, yes, preview=dry_run or not (yes or (sys.stdin.isatty() and not cli.as_json)))
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
     dialogue.diffs = diffs

@@ -31,8 +31,7 @@ def links(cli: CommandContext, note: str, depth: int) -> None:
     \b
     mcp-memory links KABTV4
     mcp-memory links notes/decision/we-use-uv.md --depth 3
-    mcp-memory links KABTV4 --json
-    """
+    mcp-memory links KABTV4 --json"""
     answer = with_note(
         cli, note, lambda target: cli.ask("links", target=target, depth=depth),
         lambda: notes_found(cli, note, ("active", "superseded", "archived")),
@@ -89,8 +88,7 @@ def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: 
     mcp-memory lint
     mcp-memory lint --fix
     mcp-memory lint --fix --personal     also in your own notes
-    mcp-memory lint --orphans --json
-    """
+    mcp-memory lint --orphans --json"""
     if personal and not fix:
         raise InvalidInput("--personal says where to repair", hint="mcp-memory lint --fix --personal")
     if personal and not yes:

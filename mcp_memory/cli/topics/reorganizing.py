@@ -103,8 +103,7 @@ def move(cli: CommandContext, topic: str, into: str) -> None:
 
     \b
     mcp-memory topics move 03-ferries 01-japan-trip
-    mcp-memory topics move 01-japan-trip/03-ferries /
-    """
+    mcp-memory topics move 01-japan-trip/03-ferries /"""
     _edit(cli, "move", topic=topic, into=into)
 
 
@@ -116,8 +115,7 @@ def merge(cli: CommandContext, topic: str, into: str) -> None:
     """Move a topic's notes into another topic, and remove its page. What you wrote on it goes to the other's page.
 
     \b
-    mcp-memory topics merge 05-kyoto 01-japan-trip
-    """
+    mcp-memory topics merge 05-kyoto 01-japan-trip"""
     _edit(cli, "merge", topic=topic, into=into)
 
 
@@ -132,8 +130,7 @@ def split(cli: CommandContext, topic: str, name: str, notes: tuple[str, ...]) ->
 
     \b
     mcp-memory topics split 01-japan-trip "Rail pass"
-    mcp-memory topics split 01-japan-trip "Money" 004-exchange-rates.md 009-cash.md
-    """
+    mcp-memory topics split 01-japan-trip "Money" 004-exchange-rates.md 009-cash.md"""
     _edit(cli, "split", topic=topic, name=name, notes=notes)
 
 

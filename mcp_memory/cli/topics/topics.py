@@ -28,8 +28,7 @@ def show(cli: CommandContext, note: str, history: bool) -> None:
     mcp-memory show notes/decision/we-use-uv.md
     mcp-memory show KABTV4                         the id that append printed
     mcp-memory show uv pip                         the note that has these words
-    mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it
-    """
+    mcp-memory show notes/fact/port.md --history   what it replaced, and what replaced it"""
     answer = with_note(
         cli, note, lambda target: cli.ask("history" if history else "show", target=target),
         lambda: notes_found(cli, note, ("active", "superseded", "archived")),
@@ -82,8 +81,7 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
     mcp-memory compact                         do it
     mcp-memory compact --topic topics/01-x     only one topic
     mcp-memory compact --runs                  the runs that can be undone
-    mcp-memory compact --undo 20261121T093005  undo one run
-    """
+    mcp-memory compact --undo 20261121T093005  undo one run"""
     if dry_run + runs + (undo is not None) > 1:
         raise InvalidInput("more than one of --dry-run, --undo and --runs", hint="pass one of them")
     if topic is not None and (runs or undo is not None):
@@ -114,8 +112,7 @@ def organize(cli: CommandContext, dry_run: bool, memory: bool) -> None:
 
     \b
     mcp-memory organize
-    mcp-memory organize --dry-run
-    """
+    mcp-memory organize --dry-run"""
     answer = cli.ask("organize", deadline_s=300, dry_run=dry_run or None, memory=memory or None)
     cli.show(answer, answer["pages"] or ["nothing new"])
 

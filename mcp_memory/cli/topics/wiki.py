@@ -22,8 +22,7 @@ def wiki() -> None:
     mcp-memory wiki search port            claims with these words
     mcp-memory wiki get shop               all about one subject; without a name, the subjects
     mcp-memory wiki lint                   conflicts, uncertain claims, pages that are out of date
-    mcp-memory wiki apply confirm KABTV4   decide; the notes keep what you decided
-    """
+    mcp-memory wiki apply confirm KABTV4   decide; the notes keep what you decided"""
 
 
 @wiki.command()
@@ -35,8 +34,7 @@ def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
     """Find claims by what they say.
 
     \b
-    mcp-memory wiki search which port does the API use
-    """
+    mcp-memory wiki search which port does the API use"""
     answer = cli.ask("search", query=" ".join(words), path="@claims", **wanted)
     lines = [line for hit in answer["hits"] for line in wrap(f"{hit['snippet']}  {short_id(hit['id'])}", "")]
     cli.show(answer, lines or ["no claim has any of these words"])
@@ -53,8 +51,7 @@ def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
     \b
     mcp-memory wiki get shop
     mcp-memory wiki get label printer
-    mcp-memory wiki get --json
-    """
+    mcp-memory wiki get --json"""
     answer = cli.ask("claims", subject=" ".join(subject) or None, **wanted)
     found = answer["subjects"]
     if subject:
@@ -71,8 +68,7 @@ def lint(cli: CommandContext) -> None:
     there are any.
 
     \b
-    mcp-memory wiki lint
-    """
+    mcp-memory wiki lint"""
     answer = cli.ask("claim_problems")
     found = answer["problems"]
     cli.show(answer, [line for one in found for line in _problem(one)] or ["nothing needs a decision"])
@@ -91,8 +87,7 @@ def apply(cli: CommandContext, verb: str, note: str, other: str | None) -> None:
 
     \b
     mcp-memory wiki apply confirm KABTV4
-    mcp-memory wiki apply keep KABTV4
-    """
+    mcp-memory wiki apply keep KABTV4"""
     answer = cli.ask("apply", verb=verb, target=note, other=other)
     done = {"confirm": "confirmed", "drop": "dropped", "keep": "kept", "both": "both hold"}[verb]
     ids = ", ".join(short_id(one) for one in answer["notes"])

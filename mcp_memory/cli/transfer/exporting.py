@@ -55,8 +55,7 @@ def export(cli: CommandContext, form: str | None, target: Path, force: bool, for
     \b
     mcp-memory export --to ~/backup/memory.tar
     mcp-memory export --to memory.jsonl --forgotten
-    mcp-memory export --format book --to memory-book.md
-    """
+    mcp-memory export --format book --to memory-book.md"""
     settings = cli.settings
     if not (settings.vault_path / MARKER).is_file():
         raise no_vault(settings)

@@ -66,8 +66,7 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
     mcp-memory import ~/.claude --dry-run
     mcp-memory import ~/Documents/Notes
     mcp-memory import memory.jsonl --project shop
-    mcp-memory --vault ~/restored import memory.tar
-    """
+    mcp-memory --vault ~/restored import memory.tar"""
     vault_path = cli.settings.vault_path
     found = detect_source(source, SourceKind(kind) if kind else None, vault=vault_path, project=project)
     report = (_restore_export if found.kind in OURS else import_notes)(cli, found, dry_run)

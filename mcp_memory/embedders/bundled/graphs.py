@@ -37,8 +37,7 @@ def write_graphs(source: Path, folder: Path, *, bits: int | None) -> None:
 
     The first maps (input_ids, attention_mask, token_type_ids), each (1, tokens), to a unit vector (1, dimension) and
     the means of the states of `MIDDLE` (1, 2 * dimension). The second is the adapted graph, see `adapter`. `bits` of
-    the weights: 8, 7 for processors whose int8 products saturate, None for float arithmetic.
-    """
+    the weights: 8, 7 for processors whose int8 products saturate, None for float arithmetic."""
     import onnx
 
     library: Any = onnx

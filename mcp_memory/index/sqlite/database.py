@@ -32,8 +32,7 @@ class Database:
     """The database. `read` and `write` yield a connection inside a transaction.
 
     All methods raise IndexUnavailable. `on_reset` is called, under the writer's lock, whenever a new file has replaced
-    another.
-    """
+    another."""
 
     def __init__(self, path: Path, on_reset: Callable[[], None]) -> None:
         self.path = path

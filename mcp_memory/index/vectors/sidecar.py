@@ -70,8 +70,7 @@ def append(
 ) -> MappedVectors | None:
     """Append records to a file whose header is `header` (count 0: begin anew). None if another process changed it.
 
-    The header is written last, so that an interrupted append leaves the file as it was. Raises OSError.
-    """
+    The header is written last, so that an interrupted append leaves the file as it was. Raises OSError."""
     records = np.empty(len(ids), dtype=_record(header.dimension))
     records["id"], records["vector"] = ids, vectors
     data = records.tobytes()

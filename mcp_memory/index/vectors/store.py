@@ -56,8 +56,7 @@ vectors: this finds all of the 10 nearest, .9996 of 50 and .997 of 400. Half as 
 def quantise(vectors: Vectors, dimension: int) -> NDArray[np.int8]:
     """Scale each row so that its largest component is ±127; the cosine changes only by rounding.
 
-    Raises InvalidInput for another shape than (n, dimension) and for components that are not finite.
-    """
+    Raises InvalidInput for another shape than (n, dimension) and for components that are not finite."""
     if vectors.ndim != 2 or vectors.shape[1] != dimension:
         raise InvalidInput(f"vectors of shape {vectors.shape} do not fit {dimension} dimensions")
     if not np.isfinite(vectors).all():

@@ -14,8 +14,7 @@ def best_cut(text: str, start: int, limit: int) -> int:
 
     Only the second half is searched, so that pieces stay large: for the end of a line, then of a sentence, then of a
     word. Otherwise, the cut comes before a whole character with its combining marks. `limit` must be inside the text
-    and after `start`.
-    """
+    and after `start`."""
     half = start + (limit - start) // 2
     line_end = text.rfind("\n", half, limit)
     if line_end >= 0:
@@ -31,8 +30,7 @@ def cluster_start(text: str, start: int, cut: int) -> int:
     """Return `cut`, or a place shortly before it that splits no grapheme cluster; always after `start`.
 
     Approximates Unicode's text segmentation (UAX 29): marks, joiners, emoji modifiers, flags, surrogate pairs and CRLF.
-    A cluster that would leave nothing before the cut is split.
-    """
+    A cluster that would leave nothing before the cut is split."""
     floor = max(start, cut - _LONGEST_CLUSTER_CHARS)
     place = cut
     while place > floor and _joined(text, place):

@@ -15,8 +15,7 @@ CHUNKER_VERSION = 2
 class ChunkingConfig:
     """Section `[chunking]`. Raises ConfigInvalid for values that make no sense.
 
-    The defaults found the most evidence on the evaluation sets; 400 and 80 tokens are the customary window.
-    """
+    The defaults found the most evidence on the evaluation sets; 400 and 80 tokens are the customary window."""
 
     strategy: str = "entry"
     join_chars: int = 300

@@ -44,8 +44,7 @@ def read_turns(messages: Iterable[Message], zone: tzinfo, session: str | None = 
     """Return the turns of a conversation in order, without messages that have no words.
 
     A time without an offset is in `zone`. `session` is the default for messages without a session. Raises InvalidInput
-    for the first invalid message.
-    """
+    for the first invalid message."""
     turns: list[Turn] = []
     for number, message in enumerate(messages, 1):
         try:

@@ -88,8 +88,7 @@ def names_known(question: str, text: str) -> int:
     or a digit after a letter, is in capitals, or is a ticket number (`INC-2231`).
 
     A word in capitals must be in capitals in the text, too, since `STOP` may be shouted. Several such words in a row
-    are shouted, or SQL.
-    """
+    are shouted, or SQL."""
     found = _NAME.findall(question)
     jointed: list[str] = []
     capitals: list[str] = []

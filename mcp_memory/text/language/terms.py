@@ -80,8 +80,7 @@ def terms(question: str, *, limit_chars: int = 10_000) -> list[str]:
 
     Stop words are dropped unless there are no other words. A stop word in capitals is an acronym (IT, US, WHO) and
     stays, unless the whole question is in capitals. `C++` and `.NET` are terms; in a short question, so are emoji and
-    `node.js`. The question `node.js` has only that term. The result is empty for a question without any of these.
-    """
+    `node.js`. The question `node.js` has only that term. The result is empty for a question without any of these."""
     head = question[:limit_chars]
     if _DOTTED.fullmatch(alone := head.strip(" \n?!.,")):
         return [alone.lower()]
@@ -186,8 +185,7 @@ def fold(word: str) -> str:
     only in accents (`Zürich`, `zurich`).
 
     The light suffix stripper follows the first step of Porter's algorithm (1980). It suffices to decide whether a
-    passage has a word of the question. Ranking uses the index's own stemmer.
-    """
+    passage has a word of the question. Ranking uses the index's own stemmer."""
     if not word.isascii():
         word = plain(word)
     if not word.isascii() or not word.isalpha():

@@ -109,8 +109,7 @@ def parse(text: str) -> Document:
     """Parse a note without ever raising. `problem` describes unreadable parts; the text is a note all the same.
 
     Uses python-frontmatter's YAML handler with a stricter loader: no aliases, anchors or tags, at most 64 KB and 20
-    levels. Keys are strings; dates are `date` or `datetime` if they exist in the calendar, else strings.
-    """
+    levels. Keys are strings; dates are `date` or `datetime` if they exist in the calendar, else strings."""
     from mcp_memory.text.markdown import yaml_head
 
     head = split_head(text)
@@ -133,8 +132,7 @@ def patch(text: str, changes: Mapping[str, Value | None]) -> str:
 
     New keys go after the known key that precedes them in `FIELD_ORDER`, unknown keys last. New lines end like the
     head's first line. Frontmatter is added if there is none. Raises InvalidInput if the head cannot be parsed, or if
-    the result would differ from the old keys with the changes.
-    """
+    the result would differ from the old keys with the changes."""
     from mcp_memory.text.markdown import yaml_head
 
     head, document = split_head(text), parse(text)

@@ -58,8 +58,7 @@ def resolve(target: str, from_path: str) -> str | None:
     """Return the path inside the vault (or source) that a Markdown link in the note `from_path` points to.
 
     Relative targets start at the note's folder, `/…` at the root; a bare `#heading` is the note itself. Return None for
-    other places: URLs, and paths that would leave the root.
-    """
+    other places: URLs, and paths that would leave the root."""
     if "\0" in target or _SCHEME.match(target) or target.startswith("//"):
         return None
     bare = unquote(_ESCAPE.sub(r"\1", target.partition("#")[0].partition("?")[0]))

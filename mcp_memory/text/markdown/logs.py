@@ -181,8 +181,7 @@ def render_entry(time: str, title: str, content: str, own: Labels = NONE) -> str
     """Render an entry with LF endings, for `append_entry`.
 
     A line of `content` that would begin an entry gets a backslash, which Markdown doesn't show, and an open fence is
-    closed. Raises InvalidInput for a time that isn't `HH:MM` or a title that is too long for a heading.
-    """
+    closed. Raises InvalidInput for a time that isn't `HH:MM` or a title that is too long for a heading."""
     if not _RENDERED_TIME.fullmatch(time):
         raise InvalidInput("the time of a log entry must be HH:MM", hint="pass for example 09:05")
     words = " ".join(title.split())

@@ -79,8 +79,7 @@ def load(text: str) -> tuple[dict[str, Any], int | None]:
 def survey(text: str) -> list[YamlEntry]:
     """Return the top-level entries in order. Raises HeadRefused for a head that is too large, too deep, or not allowed.
 
-    Works on the parser's events, without recursion; only text that has passed reaches a loader.
-    """
+    Works on the parser's events, without recursion; only text that has passed reaches a loader."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_HEAD_BYTES:
         raise HeadRefused(f"larger than {MAX_HEAD_BYTES // 1024} KB")
     try:

@@ -61,8 +61,7 @@ class AppendJournal:
     def announce(self, added: JournaledAppend, text: str) -> None:
         """Record an entry before it is published. Raises StorageFailed; then nothing was recorded.
 
-        The line is synced, because the power may fail seconds after a stale save, and that save is on disk then.
-        """
+        The line is synced, because the power may fail seconds after a stale save, and that save is on disk then."""
         facts = {name: getattr(added, name) for name in ("path", "entry", "before", "at", "content")}
         more = {name: value for name in ("project", "session", "section") if (value := getattr(added, name))}
         with self._lock:

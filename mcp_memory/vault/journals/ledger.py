@@ -114,8 +114,7 @@ class Ledger:
         """Record entries durably.
 
         Raises StorageFailed; then nothing was recorded in memory either. The thread with the lock also writes the
-        entries of the waiting threads: on a slow disk many notes cost two syncs.
-        """
+        entries of the waiting threads: on a slow disk many notes cost two syncs."""
         mine = [_Recording(entry) for entry in entries]
         self.waiting.extend(mine)
         with self._lock:

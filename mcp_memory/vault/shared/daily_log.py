@@ -37,8 +37,7 @@ class _Part:
 class DailyLog:
     """The writer of `memory/YYYY-MM-DD.md`, or where the layout puts it, and of further parts of a long day's log.
 
-    Thread-safe, except that the same content must come in one thread at a time.
-    """
+    Thread-safe, except that the same content must come in one thread at a time."""
 
     def __init__(self, notes: NoteStore, journal: AppendJournal, retirement: Retirement) -> None:
         self._notes = notes

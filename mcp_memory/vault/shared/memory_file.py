@@ -40,8 +40,7 @@ class MemoryFile:
     """The verbs on `MEMORY.md`. An entry is kept in a tombstone before it is taken out of the file.
 
     Thread-safe. Every public method raises NotFound for an unknown entry, Refused for a file that isn't text,
-    StorageFailed.
-    """
+    StorageFailed."""
 
     def __init__(self, notes: NoteStore, journal: AppendJournal, tombstones: Tombstones) -> None:
         self._notes = notes

@@ -74,8 +74,7 @@ class Chains:
         """Return the note or log entry with this id, as its own file has it; a forgotten one is returned only if all
         are forgotten.
 
-        Raises McpMemoryError if a file cannot be read now.
-        """
+        Raises McpMemoryError if a file cannot be read now."""
         path, _, entry = note_id.rpartition("#")
         is_entry = logs.is_log_path(path)
         forgotten = None

@@ -26,8 +26,7 @@ class Retirement:
     """The verbs that retire notes. They keep what a restore needs before they change a note, and don't check whether it
     may be retired. Thread-safe.
 
-    Every public method raises NotFound, Refused for a file that isn't text, PreconditionFailed and StorageFailed.
-    """
+    Every public method raises NotFound, Refused for a file that isn't text, PreconditionFailed and StorageFailed."""
 
     def __init__(self, notes: NoteStore, tombstones: Tombstones) -> None:
         self._notes = notes
@@ -235,8 +234,7 @@ def retired_at(file: NoteFile) -> datetime | None:
 def remove_entry(path: NotePath, data: bytes, entry: str) -> bytes:
     """Return the bytes of a log or `MEMORY.md` without this entry and its hash in `forgotten` and `superseded`.
 
-    Raises NotFound, Refused for a file that isn't text.
-    """
+    Raises NotFound, Refused for a file that isn't text."""
     text = editable_text(path, data)
     meta = frontmatter.parse(text)
     found = [known for known in entries_of(path, text) if known.hash == entry]
