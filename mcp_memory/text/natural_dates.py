@@ -36,7 +36,7 @@ _NUMBERS = {
     word: str(number)
     for number, words in {
         2: "two zwei deux dos|a couple of|couple of|a couple|un par de", 4: "four vier quatre cuatro",
-        3: "three drei trois tres|a few|few|several|some|ein paar|einigen|einige|mehreren|quelques|plusieurs|unos|unas"
+        3: "three drei trois tres|a few|few|several|ein paar|einigen|einige|mehreren|quelques|plusieurs|unos|unas"
         "|algunos|algunas|varios|varias",
         5: "five fünf cinq cinco", 6: "six sechs seis", 7: "seven sieben sept siete", 8: "eight acht huit ocho",
         9: "nine neun neuf nueve", 10: "ten zehn dix diez",
