@@ -30,7 +30,10 @@ def record_disk_changes(
     since: float,
 ) -> None:  # fmt: skip
     """Record the changes; call it before the rows of the `gone` are removed. `known` and `now` are the index's files
-    before and after the sweep, which began at `since` (monotonic seconds) and `read` these."""
+    before and after the sweep, which began at `since` (monotonic seconds) and `read` these. A new index has nothing to
+    compare with."""
+    if not known:
+        return
     found = list(_changes(vault, index, known, now, read, gone, since))
     if len(found) > MOST_A_SWEEP:
         moves = list(islice((change for change in found if change.kind is ChangeKind.MOVED), MOST_MOVES))

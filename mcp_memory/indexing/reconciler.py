@@ -92,7 +92,6 @@ class Reconciler:
         known = self._writer.indexed_files  # before the listing, or a note written after it would seem to be gone
         listing = await self._listing()
         to_read, gone = await self._compared(listing, known)
-        gone = await self._without_welcome(gone, known)
         self._writer.update_problems(listing)
         with self._health.progress.tracking(READING, len(to_read), at_least=BATCH_FILES) as done:
             changed = await self._writer.read_and_write(to_read, known, done)
@@ -100,8 +99,7 @@ class Reconciler:
         gone = await in_thread(
             lambda: self._loss.removable(listing, gone, known, arrived), what="looking for what vanished"
         )
-        is_new_index = not known and self.last is None  # it has nothing to compare with
-        if (changed or gone) and not is_new_index:
+        if changed or gone:
             now, away = self._writer.indexed_files, gone
             record = partial(record_disk_changes, self._vault, self._index, known, now, to_read, away, start)
             await in_thread(record, what="recording changes")
@@ -112,17 +110,6 @@ class Reconciler:
         self.ignored = listing.ignored
         self._faults_seen = faults
         return self.last
-
-    async def _without_welcome(
-        self, gone: Sequence[NotePath], known: Mapping[NotePath, IndexedFile]
-    ) -> Sequence[NotePath]:
-        """Those that have vanished. The README of a new vault, which was a note before it was put back as it was made,
-        leaves the index at once: it is there."""
-        welcome = await in_thread(
-            lambda: [path for path in gone if self._vault.is_welcome(path)], what="looking at the README"
-        )
-        await self._writer.remove(welcome, known)
-        return [path for path in gone if path not in welcome]
 
     async def _compared(
         self, listing: Listing, known: Mapping[NotePath, IndexedFile]

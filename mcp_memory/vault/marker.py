@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
 
-from mcp_memory.errors import ConfigInvalid, McpMemoryError, PathRefused, StorageFailed
-from mcp_memory.models import NotePath
+from mcp_memory.errors import ConfigInvalid, PathRefused, StorageFailed
 from mcp_memory.runtime.atomic_rename import KernelRenames, publish_free, sync
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import make_private, replace_file, sync_folder
-from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.folders import opened_root
 from mcp_memory.storage.path_rules import validate_existing
 
@@ -29,9 +27,9 @@ FORMAT = 1
 HOME_IN_A_STRANGERS_FOLDER = "Agent"
 ELSEWHERE = "choose a folder that you can write: --vault DIR, or MCP_MEMORY_VAULT"
 
-README = "README.md"
-WELCOME = """---
-title: About this folder
+WELCOME_TITLE = "About this folder"
+WELCOME = f"""---
+title: {WELCOME_TITLE}
 status: archived
 ---
 # This folder is your agents' memory
@@ -49,7 +47,7 @@ the memory, and a change is searchable a moment after you save it.
 To retire a note, move it to `_archive/` or ask an agent to forget it: nothing is ever deleted for you.
 Files and folders named in `.memoryignore` (the syntax of `.gitignore`) are left alone, as is this README.
 """
-"""The README of a new vault. As it stands it is no note; its status keeps it out of searches once it was changed."""
+"""The README of a new vault; its status keeps it out of searches."""
 
 _DAMAGED = "restore it from a backup, or delete it"
 
@@ -63,14 +61,6 @@ class Marker:
     made: bool = False  # by this call
     writable: bool = True  # the folder
     present: bool = True  # whether it is on disk: not if it couldn't be written, or if the vault is away
-
-
-def is_welcome(backend: StorageBackend, path: NotePath) -> bool:
-    """Return whether the README there is still as a new vault gets it. In doubt it is a note."""
-    welcome = WELCOME.encode()
-    with suppress(McpMemoryError):
-        return backend.stat(path).size_bytes == len(welcome) and backend.read(path).data == welcome
-    return False
 
 
 def open_marker(root: Path, copy: Path | None = None) -> Marker:

@@ -26,7 +26,7 @@ from mcp_memory.vault.journals.change_journal import (
 )
 from mcp_memory.vault.journals.change_kinds import changed_entry, describe_difference
 from mcp_memory.vault.journals.tombstones import Tombstones
-from mcp_memory.vault.marker import README, MarkerGuard, is_welcome
+from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
 from mcp_memory.vault.odd_files.set_aside import unless_odd
 
@@ -64,7 +64,6 @@ class NoteStore:
         self.guard = guard
         self.changes = changes
         self.chains: Chains | None = None
-        self._welcome_signature: str | None = None
 
     @property
     def is_away(self) -> bool:
@@ -76,21 +75,12 @@ class NoteStore:
         if self.guard:
             self.guard.must_be_there()
 
-    def _is_welcome(self, readme: NotePath, signature: str) -> bool:
-        """Return whether the README is as a new vault gets it; its bytes are read only after a change."""
-        if signature != self._welcome_signature and is_welcome(self.backend, readme):
-            self._welcome_signature = signature
-        return signature == self._welcome_signature
-
     def list(self) -> Listing:
-        """List the vault's files and those of every source, without a README that is as a new vault gets it.
+        """List the vault's files and those of every source.
 
         `complete` is about the vault only; a source that can't be listed is in `missing`, and a problem."""
         own = self.backend.list()
         files = {path: stat for path, stat in own.files.items() if not path.startswith("@")}
-        readme = self.layout.in_home(README)
-        if readme in files and self._is_welcome(readme, files[readme].signature):
-            del files[readme]
         problems = list(own.problems)
         problems += [
             Problem(path, "names that start with @ are kept for sources: rename it")

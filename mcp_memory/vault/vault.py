@@ -23,7 +23,7 @@ from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
-from mcp_memory.vault.marker import README, WELCOME, is_welcome
+from mcp_memory.vault.marker import WELCOME
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
@@ -132,10 +132,6 @@ class Vault:
         """Return whether the note surely doesn't exist, rather than can't be read now."""
         return self._notes.is_gone(path)
 
-    def is_welcome(self, path: NotePath) -> bool:
-        """Return whether this is the README of a new vault, which nobody has changed."""
-        return path == self.layout.in_home(README) and is_welcome(self.backend, path)
-
     def is_own_change(self, path: NotePath, etag: Etag | None, since: float) -> bool:
         """Return whether a change is our own, as `ChangeJournal.is_ours` does; also true for pages, and for files
         outside the vault."""
@@ -239,7 +235,7 @@ class Vault:
     def write_readme(self) -> None:
         """Add a README that explains a new vault, unless there is one."""
         with suppress(AlreadyExists):
-            self.backend.write(self.layout.in_home(README), WELCOME.encode(), None)
+            self.backend.write(self.layout.in_home("README.md"), WELCOME.encode(), None)
 
     def accept(self) -> None:
         """Write the marker again if it has gone: you confirm that this folder is the vault. Raises StorageFailed."""

@@ -9,13 +9,12 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.diagnosis.doctor import examine
-from mcp_memory.engine.engine import Engine
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.config import KindConfig, VaultConfig
 from mcp_memory.vault.journals.tombstones import GRACE_DAYS
-from tests.support.world import World, found, paths
+from tests.support.world import World, found
 
 pytestmark = pytest.mark.anyio
 
@@ -30,46 +29,9 @@ async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
         assert private.stat().st_mode & 0o077 == 0, private
 
 
-@pytest.mark.parametrize("home", ["", "Agent"])
-async def test_the_readme_of_a_new_vault_is_no_note_until_somebody_changes_it(world: World, home: str) -> None:
-    if home:
-        world.write("somebody-elses.txt", "x")
-    readme = f"{home}/README.md".lstrip("/")
-
-    async def noted(engine: Engine) -> tuple[list[str], list[str]]:
-        await engine.perform("reconcile", {})
-        return paths(engine), [change["kind"] for change in (await engine.perform("changes", {}))["changes"]]
-
+async def test_the_welcome_note_is_in_no_search(world: World) -> None:
     async with world.engine() as engine:
-        assert await noted(engine) == ([], [])
-        welcome = world.read(readme)
-        assert welcome and (await engine.perform("adopt", {"dry_run": True}))["adopted"] == []
-        for other in (welcome + b"Ours.\n", welcome.replace(b"folder", b"Folder")):
-            world.write(readme, other)
-            assert (await noted(engine))[0] == [readme]
-        seen = (await noted(engine))[1]
-        world.write(readme, welcome)
-        assert await noted(engine) == ([], seen), "it is there, so nothing was removed"
-        assert engine.parts.admin.status()["pruning_paused"] is None
-
-
-async def test_a_readme_that_was_indexed_counts_as_no_loss(world: World) -> None:
-    """An index from before has it as a note, and a suspected loss ends only when nothing is missing any more."""
-    async with world.engine() as engine:
-        welcome = world.read("README.md")
-        world.write("README.md", welcome + b"x")
-        for number in range(60):
-            world.write(f"crowd/n{number}.md", f"Word {number}.")
-        await engine.perform("reconcile", {})
-        away = world.root.with_name("away")
-        (world.root / "crowd").rename(away)
-        await engine.perform("reconcile", {})
-        assert engine.parts.admin.status()["pruning_paused"]
-        world.write("README.md", welcome)
-        away.rename(world.root / "crowd")
-        await engine.perform("reconcile", {})
-        assert engine.parts.admin.status()["pruning_paused"] is None
-        assert len(paths(engine)) == 60
+        assert await found(engine, "folder agents memory Markdown file") == []
 
 
 PLUGGED = """

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,15 +10,13 @@ from mcp_memory.engine.request_parsing import RecallPlan, recall_plan
 from mcp_memory.engine.requests import RecallRequest
 from mcp_memory.engine.verbs.known_kinds import with_known_kinds
 from mcp_memory.errors import NotFound
-from mcp_memory.models import Filters, is_channel
+from mcp_memory.models import is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import without_commitments
 
 if TYPE_CHECKING:
     from mcp_memory.engine.parts import EngineParts
-
-NOTHING_STORED = "Nothing is stored yet. The first note: memory_append 'TEXT'"
 
 
 async def recall(parts: EngineParts, request: RecallRequest) -> RecalledText:
@@ -43,7 +40,7 @@ async def _recalled(parts: EngineParts, request: RecallRequest, plan: RecallPlan
     if request.kinds:
         filters = await with_known_kinds(parts, filters)
     if plan.question is None:
-        return await _start(parts, filters, plan.budget_tokens)
+        return await parts.answerer.start(filters, plan.budget_tokens)
     filters = without_commitments(filters, plan.question)
     lag = parts.freshness.describe_lag()
     await parts.model.wait_loaded()
@@ -53,19 +50,6 @@ async def _recalled(parts: EngineParts, request: RecallRequest, plan: RecallPlan
     if not (request.kinds or request.until):
         parts.uses.gaps.add_unsure(plan.question, filters.project, recalled.confidence)
     return recalled
-
-
-async def _start(parts: EngineParts, filters: Filters, budget_tokens: int) -> RecalledText:
-    """Return what a session starts with; where that is nothing, with the reason."""
-    lag = parts.freshness.describe_lag()
-    recalled = await parts.answerer.start(filters, budget_tokens)
-    frame, assembly = recalled.frame, recalled.assembly
-    if assembly.excerpts or assembly.notices:
-        return recalled
-    if lag:
-        return replace(recalled, frame=replace(frame, remarks=(*frame.remarks, lag)))
-    has_nothing = await in_thread(parts.searcher.has_nothing, what="looking for notes")
-    return replace(recalled, frame=replace(frame, silence=NOTHING_STORED)) if has_nothing else recalled
 
 
 async def _notes(parts: EngineParts, request: RecallRequest, plan: RecallPlan) -> RecalledText:
