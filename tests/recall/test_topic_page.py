@@ -29,7 +29,7 @@ async def filed(engine: KeywordEngine, **options: str) -> list[str]:
     """The ids of the notes, tea first."""
     ids = [(await engine.append(text, **options)).id for text in TEA + RAIL]
     await engine.parts.model.embed()
-    await engine.compact()
+    await engine.parts.compactor.run()
     return ids
 
 
@@ -152,7 +152,7 @@ async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_w
         note.write_text(note.read_text().replace("of 61 degrees", "of 99 degrees"))
         await engine.parts.indexer.reconcile()
         assert not await has_page(), "a note says something else by now"
-        await engine.compact()
+        await engine.parts.compactor.run()
         assert await has_page() and "of 99 degrees" in await engine.recall("Which tea needs water of 99 degrees?")
 
 
