@@ -13,7 +13,7 @@ import pytest
 
 from mcp_memory.cli.setup.first_question import question_about
 from tests.daemon.conftest import KEYWORDS_ONLY
-from tests.daemon.place import Place, end
+from tests.daemon.place import Place, end, eventually
 from tests.support.mounts import mount, permit, unmounted_at_last
 from tests.support.terminal import INTERRUPT, answered
 
@@ -208,7 +208,8 @@ def test_openclaws_workspace_becomes_the_vault_until_it_is_disconnected(place: P
         assert shown.code == 0 and "OpenClaw: connected" in shown.out, shown
         told = (place.home / ".config/mcp-memory/config.toml").read_text()
         assert told == f'[vault]\npath = "{workspace}"  # until mcp-memory uninstall openclaw\n'
-        found = place.run("search", "harbour of Ven", "--json", **as_configured).ok().json["hits"]
+        search = ("search", "harbour of Ven", "--json")  # the daemon has just begun to read its new vault
+        found = eventually(lambda: place.run(*search, **as_configured).ok().json["hits"], within_s=60)
         assert found[0]["path"] == "memory/2026-11-20.md"
         place.run("append", "-k", "fact", "The slip of Rya is closed in March.", **as_configured).ok()
         assert len(list(workspace.glob("**/notes/fact/*.md"))) == 1, "new notes go there, too"

@@ -64,6 +64,9 @@ _CALLOUT = re.compile(r"^[ \t>]{0,20}\[![\w-]{1,30}\][+-]?")
 _NO_LABEL = re.compile(r"[ \t>]{0,20}(?:[-+*|]|\d{1,9}[.)])[ \t]|[^\n]*[\[\\/@=(){};<]|\s*[a-z]+:\s*$")
 """A list's item, a row, a link or code: there, the plain word marks nothing."""
 
+_EDGE_CHARS = 20_000
+"""The characters at each end of a text that are read for wishes such as "don't share this"."""
+
 
 def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict[str, Any]:
     """Return the marks that a record keeps: `private` for the whole file, else `private_entries` or `private_lines`.
@@ -73,7 +76,8 @@ def marks(path: str, text: str, document: Document, *, is_curated: bool) -> dict
     start = document.body_start
     if _is_private_path(path) or _head_says_so(text, document):
         return {"private": True}
-    if not _may_say_so(text[start:]):
+    is_divided = is_curated or logs.is_log_path(path)
+    if not (is_divided and len(text) > 2 * _EDGE_CHARS) and not _may_say_so(text[start:]):
         return {}
     if logs.is_log_path(path):
         entries = logs.entries(text, start)
@@ -93,7 +97,11 @@ def says_private(text: str) -> bool:
         return False
     if any(map(is_private_tag, text_tags(text, in_comments=True))):
         return True
-    return any(_stretch_says_so(CODE.sub(" ", text[begin:end])) for begin, end in prose(text, 0))
+    last = len(text) - _EDGE_CHARS
+    return any(
+        _stretch_says_so(CODE.sub(" ", text[begin:end]), reads_wishes=begin < _EDGE_CHARS or end > last)
+        for begin, end in prose(text, 0)
+    )
 
 
 def is_private_tag(tag: str) -> bool:
@@ -186,12 +194,18 @@ def _means_no(value: object) -> bool:
 
 def _may_say_so(text: str) -> bool:
     """Return quickly whether the text has any of the words."""
-    return _HINT.search(text) is not None or says_off_record(text)
+    return _HINT.search(text) is not None or says_off_record(_edges(text))
 
 
-def _stretch_says_so(stretch: str) -> bool:
+def _edges(text: str) -> str:
+    """Return the beginning and the end of a long text: a wish about a note stands there, and reading for wishes takes a
+    microsecond for each character."""
+    return text if len(text) <= 2 * _EDGE_CHARS else f"{text[:_EDGE_CHARS]}\n\n{text[-_EDGE_CHARS:]}"
+
+
+def _stretch_says_so(stretch: str, *, reads_wishes: bool = True) -> bool:
     """Return whether one block of prose, without code, means private."""
-    if says_off_record(_CLOCK.sub("", stretch)):
+    if reads_wishes and says_off_record(_CLOCK.sub("", _edges(stretch))):
         return True
     if not _HINT.search(stretch):
         return False
