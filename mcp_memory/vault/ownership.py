@@ -6,18 +6,23 @@ from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 
+from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import McpMemoryError, NotFound, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.topics.page import PAGE, is_page
 from mcp_memory.topics.page_parts import RELATED_PART, TITLE, is_sealed, parts_of
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, max_standing
+from mcp_memory.vault.journals.change_journal import DISK, DREAM
+from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry, entry_id, max_standing
 from mcp_memory.vault.note_file import ALWAYS_LOAD, MEMORY, Layout, NoteFile
 from mcp_memory.vault.note_store import NoteStore
 
 PAGE_KIND = "summary"  # of a page in the ledger
 SHARED, TITLED = "shared", "titled"
 """The words before the hash of a page that we wrote with your words in it, or with only your title."""
+
+PERSONS_SOURCES = frozenset({None, PERSON, DISK, DREAM})
+"""The sources that write for the person: an edit by hand, a terminal, and dreaming with their ticks."""
 
 
 class OwnershipTier(StrEnum):
@@ -77,6 +82,16 @@ class Provenance:
         """Record a draft before it is published. Raises StorageFailed."""
         content, kind, at = draft.content_hash, draft.kind.name, now.timestamp()
         self._ledger.record(LedgerEntry(note_id, path, content, kind, draft.project, draft.session, at))
+
+    def announce_entry(self, draft: Draft, entry: str, now: datetime) -> None:
+        """Record an agent's entry of `MEMORY.md` before it is published; the person's own aren't recorded. Raises
+        StorageFailed."""
+        if draft.source not in PERSONS_SOURCES:
+            self.announce(draft, entry_id(MEMORY, entry), MEMORY, now)
+
+    def is_agents_entry(self, entry: str) -> bool:
+        """Return whether an agent added this entry of `MEMORY.md`."""
+        return bool(self._ledger.standings(entry_id(MEMORY, entry)))
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
         """Vouch from now on for a note in the managed folder that this installation did not write, or a topic's page as

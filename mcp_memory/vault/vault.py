@@ -73,7 +73,7 @@ class Vault:
         self.filing = TopicFiles(notes, self.ledger, self.provenance)
         self.importing = NoteImporter(notes, self.ledger, secrets_allowed=self.secrets_allowed)
         self.editing = NoteEditor(notes, journals.appends, secrets_allowed=self.secrets_allowed)
-        self._memory = MemoryFile(notes, journals.appends, self._tombstones)
+        self._memory = MemoryFile(notes, journals.appends, self._tombstones, self.provenance)
         self.shared = SharedFiles(notes, journals.appends, self._daily_log, self._memory)
         # By content, so that two sessions that append the same text make one note.
         self._appending = [threading.Lock() for _ in range(64)]

@@ -87,6 +87,33 @@ async def test_an_entry_of_memory_md_that_the_person_wrote_stops(world: World, b
         assert (await _advice(engine, arguments=EDIT, stop=True))["stops"]
 
 
+@pytest.mark.parametrize(
+    ("section", "content"),
+    [
+        ("Rules", ORDER),
+        ("Rules", "The client in `api/gen` is generated.\nIt must never be edited by hand."),
+        (ORDER, "See the heading."),
+    ],
+)
+async def test_an_agents_entry_of_memory_md_never_stops_a_call(world: World, section: str, content: str) -> None:
+    async with world.engine() as engine:
+        await engine.append(content, path="MEMORY.md", section=section, source="codex")
+        for journal in world.state.glob("changes*.jsonl"):
+            journal.unlink()  # as after many changes, or a power cut
+        assert not (await _advice(engine, arguments=EDIT, stop=True))["stops"]
+        world.write("MEMORY.md", world.read("MEMORY.md") + f"- Mind: {ORDER}\n".encode())
+        await engine.sweep()
+        assert (await _advice(engine, "c/two", arguments=EDIT, stop=True))["stops"], "the person added their own"
+
+
+async def test_an_agents_entry_stays_the_agents_when_others_take_it_out_and_put_it_back(world: World) -> None:
+    async with world.engine() as engine:
+        entry = await engine.append(ORDER, path="MEMORY.md", section="Rules", source="codex")
+        await engine.forget(entry.id, source=PERSON, personal=True)
+        await engine.forget(entry.id, restore=True, source=PERSON, personal=True)
+        assert not (await _advice(engine, arguments=EDIT, stop=True))["stops"]
+
+
 async def test_thirty_orders_refuse_a_call_once_in_a_session(world: World) -> None:
     async with world.engine() as engine:
         for number in range(30):

@@ -83,7 +83,7 @@ class ActionAdvisor:
                 if self._is_current(passage, wanted):
                     note = passage.note
                     forbids = mention.forbids and (_is_standing(passage) or note.kind not in _LEARNED_KINDS)
-                    can_stop = stop and forbids and refusal not in seen and is_persons_word(self.vault, note, mention)
+                    can_stop = stop and forbids and refusal not in seen and is_persons_word(self.vault, passage, action)
                     if (can_stop or not orders) and self._is_new(session, passage, str(action) if can_stop else ""):
                         briefer.seen.add(session, [refusal] * can_stop)
                         event = "before-tool" if output is None else "after-tool"

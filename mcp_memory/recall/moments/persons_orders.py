@@ -1,42 +1,49 @@
 """Decide whether a note is the person's own word. Only such a note may refuse a call: text from an agent, a page or an
 import may be shown, but forbids nothing."""
 
-from mcp_memory.client.credentials import PERSON
-from mcp_memory.errors import McpMemoryError
-from mcp_memory.models import NoteRecord
-from mcp_memory.recall.moments.note_mentions import Mention
-from mcp_memory.text.markdown import frontmatter
-from mcp_memory.vault.journals.change_journal import DISK, DREAM
-from mcp_memory.vault.note_file import MEMORY, entries_of
-from mcp_memory.vault.vault import Vault
+import re
 
-_THEIRS = frozenset({None, PERSON, DISK, DREAM})
-"""The sources that write for the person: an edit by hand, a terminal, and dreaming with their ticks."""
+from mcp_memory.errors import McpMemoryError
+from mcp_memory.models import NoteRecord, Passage
+from mcp_memory.recall.moments.note_mentions import find_mention
+from mcp_memory.recall.moments.tool_action import ToolAction
+from mcp_memory.text.markdown import frontmatter
+from mcp_memory.vault.note_file import MEMORY, entries_of
+from mcp_memory.vault.ownership import PERSONS_SOURCES
+from mcp_memory.vault.vault import Vault
 
 _OWN_WORDS = frozenset({"said", "wrote"})
 """The voices of what was captured from a session or a log; not of a proposal to which they only agreed."""
 
+_HEADING = re.compile(r"#{1,6}(?:\s|$)")
+_LEFT_OUT = "---"
+"""A line in place of another, so that the sentences around it stay apart."""
 
-def is_persons_word(vault: Vault, note: NoteRecord, mention: Mention) -> bool:
-    """Return whether the mention in this note is the person's own word. False also for a note that can't be read just
-    now."""
+
+def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:
+    """Return whether the person themselves forbids the action in this passage. False also for a note that can't be read
+    just now."""
+    note = passage.note
     if note.is_foreign:
         return False
     try:
         if note.path == MEMORY:
-            return not _THEIRS.isdisjoint(_who_added(vault, mention))
-        return note.source in _THEIRS or vault.provenance.is_standing_order(note) or _was_said(vault, note)
+            mention = find_mention(_persons_lines(vault, passage), action)
+            return mention is not None and mention.forbids
+        return note.source in PERSONS_SOURCES or vault.provenance.is_standing_order(note) or _was_said(vault, note)
     except McpMemoryError:
         return False
 
 
-def _who_added(vault: Vault, mention: Mention) -> set[str | None]:
-    """Return the clients that added entries of `MEMORY.md` with the mention; None for an entry that the journal of
-    changes lacks, or a mention outside of entries."""
+def _persons_lines(vault: Vault, passage: Passage) -> str:
+    """Return the passage's lines in `MEMORY.md` without the entries that an agent added, and without headings, since an
+    agent names the section of its entry."""
     text = vault.read(MEMORY).text
-    named = [entry.hash for entry in entries_of(MEMORY, text) if mention.is_in(text[entry.start : entry.end])]
-    added = {one.entry: one.client for one in reversed(vault.changes.changes()) if one.path == MEMORY}
-    return {added.get(entry) for entry in named} or {None}
+    agents = [entry for entry in entries_of(MEMORY, text) if vault.provenance.is_agents_entry(entry.hash)]
+    left_out = {line for entry in agents for line in range(entry.start_line, entry.end_line + 1)}
+    first, last = passage.chunk.start_line, passage.chunk.end_line
+    lines = enumerate(text.split("\n")[first - 1 : last], first)
+    return "\n".join(_LEFT_OUT if number in left_out or _HEADING.match(line) else line for number, line in lines)
 
 
 def _was_said(vault: Vault, note: NoteRecord) -> bool:

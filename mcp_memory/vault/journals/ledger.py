@@ -23,6 +23,11 @@ KEPT_PARTS = 8
 """The versions of a page that are kept; an undo or a sync client may bring any of them back."""
 
 
+def entry_id(path: NotePath, entry: str) -> NoteId:
+    """Return the id of an entry of a shared file."""
+    return NoteId(f"{path}#{entry}")
+
+
 def max_standing(known: Iterable[Standing]) -> Standing:
     """Return the strongest standing of a note's places; `written` without any."""
     standings = set(known)

@@ -8,7 +8,7 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.journals.append_journal import AppendJournal
 from mcp_memory.vault.journals.change_journal import ChangeJournal
-from mcp_memory.vault.journals.ledger import Ledger
+from mcp_memory.vault.journals.ledger import Ledger, entry_id
 from mcp_memory.vault.journals.tombstones import Tombstones
 
 
@@ -35,7 +35,7 @@ class NoteJournals:
             found.append(f"the bytes kept for a restore: {counted(len(etags), 'file')}")
         if lines := self.changes.count_lines(path, entry, ids):
             found.append(f"in the journal of changes, and the bytes kept for an undo: {counted(lines, 'line')}")
-        if lines := self.ledger.count_lines(ids):
+        if lines := self.ledger.count_lines({entry_id(path, entry)} if entry else ids):
             found.append(f"in the ledger: {counted(lines, 'line')}")
         return found
 
@@ -48,4 +48,4 @@ class NoteJournals:
                 self.tombstones.release_entry(path, forgotten)
         self.tombstones.release(*self.tombstones.etags_of(ids))
         self.changes.erase(path, entry, ids)
-        self.ledger.erase(ids)
+        self.ledger.erase({entry_id(path, entry)} if entry else ids)

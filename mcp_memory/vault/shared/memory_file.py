@@ -15,6 +15,7 @@ from mcp_memory.vault.journals.append_journal import AppendJournal, AppendOutcom
 from mcp_memory.vault.journals.tombstones import Caller, Tombstone, Tombstones
 from mcp_memory.vault.note_file import MEMORY, NoteFile, entries_of, find_entry, read_note
 from mcp_memory.vault.note_store import NoteStore
+from mcp_memory.vault.ownership import Provenance
 
 Fits = Callable[[NoteFile], bool]
 """A function that returns whether a session's start shows all of a file."""
@@ -42,9 +43,12 @@ class MemoryFile:
     Thread-safe. Every public method raises NotFound for an unknown entry, Refused for a file that isn't text,
     StorageFailed."""
 
-    def __init__(self, notes: NoteStore, journal: AppendJournal, tombstones: Tombstones) -> None:
+    def __init__(
+        self, notes: NoteStore, journal: AppendJournal, tombstones: Tombstones, provenance: Provenance
+    ) -> None:
         self._notes = notes
         self._journal = journal
+        self._provenance = provenance
         self._tombstones = tombstones
 
     def append(self, draft: Draft, fits: Fits) -> WriteResult:
@@ -90,6 +94,7 @@ class MemoryFile:
                 self._keep(before, old, Caller(draft.source, draft.session), replaced_by=entry)
                 place = replace(added, section=old.section or OTHERS)
             if not is_announced:
+                self._provenance.announce_entry(draft, entry, self._notes.clock())
                 self._journal.announce(place, sections.render_entry(draft.content).removeprefix("- "))
                 is_announced = True
             return after
