@@ -1,8 +1,8 @@
 """A search in the engine, without the transport, in indexes of 1,000 to 1,000,000 chunks.
 
-Words and vectors are those of `bench_index`: made up, so that a million chunks are there within minutes. Questions hold
-two of the 30 to 150 most frequent words, two middling and two rare ones, or six frequent ones, and are embedded by the
-real model. Beside each stands how many empty calls of a bare FastMCP tool over HTTP it takes.
+Words and vectors are those of `made_up_index`. Questions hold two of the 30 to 150 most frequent words, two middling
+and two rare ones, or six frequent ones, and are embedded by the real model. Beside each stands how many empty calls of
+a bare FastMCP tool over HTTP it takes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from mcp_memory.errors import StillReading
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Filters
 from mcp_memory.search.searcher import SearchConfig, Searcher
-from tests.benchmarks.bench_index import RNG, build, timed, words
-from tests.benchmarks.calls import WARM_UP, Tool
+from tests.benchmarks.calls import WARM_UP, Tool, timed
 from tests.benchmarks.figures import Figure, percentile
+from tests.benchmarks.made_up_index import RNG, build, words
 from tests.benchmarks.site import bare, models
 from tests.support.toy import FixedModel
 
@@ -68,7 +68,7 @@ def _size(chunks: int, folder: Path, embedder: Embedder) -> Iterator[Figure]:
     build(index, chunks, embedder.dimension, embedder.fingerprint)
     index.close()
     opened = [timed(lambda: SqliteIndex(folder).close()) for _ in range(OPENED)]
-    yield Figure(f"{chunks:,} chunks: open", percentile(opened, 50), "ms", OPEN_GOAL_MS)
+    yield Figure(f"{chunks:,} chunks: open", percentile(opened, 50) * 1e3, "ms", OPEN_GOAL_MS)
     with bare() as port:
         empty = _empty_ms(port)
     with _opened(folder, embedder) as searcher:

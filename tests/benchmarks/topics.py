@@ -3,13 +3,10 @@
 Notes of our own set and of those that `MCP_MEMORY_EVAL_SETS` names (folders, with `:` between them) are filed until
 nothing moves; logs are cut into leaves of a dozen turns. V-measure (Rosenberg & Hirschberg 2007) stands beside k-means
 with as many clusters, and beside equal runs of notes by file name. What waits is left out of all three.
-
-    python -m tests.benchmarks.topics [--leaf-cosine 0.3 0.4 …] [--topic-cosine 0.5 …]    compares thresholds
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import subprocess
@@ -17,8 +14,7 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import dataclass
 from math import inf, log
 from pathlib import Path, PurePosixPath
 
@@ -62,7 +58,6 @@ class Grown:
     """A tree in which nothing moves any more: each leaf's topic, None where it waits."""
 
     topics: Sequence[str | None]
-    rounds: int
 
     @property
     def sizes(self) -> list[int]:
@@ -75,10 +70,6 @@ class Grown:
     @property
     def depth(self) -> int:
         return max((topic.count("/") + 1 for topic in self.topics if topic), default=0)
-
-    @property
-    def at_top(self) -> int:
-        return len({topic.partition("/")[0] for topic in self.topics if topic})
 
 
 def plan(notes: Sequence[str], vectors: np.ndarray, config: TopicsConfig) -> list[PlanJob]:
@@ -96,7 +87,7 @@ def topics() -> Iterator[Figure]:
             about = f"k-means {by_means:.3f}, runs by name {by_name:.3f}"
             yield Figure(f"{name}: topics and {division}", ours, "V", inf, bound="least", about=about)
     for size in SIZES:
-        command = [sys.executable, "-m", "tests.benchmarks.topics", "--planned", str(size)]
+        command = [sys.executable, "-m", "tests.benchmarks.topics", str(size)]
         said = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout.split()
         first_s, all_s, peak_mb, rounds = map(float, said)
         about = f"{all_s:.3g} s until nothing moves, {rounds:.0f} rounds"
@@ -107,12 +98,10 @@ def topics() -> Iterator[Figure]:
 def grow(vectors: np.ndarray, config: TopicsConfig) -> Grown:
     """All leaves fresh at first."""
     notes = [f"_fresh/{at:06}-leaf.md" for at in range(len(vectors))]
-    rounds = 0
     while jobs := plan(notes, vectors, config):
         notes = carried_out(notes, jobs)
-        rounds += 1
     folders = [note.rpartition("/")[0] for note in notes]
-    return Grown([None if folder == "_fresh" else folder for folder in folders], rounds)
+    return Grown([None if folder == "_fresh" else folder for folder in folders])
 
 
 def carried_out(notes: Sequence[str], jobs: Sequence[PlanJob]) -> list[str]:
@@ -254,44 +243,6 @@ def _status_mb(key: str) -> float:
     return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{key}:"))
 
 
-# -- thresholds --------------------------------------------------------------------------------------------------
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks.topics", description=__doc__)
-    parser.add_argument("--planned", type=int, help=argparse.SUPPRESS)
-    for name in ("leaf-cosine", "topic-cosine"):
-        default = [getattr(NEVER_FRESH, name.replace("-", "_"))]
-        parser.add_argument(f"--{name}", type=float, nargs="+", default=default)
-    for name in ("min-leaves", "max-leaves"):
-        default = [getattr(NEVER_FRESH, name.replace("-", "_"))]
-        parser.add_argument(f"--{name}", type=int, nargs="+", default=default)
-    options = parser.parse_args()
-    switch_off()
-    if options.planned:
-        print(*planned(options.planned))
-        return
-    tried = list(product(options.leaf_cosine, options.topic_cosine, options.min_leaves, options.max_leaves))
-    for name, leaves, vectors in vaults():
-        print(
-            f"\n{name}: {len(leaves)} leaves\nleaf topic  min max  waiting topics  median largest  at top depth rounds"
-        )
-        for leaf_cosine, topic_cosine, least, most in tried:
-            config = replace(
-                NEVER_FRESH, leaf_cosine=leaf_cosine, topic_cosine=topic_cosine, min_leaves=least, max_leaves=most
-            )
-            grown = grow(vectors, config)
-            print(
-                f"{leaf_cosine:4} {topic_cosine:5} {least:4} {most:3} {_told(grown, agreement(leaves, vectors, grown))}"
-            )
-
-
-def _told(grown: Grown, agreed: Mapping[str, Sequence[float]]) -> str:
-    sizes = grown.sizes or [0]
-    numbers = f"{len(grown.sizes):6} {sizes[len(sizes) // 2]:7} {sizes[-1]:7} {grown.at_top:7} {grown.depth:5}"
-    measured = [f"{division} {' '.join(f'{value:.3f}' for value in values)}" for division, values in agreed.items()]
-    return f"{grown.waiting:8.0%} {numbers} {grown.rounds:6}  {'  '.join(measured)}"
-
-
 if __name__ == "__main__":
-    main()
+    switch_off()
+    print(*planned(int(sys.argv[1])))

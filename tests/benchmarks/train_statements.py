@@ -1,22 +1,18 @@
 """Fits the classifier of statements on the labelled sets, and writes its weights into the package.
 
-    python -m tests.benchmarks.train_statements [--across] [--write]
+    python -m tests.benchmarks.train_statements
 
-`--across` prints what sessions would get from weights fitted without them. Needs the bundled model once.
+Needs the bundled model once.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import sys
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -211,19 +207,16 @@ class Table:
     weights: npt.NDArray[np.float64]
     sources: npt.NDArray[np.str_]
 
-    def seen(self, way: str) -> Matrix:
-        return np.hstack([self.cues, self.states]) if way == "model" else self.cues
-
-    def fit(self, chosen: npt.NDArray[np.bool_]) -> dict[str, Weights]:
-        """The weights, with and without a model, that the chosen rows give."""
+    def fit(self) -> dict[str, Weights]:
+        """The weights with and without a model."""
         talk = np.where(np.isin(self.sources, LINES), self.weights, TALK * self.weights)
         plain = self.weights * np.where(self.sources == "talk", 0.0, np.where(self.labels == NOTHING, CAUTION, 1.0))
-        names, said = phrases_said([view for view, is_chosen in zip(self.views, chosen, strict=True) if is_chosen])
+        names, said = phrases_said(self.views)
         made = dict[str, Weights]()
         for way, weights in (("cues", plain), ("model", talk)):
             states, scales = (self.states, CONTEXT) if way == "model" else (self.states[:, :0], ())
-            wanted = [(self.labels == ONCE)[chosen], (self.labels > NOTHING)[chosen]]
-            found = fit_rows(self.cues[chosen], states[chosen], said, wanted, weights[chosen], RIDGE, *scales)
+            wanted = [self.labels == ONCE, self.labels > NOTHING]
+            found = fit_rows(self.cues, states, said, wanted, weights, RIDGE, *scales)
             made[way] = made_of(found[0], names, found[1])
         return made
 
@@ -373,7 +366,7 @@ def fit_replacements(files: Sequence[Path]) -> Weights:
 
 def fit_ways(table: Table, files: Sequence[Path]) -> dict[str, Weights]:
     """All weights, from the table that was made of these sessions and the other sets, and from the sessions."""
-    return table.fit(table.labels >= NOTHING) | {
+    return table.fit() | {
         "agreement": fit_pairs(list(_answers(files)), 1.0),
         "reason": fit_pairs(list(_reasons(files)), OF_FEW),
         "replaces": fit_replacements(files),
@@ -382,32 +375,14 @@ def fit_ways(table: Table, files: Sequence[Path]) -> dict[str, Weights]:
     }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--across", action="store_true")
-    parser.add_argument("--write", action="store_true")
-    options = parser.parse_args()
+def main() -> None:
     files = files_in([SESSIONS])
     table = training_table(files)
-    talked = ~np.isin(table.sources, LINES)
     print(len(table.labels), "rows", np.bincount(table.labels), table.cues.shape)
-    if options.across:
-        scores = {name: np.zeros((len(table.labels), 2)) for name in ("cues", "model")}
-        groups = np.array([zlib.crc32(source.encode()) % FOLDS for source in table.sources])
-        for fold in range(FOLDS):
-            inside = talked & (groups == fold)
-            for name, found in table.fit(~inside).items():
-                seen = table.seen(name)
-                for at in np.flatnonzero(inside):
-                    scores[name][at] = found.likelihoods(seen[at], table.views[at])
-        for name, likely in scores.items():
-            print_curve(name, table.labels[talked], likely[talked])
-    if options.write:
-        made = fit_ways(table, files)
-        written = json.loads(WEIGHTS.read_text(encoding="utf-8"))  # the adapter's states have weights of their own
-        written |= {name: {"rows": found.rows.tolist(), "phrases": found.phrases} for name, found in made.items()}
-        WEIGHTS.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
-    return 0
+    made = fit_ways(table, files)
+    written = json.loads(WEIGHTS.read_text(encoding="utf-8"))  # the adapter's states have weights of their own
+    written |= {name: {"rows": found.rows.tolist(), "phrases": found.phrases} for name, found in made.items()}
+    WEIGHTS.write_text(json.dumps(written, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 HARD = 2.5
@@ -435,17 +410,6 @@ IN_LINES = 0.2
 OWN, NONE_OF_IT, MORE = 0.34, 0.25, 0.25
 """The share of words from which on a sentence says a statement, up to which it says nothing of it, and that it adds to
 a statement which it completes."""
-FOLDS = 8
-
-
-def print_curve(name: str, labels: Any, scores: Matrix) -> None:
-    for number, wanted, what in ((0, labels == ONCE, "once"), (1, labels > NOTHING, "any")):
-        shown: list[str] = []
-        for least in (0.2, 0.3, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9):
-            chosen = scores[:, number] >= least
-            right = (chosen & wanted).sum()
-            shown.append(f"{least}: p {right / max(1, chosen.sum()):.2f} r {right / wanted.sum():.2f}")
-        print(name, what, " | ".join(shown))
 
 
 def _is_personal(sentence: UserSentence) -> bool:
@@ -459,4 +423,4 @@ def ruled(sentence: UserSentence) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

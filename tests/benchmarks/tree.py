@@ -1,10 +1,8 @@
-"""The topic tree in recall: what it adds to plain search, and what other ways to use it would cost.
+"""The topic tree in recall: what it adds to plain search.
 
 Our own questions, and the sets that `MCP_MEMORY_EVAL_SETS` names (folders, with `:` between them), each asked of a
 vault that is compacted whole: conversations as leaves, a log's entries and all other notes as notes. Evidence is the
-share of the gold lines whose words the answer holds. Broad questions ("what do we know about …") are made from what
-people call things, tags, projects and folders, and from the titles of the topics; of these the share of the notes that
-are told of.
+share of the gold lines whose words the answer holds.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +31,6 @@ from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.vault.config import VaultConfig
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models
-from tests.benchmarks.tree_ways import OTHER_WAYS, Asked, look_at
 from tests.evaluation.metrics import BUDGETS, paired
 from tests.evaluation.running import after_last_log
 from tests.evaluation.sets import EvalQuestion, notes_of, read_set
@@ -45,9 +41,6 @@ LEAF_TOKENS = 512
 """A quarter of the usual: a conversation of 20,000 tokens shall make a tree."""
 LEAST_LETTERS = 12
 """A shorter line, say a brace, is no evidence."""
-SUBJECT_NOTES = 3
-"""A subject has at least so many notes."""
-ASKED = ("What do we know about {}?", "Give me an overview of {}")
 FLAT, SHIPPED = "search alone", "recall"
 NO_WORSE = 0.997
 """Of what plain search finds: below it the tree does harm."""
@@ -64,34 +57,18 @@ def tree() -> Iterator[Figure]:
     for folder in (OWN, *map(Path, filter(None, os.environ.get("MCP_MEMORY_EVAL_SETS", "").split(":")))):
         questions = read_set(folder)
         evidence: Told = defaultdict(lambda: defaultdict(list))
-        coverage: dict[str, Told] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
         with tempfile.TemporaryDirectory() as place:
             for vault, mine in questions.by_vault().items():
-                anyio.run(_measure, vault, mine, Path(place) / vault.name, evidence, coverage)
-        yield from _figures(f"{folder.name}: evidence", evidence)
-        for sort, told in coverage.items():
-            yield from _figures(f"{folder.name}: notes told, by {sort}", told)
-
-
-def _figures(name: str, told: Told) -> Iterator[Figure]:
-    for way, by_budget in told.items():
-        for budget, values in by_budget.items():
-            flat = told[FLAT][budget]
+                anyio.run(_measure, vault, mine, Path(place) / vault.name, evidence)
+        for budget, values in evidence[SHIPPED].items():
+            flat = evidence[FLAT][budget]
             change = paired(flat, values)
             about = f"n {len(values)}, {change.mean:+.4f}, {change.low:+.4f} to {change.high:+.4f}"
-            goal = NO_WORSE if way == SHIPPED else inf
-            if way != FLAT:
-                mean, floor = float(np.mean(values)), float(np.mean(flat))
-                yield Figure(f"{name}@{budget}, {way}", mean, "of all", goal, floor, "least", about)
+            mean, floor = float(np.mean(values)), float(np.mean(flat))
+            yield Figure(f"{folder.name}: evidence@{budget}, recall", mean, "of all", NO_WORSE, floor, "least", about)
 
 
-async def _measure(
-    vault: Path,
-    mine: Sequence[EvalQuestion],
-    place: Path,
-    evidence: Told,
-    coverage: dict[str, Told],
-) -> None:
+async def _measure(vault: Path, mine: Sequence[EvalQuestion], place: Path, evidence: Told) -> None:
     now = after_last_log(vault)
     config = EngineConfig(
         place / "vault", place / "state", models(), topics=TopicsConfig(fresh_tail_count=0),
@@ -100,37 +77,24 @@ async def _measure(
     async with open_engine(config, watch=False, clock=lambda: now) as opened:
         engine = KeywordEngine(opened)
         await engine.settled()
-        labels = await _filled(engine, vault)
+        await _fill(engine, vault)
         await engine.parts.model.embed()
         await engine.compact()
     for way, recall in ((FLAT, RecallConfig(topic_pages=False)), (SHIPPED, RecallConfig())):
         async with open_engine(replace(config, recall=recall), watch=False, clock=lambda: now) as opened:
             engine = KeywordEngine(opened)
             await engine.settled()
-            grown = await look_at(engine)
             for question in mine:
                 if question.answerable and (gold := _gold(question, vault)):
-                    asked = await Asked.of(engine, question.text) if way == FLAT else None
                     for budget in BUDGETS:
                         answer = await engine.recall(question.text, budget_tokens=budget)
                         evidence[way][budget].append(_held(gold, answer))
-                        for other, made in OTHER_WAYS.items() if asked else ():
-                            evidence[other][budget].append(_held(gold, "\n".join(made(grown, asked, budget))))
-            subjects = [("labels", name, paths) for name, paths in labels.items() if len(paths) >= SUBJECT_NOTES]
-            subjects += [("titles", *each) for each in grown.titled()]
-            for sort, name, paths in subjects:
-                for form in ASKED:
-                    for budget in BUDGETS:
-                        answer = await engine.recall(form.format(name), budget_tokens=budget)
-                        coverage[sort][way][budget].append(grown.told(answer, paths))
 
 
 # -- the vault -------------------------------------------------------------------------------------------------------
 
 
-async def _filled(engine: KeywordEngine, vault: Path) -> dict[str, list[str]]:
-    """What people call things, with the names of the notes that they call so."""
-    labels: dict[str, list[str]] = defaultdict(list)
+async def _fill(engine: KeywordEngine, vault: Path) -> None:
     for path in notes_of(vault):
         document = frontmatter.parse((vault / path).read_text(encoding="utf-8"))
         if day := is_log_path(path.as_posix()):
@@ -139,12 +103,7 @@ async def _filled(engine: KeywordEngine, vault: Path) -> dict[str, list[str]]:
                     await engine.append(**leaf)
             continue
         title = document.meta.get("title") or (None if document.body.lstrip().startswith("#") else path.stem)
-        receipt = await engine.append(document.body.strip() + "\n", title=title)
-        called = [*(document.meta.get("tags") or ()), document.meta.get("project")]
-        folders = [] if "tags" in document.meta else [each.replace("-", " ") for each in path.parts[:-1]]
-        for label in filter(None, [*called, *folders]):
-            labels[str(label)].append(receipt.id)
-    return labels
+        await engine.append(document.body.strip() + "\n", title=title)
 
 
 def _entries(body: str) -> Iterator[tuple[str, str, str]]:
