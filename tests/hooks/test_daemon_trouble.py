@@ -86,25 +86,12 @@ def test_a_client_that_never_closes_the_input(place: Place):
     assert [line["cause"] for line in lines] == ["over_budget"]
 
 
-@pytest.mark.parametrize("event", EVENTS)
-def test_any_hook_starts_it_for_those_to_come(place: Place, event: str):
-    place.vault.mkdir()
-    with place.serving():
-        place.run("append", "-k", "preference", "Likes short answers.").ok()
-    assert not is_held(place.state)
-    try:
-        assert call(place, event) == ("", ["not_running"])
-        eventually(lambda: _answers(place), within_s=2 * START_S)
-        assert "Likes short answers." in Session(place, "s").start()
-    finally:
-        end(place)
-
-
 def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Place):
     place.vault.mkdir()
     with place.serving():
         place.run("append", "-k", "preference", "Likes short answers.").ok()
     missed, told = Session(place, "missed"), list[bool]()
+    assert not is_held(place.state)
     assert missed.start() == ""
     try:
         eventually(lambda: _answers(place), within_s=2 * START_S)
@@ -139,14 +126,15 @@ def test_the_first_prompt_brings_what_the_start_of_its_session_missed(place: Pla
         end(place)
 
 
-def test_it_is_started_where_the_caller_is_at_home(place: Place, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("event", EVENTS)
+def test_any_hook_starts_it_where_the_caller_is_at_home(place: Place, monkeypatch: pytest.MonkeyPatch, event: str):
     """With the environment that the hook was given, not this process's own; and nothing imported from `/`."""
     started: list[tuple[list[str], dict[str, str]]] = []
     monkeypatch.setattr(subprocess, "Popen", lambda command, *, env, **_: started.append((command, env)))
     place.state.make()
     place.state.port.write_text("1")
-    said = json.dumps(Session(place, "s").said("session-start")).encode()
-    hook(["session-start", "--client", "codex"], place.environ, lambda: said, lambda _: None, Deadline(10_000))
+    said = json.dumps(Session(place, "s").said(event)).encode()
+    hook([event, "--client", "codex"], place.environ, lambda: said, lambda _: None, Deadline(10_000))
     ((command, environ),) = started
     assert command[1:] == ["-P", "-m", "mcp_memory", "--detached", "start"]
     assert environ == place.environ | {"PYTHONPATH": environ["PYTHONPATH"]}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.daemon.place import Place, Served, eventually
 from tests.daemon.wire import Wire
 from tests.hooks.client import Session
@@ -14,15 +12,15 @@ from tests.hooks.client import Session
 UNLOAD = {"MCP_MEMORY_EMBEDDER_UNLOAD_AFTER_S": "1"}
 
 
-@pytest.mark.parametrize("event", ["session-start", "stop", "pre-compact", "session-end", "flush"])
-def test_any_hook_brings_the_model_back(tmp_path: Path, model_cache: Path, event: str):
+def test_any_hook_brings_the_model_back(tmp_path: Path, model_cache: Path):
     place = Place(tmp_path, model_cache, UNLOAD).make()
     with place.serving() as served, Wire(served) as wire:
-        eventually(lambda: wire.api("status").json["model_state"] == "resting", within_s=120)
-        rested = times_rested(served)
-        session = Session(place, "s")
-        session.run(event, json.dumps(session.said(event)).encode())
-        eventually(lambda: times_rested(served) > rested, within_s=60)
+        for event in ("session-start", "stop", "pre-compact", "session-end", "flush"):
+            eventually(lambda: wire.api("status").json["model_state"] == "resting", within_s=120)
+            rested = times_rested(served)
+            session = Session(place, "s")
+            session.run(event, json.dumps(session.said(event)).encode())
+            eventually(lambda rested=rested: times_rested(served) > rested, within_s=60)
 
 
 def times_rested(served: Served) -> int:

@@ -8,13 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place, end
 
 
 @pytest.fixture
-def place(tmp_path: Path, model_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
-    """With the real model. What a program started here would find, this process finds as well."""
-    made = Place(tmp_path, model_cache).make()
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """Knows keywords only, unless the test is marked `with_model`. What a program started here would find, this process
+    finds as well."""
+    if request.node.get_closest_marker("with_model"):
+        made = Place(tmp_path, request.getfixturevalue("model_cache")).make()
+    else:
+        made = Place(tmp_path, tmp_path / "models", KEYWORDS_ONLY).make()
     for name in [name for name in os.environ if name.startswith("MCP_MEMORY_")]:
         monkeypatch.delenv(name)
     for name, value in made.environ.items():

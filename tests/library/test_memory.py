@@ -41,6 +41,7 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.with_model
 def test_three_sessions_are_stored_found_forgotten_and_restored(vault: Path) -> None:
     with Memory.open(vault) as memory:
         leaves = memory.extract(MESSAGES)
@@ -114,7 +115,7 @@ def test_notes_of_any_kind(vault: Path) -> None:
 
 @pytest.mark.parametrize("is_served", [True, False], ids=["daemon", "alone"])
 def test_a_note_is_updated_and_archived(place: Place, is_served: bool) -> None:
-    with place.started() if is_served else nullcontext(), Memory.open(place.vault, embedder__provider="none") as memory:
+    with place.started() if is_served else nullcontext(), Memory.open(place.vault) as memory:
         note = memory.append("The kettle is red.", kind="fact")
         updated = memory.update(note.id, "The kettle is blue.", expected=note.etag)
         assert (updated.outcome, updated.path) == (Outcome.UPDATED, note.path)
@@ -159,7 +160,7 @@ def test_many_threads_may_call(vault: Path) -> None:
 
 
 def test_the_lock_is_held_until_it_is_closed(place: Place) -> None:
-    with Memory.open(place.vault, embedder__provider="none") as memory:
+    with Memory.open(place.vault) as memory:
         assert is_held(place.state)
         busy = place.run_impatient("search", "x", turn_s=0.1)
         assert busy.code == 3 and "another mcp-memory process" in busy.err
@@ -171,7 +172,7 @@ def test_the_lock_is_held_until_it_is_closed(place: Place) -> None:
 
 
 def test_a_change_in_an_editor_is_seen(place: Place) -> None:
-    with Memory.open(place.vault, embedder__provider="none", watch__debounce_s=0.05) as memory:
+    with Memory.open(place.vault, watch__debounce_s=0.05) as memory:
         (place.vault / "plan.md").write_text("# Plan\n\nWe sail on Friday.\n")
         waiting = threading.Event()
         for _ in range(400):
@@ -195,12 +196,13 @@ def test_the_settings_are_those_of_the_command_line(place: Place) -> None:
 
 
 def test_who_does_not_wait_is_told_who_has_the_vault(place: Place) -> None:
-    with Memory.open(place.vault, embedder__provider="none"):
+    with Memory.open(place.vault):
         with pytest.raises(Busy, match="pid"):
             Memory.open(place.vault, wait_s=0)
         assert is_held(place.state), "who was refused has not closed what is another's"
 
 
+@pytest.mark.with_model
 @pytest.mark.parametrize("is_served", [False, True])
 def test_fresh_notes_are_filed_under_topics(place: Place, is_served: bool) -> None:
     eager = replace(place, more={"MCP_MEMORY_TOPICS_FRESH_TAIL_COUNT": "0"})  # a daemon has settings of its own
@@ -216,7 +218,7 @@ def test_fresh_notes_are_filed_under_topics(place: Place, is_served: bool) -> No
 
 
 def test_without_a_model_a_compaction_says_why_notes_wait(place: Place) -> None:
-    with Memory.open(place.vault, topics__fresh_tail_count=0, embedder__provider="none") as memory:
+    with Memory.open(place.vault, topics__fresh_tail_count=0) as memory:
         memory.append("Green tea from Uji.")
         filed = memory.compact()
         assert filed.waiting == 1 and filed.note and "without a vector" in filed.note

@@ -9,7 +9,6 @@ from pathlib import Path
 from mcp_memory import Memory
 from mcp_memory.daemon.instance import holder, is_held
 from mcp_memory.errors import NotRunning
-from tests.daemon.conftest import KEYWORDS_ONLY
 from tests.daemon.place import Place
 
 ADDS = """
@@ -31,7 +30,7 @@ print(len(memory.search("nobody").hits))
 def python(place: Place, program: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
-        env={**place.environ, **KEYWORDS_ONLY}, cwd=place.root,
+        env=place.environ, cwd=place.root,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
@@ -60,7 +59,7 @@ def test_two_programs_share_a_daemon(place: Place) -> None:
 def test_a_program_that_forgets_to_close_ends_all_the_same(place: Place) -> None:
     assert ended(python(place, FORGETS_TO_CLOSE)) == "1\n"
     assert not is_held(place.state)
-    with Memory.open(place.vault, **keywords_only()) as memory:
+    with Memory.open(place.vault) as memory:
         assert len(memory.search("nobody").hits) == 1
 
 
@@ -75,7 +74,7 @@ def test_it_carries_on_when_the_daemon_goes(place: Place) -> None:
 
 
 def test_a_daemon_starts_when_the_program_is_done(place: Place) -> None:
-    with Memory.open(place.vault, **keywords_only()) as memory:
+    with Memory.open(place.vault) as memory:
         memory.append("The program writes this.")
     with place.started():
         assert "program writes" in place.run("search", "program").ok().out
@@ -86,7 +85,7 @@ def test_what_a_killed_daemon_left_is_no_daemon(place: Place) -> None:
         served.process.kill()
         served.process.wait(10)
         assert place.state.daemon.exists()
-        with Memory.open(place.vault, **keywords_only()) as memory:
+        with Memory.open(place.vault) as memory:
             memory.append("All is well.")
             assert not place.state.daemon.exists()
 
@@ -103,10 +102,6 @@ def test_an_unknown_name_is_none_of_the_package() -> None:
     assert all(getattr(mcp_memory, name) for name in mcp_memory.__all__)
     assert not hasattr(mcp_memory, "Memories")
     assert issubclass(NotRunning, Exception)
-
-
-def keywords_only() -> dict[str, str]:
-    return {"embedder__provider": "none"}
 
 
 def root() -> Path:

@@ -15,6 +15,7 @@ CHECKOUT = Path(__file__).parents[2]
 ADA = "ada-wants-short-answers.md"
 
 
+@pytest.mark.with_model
 @pytest.mark.parametrize(
     ("page", "printed", "notes"),
     [

@@ -14,7 +14,7 @@ from tests.daemon.place import CHECKOUT, Place
 
 
 def test_notes_are_read_deleted_restored_dumped_and_loaded(vault: Path, tmp_path: Path) -> None:
-    with Memory.open(vault, embedder__provider="none") as memory:
+    with Memory.open(vault) as memory:
         tea = memory.append("Green tea wants 80 degrees.", kind="fact", tags=["tea"], project="kitchen").id
         rail = memory.append("The night train leaves at six.", kind="decision").id
         log = memory.append("Bought a kettle.", kind="log").id
@@ -40,7 +40,7 @@ def test_notes_are_read_deleted_restored_dumped_and_loaded(vault: Path, tmp_path
         memory.delete_all(confirm=True)
         assert memory.get_all() == [] and memory.load(tmp_path / "all.jsonl")["restored"] == 2
         assert {path: path.read_bytes() for path in vault.rglob("*.md")} == before
-    with Memory.open(tmp_path / "copy", embedder__provider="none") as memory:
+    with Memory.open(tmp_path / "copy") as memory:
         assert memory.load(tmp_path / "all.jsonl")["new"] >= 3
         assert memory.get(tea).text == "Green tea wants 80 degrees." and memory.get(log).text.endswith("kettle.")
         (tmp_path / "all.jsonl").write_text('{"path": "x.md"\n')
@@ -48,6 +48,7 @@ def test_notes_are_read_deleted_restored_dumped_and_loaded(vault: Path, tmp_path
             memory.load(tmp_path / "all.jsonl")
 
 
+@pytest.mark.with_model
 @pytest.mark.parametrize(
     ("example", "printed"),
     [

@@ -186,7 +186,7 @@ async def test_where_nothing_is_read_yet_that_is_said_and_nobody_is_stuck(
 async def test_who_can_get_nothing_waits_for_whatever_comes_first(
     index: SqliteIndex, words: Gate, vectors: Gate, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
-    monkeypatch.setattr(index_warmup, "ANYTHING_S", 30.0)
+    monkeypatch.setattr(index_warmup, "ANYTHING_S", 3.0)
     made = searcher(index, ToyEmbedder(), deadline_s=30.0)
     answers: list[SearchResult] = []
 
