@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from tests.support.keyword_engine import KeywordEngine
 
-SOON = 30.0
 PORT = "The staging database listens on port 5433."
 QUESTION = "on which port does the staging database listen"
 
 
 async def told(engine: KeywordEngine, session: str, prompt: str, project: str | None = None) -> str:
-    return (await engine.parts.briefer.prompt(session, prompt, project, deadline_s=SOON)).text
+    return (await engine.brief(session, prompt, project=project)).text
 
 
 async def begun(engine: KeywordEngine, session: str = "s", project: str | None = None) -> str:
-    return (await engine.parts.briefer.start(session, project, deadline_s=SOON)).text
+    return (await engine.brief(session, project=project)).text

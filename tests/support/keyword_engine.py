@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +13,11 @@ from mcp_memory.vault.journals.tombstones import Caller
 
 
 class KeywordEngine:
-    """Everything but the four verbs goes to the engine as it is."""
+    """Everything but the four verbs, and what people ask for, goes to the engine as it is."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, state: Path | None = None) -> None:
         self.engine = engine
+        self.state = state
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.engine, name)
@@ -46,6 +48,61 @@ class KeywordEngine:
 
     async def sweep(self) -> dict[str, Any]:
         return await self.engine.perform("reconcile", {})
+
+    async def status(self) -> dict[str, Any]:
+        return await self.engine.perform("status", {})
+
+    async def problems(self) -> dict[str, str]:
+        """The reason of each, by path."""
+        said = [line.partition(": ") for line in (await self.status())["errors"]]
+        return {path: reason for path, _, reason in said}
+
+    async def doctor(self) -> list[SimpleNamespace]:
+        """What an examination finds."""
+        return [SimpleNamespace(**one) for one in (await self.engine.perform("doctor", {}))["findings"]]
+
+    async def adopt(self, path: str | None = None, **rest: Any) -> list[str]:
+        return (await self.engine.perform("adopt", {"path": path, **rest}))["adopted"]
+
+    async def give_back(self, path: str | None = None, **rest: Any) -> list[str]:
+        return (await self.engine.perform("adopt", {"path": path, "revoke": True, **rest}))["returned"]
+
+    async def lost(self) -> list[dict[str, Any]]:
+        return (await self.engine.perform("lost", {}))["lost"]
+
+    async def conflicts(self) -> list[dict[str, Any]]:
+        """The open ones, looked for now, the latest first."""
+        return (await self.engine.perform("conflicts", {}))["conflicts"]
+
+    async def inbox(self) -> list[SimpleNamespace]:
+        """What waits for a decision."""
+        return [SimpleNamespace(**one) for one in (await self.engine.perform("inbox", {}))["waiting"]]
+
+    async def review(self, verb: str, target: str, etag: str | None = None, **rest: Any) -> SimpleNamespace:
+        return SimpleNamespace(
+            **await self.engine.perform("review", {"verb": verb, "target": target, "etag": etag, **rest})
+        )
+
+    async def brief(self, session: str, prompt: str | None = None, **rest: Any) -> SimpleNamespace:
+        """What a session is told at its start, or with a prompt."""
+        wanted = {"within_ms": 30_000, "session": session, "prompt": prompt, **rest}
+        return SimpleNamespace(**await self.engine.perform("brief", wanted))
+
+    async def reset(self, session: str) -> None:
+        """A session's context is emptied."""
+        await self.engine.perform("emptied", {"session": session})
+
+    async def organize(self, **rest: Any) -> list[str]:
+        return (await self.engine.perform("organize", rest))["pages"]
+
+    async def run_job(self, name: str) -> dict[str, Any]:
+        (run,) = (await self.engine.perform("jobs", {"action": "run", "name": name}))["runs"]
+        assert run["error"] is None
+        return run
+
+    async def runs(self) -> list[str]:
+        """The ids of all compactions, oldest first."""
+        return [run["run"] for run in (await self.engine.perform("runs", {}))["runs"][::-1]]
 
     async def compact(self, topic: str | None = None) -> SimpleNamespace:
         """The report of a compaction that a person asks for."""

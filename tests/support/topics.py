@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-
-import anyio
+from types import SimpleNamespace
+from typing import Any
 
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
-from mcp_memory.topics.page import is_page
-from mcp_memory.topics.topic_tree import Topic
+from mcp_memory.topics.page import PAGE, is_page
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World
+from tests.support.world import World, embedded
 
 ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.2, shared_words=0, min_leaves=3)
 NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3)
@@ -23,7 +22,7 @@ RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car
 async def told(engine: KeywordEngine, texts: list[str]) -> list[str]:
     """Their ids."""
     ids = [(await engine.append(text)).id for text in texts]
-    await engine.parts.model.embed()
+    await embedded(engine)
     return ids
 
 
@@ -49,8 +48,33 @@ def dangling(world: World) -> Iterator[tuple[str, str]]:
                 yield path, link.target
 
 
-async def tree_of(engine: KeywordEngine) -> list[Topic]:
-    return (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
+class ShownTopic:
+    """A topic as `tree` shows it."""
+
+    def __init__(self, shown: Mapping[str, Any]) -> None:
+        self.folder: str = shown["path"]
+        self.name = self.folder.rpartition("/")[2]
+        self.page_path = f"{self.folder}/{PAGE}"
+        self.page, self.id, self.title = shown["page"], shown["id"], shown["title"]
+        self.notes, self.stale, self.edited, self.ours = (shown[key] for key in ("notes", "stale", "edited", "ours"))
+        self.topics = list(map(ShownTopic, shown["topics"]))
+        self.leaves = [SimpleNamespace(**note) for note in shown["leaves"]]
+
+    def walk(self) -> Iterator[ShownTopic]:
+        """The topics below, and this one."""
+        for topic in self.topics:
+            yield from topic.walk()
+        yield self
+
+    def linked(self) -> Iterator[str]:
+        """Where its page has to lead to: the nearest pages below, and the notes above them."""
+        yield from (note.path for note in self.leaves)
+        for topic in self.topics:
+            yield from [topic.page] if topic.page else topic.linked()
+
+
+async def tree_of(engine: KeywordEngine) -> list[ShownTopic]:
+    return list(map(ShownTopic, (await engine.perform("tree", {}))["topics"]))
 
 
 SOON = replace(ALL_AT_ONCE, quiet_s=0.1, longest_wait_s=0.3)

@@ -26,6 +26,8 @@ class Opening:
     broken: bool = False
     open: threading.Event = field(default_factory=threading.Event)
     """Set while a toy can be opened without waiting."""
+    toy: ToyEmbedder = field(init=False)
+    """The last one that was opened."""
 
 
 OPENING = Opening()
@@ -62,7 +64,8 @@ def open_toy(config: EmbedderConfig, cache: Path, progress: Progress) -> ToyEmbe
     if OPENING.broken:
         raise EmbedderUnavailable("the toy box is locked")
     OPENING.count += 1
-    return ToyEmbedder(config.model)
+    OPENING.toy = ToyEmbedder(config.model)
+    return OPENING.toy
 
 
 def _vector(text: str) -> np.ndarray:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import anyio
@@ -26,6 +27,7 @@ from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.note_file import Layout
 from mcp_memory.vault.note_store import NoteStore
 from mcp_memory.vault.vault import Vault
+from tests.support.index_on_disk import IndexOnDisk
 from tests.support.keyword_engine import KeywordEngine
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -56,7 +58,11 @@ class World:
         config = EngineConfig(root=self.root, state=self.state, models=self.models, **settings)
         async with open_engine(config, watch=watching, clock=self.clock) as engine:
             await engine.settled()
-            yield KeywordEngine(engine)
+            yield KeywordEngine(engine, self.state)
+
+    def vault(self, **sources: Path) -> Vault:
+        """The vault without an engine, of which no other writer knows."""
+        return _vault(self.root, self.state, self.clock, sources=sources)
 
     def with_home(self, home: str) -> World:
         """Marked as a vault already, so that what the test writes first does not decide where home is."""
@@ -87,7 +93,30 @@ def draft(content: str, kind: str = "fact", **rest: Any) -> Draft:
 
 def records(engine: KeywordEngine) -> list[NoteRecord]:
     """All that the index knows, forgotten notes included."""
-    return engine.parts.index.scan(engine.parts.writer.generation.number)
+    with index_of(engine) as index:
+        return index.scan(index.active)
+
+
+@contextmanager
+def index_of(engine: KeywordEngine) -> Generator[IndexOnDisk]:
+    """What is in the index of a running engine by now."""
+    assert engine.state
+    with closing(IndexOnDisk(engine.state)) as index:
+        yield index
+
+
+async def until(engine: KeywordEngine, holds: Callable[[dict[str, Any]], Any]) -> None:
+    """Waits for what `status` says to be so."""
+
+    async def is_so() -> bool:
+        return bool(holds(await engine.status()))
+
+    await eventually(is_so)
+
+
+async def embedded(engine: KeywordEngine) -> None:
+    """Waits until every passage has its vector."""
+    await until(engine, lambda status: status["pending"] == 0)
 
 
 def paths(engine: KeywordEngine, state: NoteState | None = None) -> list[str]:
@@ -125,13 +154,24 @@ def more(examples: int) -> int:
 
 
 def vault_in(folder: Path, clock: Callable[[], datetime] = lambda: NOON, zone: tzinfo | None = None) -> Vault:
-    (folder / "vault").mkdir(parents=True, exist_ok=True)
+    return _vault(folder / "vault", folder, clock, zone)
+
+
+def _vault(
+    root: Path,
+    state: Path,
+    clock: Callable[[], datetime],
+    zone: tzinfo | None = None,
+    sources: Mapping[str, Path] = MappingProxyType({}),
+) -> Vault:
+    root.mkdir(parents=True, exist_ok=True)
     for name in ("undo", "recovery"):
-        (folder / name).mkdir(exist_ok=True)
-    journals, config = NoteJournals(folder), VaultConfig()
+        (state / name).mkdir(parents=True, exist_ok=True)
+    journals, config = NoteJournals(state), VaultConfig()
     notes = NoteStore(
-        FilesystemBackend(folder / "vault", locks=folder / "locks"), {}, layout=Layout("", zone or NOON.tzinfo),
-        kinds=KINDS, max_note_bytes=config.max_note_bytes, clock=clock, tombstones=journals.tombstones,
-        changes=journals.changes,
+        FilesystemBackend(root, locks=state / "locks"),
+        {name: FilesystemBackend(folder, read_only=True) for name, folder in sources.items()},
+        layout=Layout("", zone or NOON.tzinfo), kinds=KINDS, max_note_bytes=config.max_note_bytes, clock=clock,
+        tombstones=journals.tombstones, changes=journals.changes,
     )  # fmt: skip
-    return Vault(notes, journals, config, {"": folder / "vault"})
+    return Vault(notes, journals, config, {"": root, **{f"@{name}/": folder for name, folder in sources.items()}})
