@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NotePath
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, made, more
 
@@ -119,7 +120,7 @@ async def test_a_vault_that_hangs_is_answered_for_by_the_index(world: World, mon
     world.write(PATH, KETTLE)
     let_go = threading.Event()
     async with world.engine() as engine:
-        monkeypatch.setattr(engine.parts.vault, "glance", lambda _: let_go.wait(30) and None)
+        monkeypatch.setattr(Vault, "glance", lambda *_: let_go.wait(30) and None)
         found = await engine.search("red kettle", mode="keyword")
         let_go.set()
         assert [hit.path for hit in found.hits] == [PATH]
@@ -157,15 +158,15 @@ async def test_files_that_cannot_be_read_are_counted(world: World, monkeypatch: 
     world.write(PATH, KETTLE)
     world.write("notes/shed.md", SHED)
     async with world.engine() as engine:
-        read = engine.parts.vault.read
+        read = Vault.read
 
-        def fails(path: NotePath) -> NoteFile:
+        def fails(vault: Vault, path: NotePath) -> NoteFile:
             if path == PATH:
                 raise StorageFailed("input/output error [EIO]")
-            return read(path)
+            return read(vault, path)
 
         with monkeypatch.context() as patched:
-            patched.setattr(engine.parts.vault, "read", fails)
+            patched.setattr(Vault, "read", fails)
             world.write(PATH, "The kettle is blue by now.")
             await engine.sweep()
             told = "1 file could not be read and may be newer than the index (see mcp-memory doctor)"
@@ -182,16 +183,16 @@ async def test_while_many_files_are_being_read_an_answer_says_how_many(
     async with world.engine() as engine:
         for number in range(200):
             world.write(f"new/n{number}.md", f"The spade {number} is new.")
-        read, reached, goes_on = engine.parts.vault.read, threading.Event(), threading.Event()
+        read, reached, goes_on = Vault.read, threading.Event(), threading.Event()
 
-        def slow(path: NotePath) -> NoteFile:
+        def slow(vault: Vault, path: NotePath) -> NoteFile:
             reached.set()
             goes_on.wait(20)
-            return read(path)
+            return read(vault, path)
 
-        monkeypatch.setattr(engine.parts.vault, "read", slow)
+        monkeypatch.setattr(Vault, "read", slow)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine.parts.admin.reconcile)
+            tasks.start_soon(engine.sweep)
             await anyio.to_thread.run_sync(reached.wait, 20)
             said = (await engine.search("kettle", mode="keyword")).degraded
             goes_on.set()

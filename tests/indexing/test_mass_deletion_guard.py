@@ -7,9 +7,12 @@ import shutil
 import pytest
 
 from mcp_memory.errors import IndexUnavailable
+from mcp_memory.indexing.embedding_backlog import EmbeddingBacklog
 from mcp_memory.indexing.index_rows import IndexedFile
 from mcp_memory.indexing.mass_deletion_guard import vanished
+from mcp_memory.indexing.rebuild import GenerationBuilder
 from mcp_memory.models import Etag, NotePath
+from tests.support.indexed_vault import indexed_vault
 from tests.support.world import World, found, paths
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +39,7 @@ async def test_what_was_moved_has_not_vanished(crowd: World) -> None:
     async with crowd.engine() as engine:
         (crowd.root / "crowd").rename(crowd.root / "people")
         assert (await engine.sweep())["gone"] == 60
-        assert engine.parts.indexer.pruning_paused is None
+        assert (await engine.status())["pruning_paused"] is None
         assert await found(engine, "uniqueword7") == ["people/n7.md"]
         assert len(paths(engine)) == 60
 
@@ -46,15 +49,15 @@ async def test_what_returns_elsewhere_leaves_its_old_place_while_the_rest_is_mis
     async with crowd.engine() as engine:
         (crowd.root / "crowd").rename(away)
         await engine.sweep()
-        assert "60 of 60" in engine.parts.indexer.pruning_paused
+        assert "60 of 60" in (await engine.status())["pruning_paused"]
         (away / "n7.md").rename(crowd.root / "here.md")
         await engine.sweep()
-        assert "59 of 60" in engine.parts.indexer.pruning_paused
+        assert "59 of 60" in (await engine.status())["pruning_paused"]
         assert await found(engine, "uniqueword7") == ["here.md"]
         assert await found(engine, "uniqueword8") == ["crowd/n8.md"]
         away.rename(crowd.root / "elsewhere")
         await engine.sweep()
-        assert engine.parts.indexer.pruning_paused is None
+        assert (await engine.status())["pruning_paused"] is None
         assert await found(engine, "uniqueword8") == ["elsewhere/n8.md"]
         assert len(paths(engine)) == 60
 
@@ -68,7 +71,7 @@ async def test_a_copy_that_was_there_before_vouches_for_none(world: World) -> No
             (world.root / f"n{number}.md").unlink()
         for _ in range(3):
             await engine.sweep()
-            assert "59 of 60" in engine.parts.indexer.pruning_paused
+            assert "59 of 60" in (await engine.status())["pruning_paused"]
         assert len(paths(engine)) == 60
 
 
@@ -82,12 +85,12 @@ async def test_it_outlives_the_engine_until_the_files_are_back(crowd: World) -> 
         (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
     for _ in range(2):
         async with crowd.engine() as engine:
-            assert "20 of 60" in engine.parts.indexer.pruning_paused
+            assert "20 of 60" in (await engine.status())["pruning_paused"]
             assert await found(engine, "uniqueword50") == ["crowd/n50.md"]
     for file in away.iterdir():
         file.rename(crowd.root / "crowd" / file.name)
     async with crowd.engine() as engine:
-        assert engine.parts.indexer.pruning_paused is None
+        assert (await engine.status())["pruning_paused"] is None
         (crowd.root / "crowd/n0.md").unlink()
         assert (await engine.sweep())["gone"] == 1
 
@@ -97,19 +100,21 @@ async def test_once_accepted_it_is_over_for_good(crowd: World) -> None:
         for number in range(58):
             (crowd.root / f"crowd/n{number}.md").unlink()
         await engine.sweep()
-        assert await engine.parts.admin.accept_loss() == 58
+        assert await engine.perform("accept", {}) == {"pruned": 58}
     async with crowd.engine() as engine:
-        assert engine.parts.indexer.pruning_paused is None
+        assert (await engine.status())["pruning_paused"] is None
         (crowd.root / "crowd/n58.md").unlink()
         assert (await engine.sweep())["gone"] == 1
 
 
 async def test_no_new_generation_is_built_from_a_vault_that_has_just_gone(crowd: World) -> None:
-    async with crowd.engine() as engine:
+    with indexed_vault(crowd) as room:
+        await room.reconciler.reconcile()
         shutil.rmtree(crowd.root / "crowd")
-        built = engine.parts.index.begin("another", "", 0)
+        backlog = EmbeddingBacklog(room.index, room.health)
+        builder = GenerationBuilder(room.vault, room.index, room.writer, backlog, room.loss, room.health)
         with pytest.raises(IndexUnavailable, match="notes are missing"):
-            await engine.parts.builder.fill(built)
-        assert "crowd/n7.md" in paths(engine)
-        await engine.sweep()  # until then its file is simply not there
+            await builder.fill(room.index.begin("another", "", 0))
+        assert room.texts("crowd/n7.md")
+    async with crowd.engine() as engine:
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]

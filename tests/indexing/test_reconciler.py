@@ -5,18 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import anyio
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.index.base import Change
 from mcp_memory.indexing.index_rows import IndexedFile, to_upsert
 from mcp_memory.indexing.mass_deletion_guard import suspicion
 from mcp_memory.indexing.reconciler import compare
@@ -24,7 +21,10 @@ from mcp_memory.models import Etag, FileStat, NotePath, Problem
 from mcp_memory.storage.base import Listing
 from mcp_memory.text.chunking.chunker import ChunkingConfig
 from mcp_memory.vault.config import VaultConfig
-from tests.support.world import World, draft, eventually, found, paths, records
+from mcp_memory.vault.vault import Vault
+from tests.support.indexed_vault import indexed_vault
+from tests.support.toy import OPENING
+from tests.support.world import World, draft, embedded, eventually, found, index_of, paths, records, until
 
 pytestmark = pytest.mark.anyio
 
@@ -92,10 +92,10 @@ async def test_a_mass_loss_pauses_pruning_until_it_is_accepted(crowd: World) -> 
         assert (await engine.sweep())["gone"] == 0
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         assert "58 of 60 notes vanished" in (await engine.search("uniqueword7")).degraded
-        assert any(f.severity == "error" and "--accept" in f.remedy for f in examine(engine.parts))
+        assert any(f.severity == "error" and "--accept" in f.remedy for f in await engine.doctor())
         assert await engine.perform("accept", {}) == {"pruned": 58}
         assert await found(engine, "uniqueword7") == []
-        assert engine.parts.admin.status()["pruning_paused"] is None
+        assert (await engine.status())["pruning_paused"] is None
 
 
 async def test_it_ends_by_itself_when_the_files_return_and_not_before(crowd: World) -> None:
@@ -108,12 +108,12 @@ async def test_it_ends_by_itself_when_the_files_return_and_not_before(crowd: Wor
             (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
         await engine.sweep()
         assert await found(engine, "uniqueword50") == ["crowd/n50.md"]
-        assert engine.parts.admin.status()["pruning_paused"]
+        assert (await engine.status())["pruning_paused"]
         for file in away.iterdir():
             file.rename(crowd.root / "crowd" / file.name)
         await engine.sweep()
-        assert engine.parts.admin.status()["pruning_paused"] is None
-        assert engine.parts.admin.status()["notes"] == 60
+        assert (await engine.status())["pruning_paused"] is None
+        assert (await engine.status())["notes"] == 60
 
 
 @pytest.mark.parametrize("lost", ["root", "marker"])
@@ -124,17 +124,17 @@ async def test_a_vanished_vault_keeps_its_answers(crowd: World, lost: str) -> No
         gone.rename(crowd.root.parent / "away")
         await engine.sweep()
         assert await found(engine, "uniqueword1") == ["crowd/n1.md"]
-        assert "missing" in engine.parts.admin.status()["pruning_paused"]
+        assert "missing" in (await engine.status())["pruning_paused"]
         (crowd.root.parent / "away").rename(gone)
         assert (await engine.sweep())["gone"] == 3
-        assert engine.parts.admin.status()["pruning_paused"] is None
+        assert (await engine.status())["pruning_paused"] is None
         assert await found(engine, "uniqueword1") == []
 
 
 @pytest.mark.parametrize("lost", ["root", "marker", "all but the folder"])
 async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lost: str) -> None:
     async with crowd.engine() as engine:
-        home = engine.parts.marker
+        home = (await engine.status())["home"]
     away = crowd.root.parent / "away"
     if lost == "marker":
         (crowd.root / ".mcp-memory").rename(away)
@@ -143,7 +143,7 @@ async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lo
         if lost != "root":
             crowd.root.mkdir()
     async with crowd.engine() as engine:
-        assert engine.parts.marker.id == home.id
+        assert (await engine.status())["home"] == home
         assert await found(engine, "uniqueword7") == ["crowd/n7.md"]
         with pytest.raises(McpMemoryError, match="not there"):
             await engine.append("words", kind="fact")
@@ -153,7 +153,7 @@ async def test_a_start_without_the_vault_answers_from_the_index(crowd: World, lo
             shutil.rmtree(crowd.root, ignore_errors=True)
             away.rename(crowd.root)
         assert (await engine.sweep())["changed"] == 0
-        assert engine.parts.admin.status()["pruning_paused"] is None
+        assert (await engine.status())["pruning_paused"] is None
         await engine.append("words", kind="fact")
 
 
@@ -173,7 +173,7 @@ async def test_few_files_go_without_a_word(world: World) -> None:
     async with world.engine() as engine:
         (world.root / "a.md").unlink()
         await engine.sweep()
-        assert engine.parts.admin.status()["pruning_paused"] is None
+        assert (await engine.status())["pruning_paused"] is None
         assert await found(engine, "violet") == []
 
 
@@ -199,14 +199,14 @@ async def test_odd_files_are_indexed_or_reported(world: World) -> None:
     (outside / "secret.md").write_text("violet outside")
     (world.root / "folder").symlink_to(outside)
     async with world.engine(vault=VaultConfig(max_note_bytes=10_000)) as engine:
-        reported = {problem.path for problem in engine.parts.admin.problems()}
+        reported = set(await engine.problems())
         assert reported >= {"utf16.md", "latin.md", "binary.md", "broken.md", "bomb.md", "huge.md", "nul.md"}
         assert reported >= {"fifo.md", "link.md", "dangling.md", "folder"}
         assert not reported & {"empty.md", "rule.md", "line.md"}
         hits = set(await found(engine, "violet"))
         assert hits == {"latin.md", "broken.md", "bomb.md", "rule.md", "nul.md", "line.md", "huge.md"}
         assert set(paths(engine)) == set(odd)
-        said = [finding.what for finding in examine(engine.parts)]
+        said = [finding.what for finding in await engine.doctor()]
         assert all(any(path in line for line in said) for path in reported)
 
 
@@ -218,15 +218,15 @@ ALIAS_BOMB = b"a: &a [x, x]\n" + b"".join(
 async def test_a_repaired_file_is_no_problem_any_more(world: World) -> None:
     file = world.write("a.md", "---\nid: [\n---\nviolet")
     async with world.engine() as engine:
-        assert len(engine.parts.admin.problems()) == 1
+        assert len(await engine.problems()) == 1
         file.write_text("---\nid: a\n---\nviolet")
         await engine.sweep()
-        assert engine.parts.admin.problems() == []
+        assert await engine.problems() == {}
         file.write_bytes(b"\xff")
         await engine.sweep()
         file.unlink()
         await engine.sweep()
-        assert engine.parts.admin.problems() == []
+        assert await engine.problems() == {}
 
 
 @pytest.mark.parametrize("becomes", ["a link", "a folder", "a FIFO", "binary", "ignored", "below a linked folder"])
@@ -255,8 +255,8 @@ async def test_what_is_no_note_any_more_leaves_the_answers(world: World, becomes
         await engine.sweep()
         assert await found(engine, "violet") == []
         if becomes not in {"a folder", "ignored"}:
-            assert engine.parts.admin.problems()
-        assert engine.parts.admin.status()["pruning_paused"] is None
+            assert await engine.problems()
+        assert (await engine.status())["pruning_paused"] is None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="file modes do not bind root")
@@ -266,10 +266,10 @@ async def test_a_folder_that_cannot_be_looked_into_keeps_its_answers(world: Worl
         file.parent.chmod(0)
         await engine.sweep()
         assert await found(engine, "violet") == ["deep/a.md"]
-        assert {problem.path for problem in engine.parts.admin.problems()} == {"deep"}
+        assert set(await engine.problems()) == {"deep"}
         file.parent.chmod(0o700)
         await engine.sweep()
-        assert engine.parts.admin.problems() == []
+        assert await engine.problems() == {}
 
 
 # -- own writes and sweeps at once -----------------------------------------------------------------------------------
@@ -296,29 +296,31 @@ async def test_a_note_appended_during_a_sweep_stays_found(world: World) -> None:
         assert lost == []
 
 
-async def test_a_note_written_behind_the_listing_is_not_taken_for_gone(world: World) -> None:
+async def test_a_note_written_behind_the_listing_is_not_taken_for_gone(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.write("a.md", "violet")
     async with world.engine() as engine:
-        real = engine.parts.vault.list
+        real = Vault.list
 
-        def slow_list() -> Listing:
-            listing = real()
+        def slow_list(vault: Vault) -> Listing:
+            listing = real(vault)
             anyio.from_thread.run(lambda: engine.append("freshword", kind="fact"))
             return listing
 
-        engine.parts.vault.list = slow_list
-        assert (await engine.sweep())["gone"] == 0
-        engine.parts.vault.list = real
+        with monkeypatch.context() as slow:
+            slow.setattr(Vault, "list", slow_list)
+            assert (await engine.sweep())["gone"] == 0
         assert len(await found(engine, "freshword")) == 1
 
 
 async def test_an_older_state_of_a_file_never_replaces_a_newer_one(world: World) -> None:
-    async with world.engine() as engine:
-        first = engine.parts.vault.append(draft("first entry", "log"))
-        second = engine.parts.vault.append(draft("second entry", "log"))
-        await engine.parts.writer.index_note(second.file)
-        await engine.parts.writer.index_note(first.file)
-        assert "second entry" in (await engine.search("second")).hits[0].snippet
+    with indexed_vault(world) as room:
+        first = room.vault.append(draft("first entry", "log")).file
+        second = room.vault.append(draft("second entry", "log")).file
+        await room.writer.index_note(second)
+        await room.writer.index_note(first)
+        assert any("second entry" in text for text in room.texts(second.record.path))
 
 
 async def test_entries_appended_at_once_are_all_found_at_once(world: World) -> None:
@@ -377,19 +379,22 @@ def _opened() -> Iterator[list[str]]:
 
 
 async def _quiet(engine) -> bool:
-    """No file's signature is in doubt."""
-    return (await engine.sweep())["changed"] == 0 and not [
-        path for path, was in engine.parts.writer.indexed_files.items() if was.signature.endswith("?")
-    ]
+    """No file has to be looked into."""
+    with _opened() as names:
+        await engine.sweep()
+    return not any(name.endswith(".md") for name in names)
 
 
 async def test_a_file_too_young_for_its_signature_is_looked_at_again(world: World) -> None:
-    async with world.engine() as engine:
+    with indexed_vault(world) as room:
         world.write("a.md", "violet")
-        await engine.sweep()
-        seen = engine.parts.writer.indexed_files[NotePath("a.md")].signature
-        assert seen.endswith("?")
-        await eventually(lambda: _quiet(engine))
+
+        async def is_settled() -> bool:
+            await room.reconciler.reconcile()
+            return not room.writer.indexed_files[NotePath("a.md")].signature.endswith("?")
+
+        assert not await is_settled()
+        await eventually(is_settled)
 
 
 # -- generations -----------------------------------------------------------------------------------------------------
@@ -404,9 +409,10 @@ async def test_another_model_and_chunking_answer_alike_and_leave_one_generation(
     ):  # fmt: skip
         async with toy_world.engine(**sections) as engine:
             assert len(await found(engine, "violet")) >= 5
-            assert engine.parts.admin.status()["pending"] == 0
-            assert len(engine.parts.index.generations()) == 1
-            assert engine.parts.admin.problems() == []
+            assert (await engine.status())["pending"] == 0
+            with index_of(engine) as index:
+                assert len(index.generations()) == 1
+            assert await engine.problems() == {}
 
 
 async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> None:
@@ -419,22 +425,24 @@ async def test_a_generation_is_not_built_from_what_is_left(toy_world: World) -> 
     toy_world.root.rename(away)
     async with toy_world.engine(embedder=EmbedderConfig("toy", "other")) as engine:
         assert await found(engine, "uniqueword9", mode="keyword") == ["crowd/n9.md"]
-        assert [p.path for p in engine.parts.admin.problems() if p.path == "index"]
+        assert "index" in await engine.problems()
         away.rename(toy_world.root)
         await engine.sweep()
-        await eventually(lambda: engine.parts.admin.status()["model_state"] == "ready")
-        assert engine.parts.admin.status()["notes"] == 61
+        await until(engine, lambda status: status["model_state"] == "ready")
+        assert (await engine.status())["notes"] == 61
         assert await found(engine, "uniqueword9", mode="semantic")
-        assert engine.parts.admin.problems() == []
+        assert await engine.problems() == {}
 
 
 async def test_an_interrupted_build_leaves_no_ghosts(toy_world: World) -> None:
     for number in range(3):
         toy_world.write(f"n{number}.md", f"violet {number}")
-    async with toy_world.engine() as engine:
-        half = engine.parts.index.begin(engine.parts.writer.fingerprint("toy other"), "toy other", 64)
-        file = engine.parts.vault.read(NotePath("n1.md"))
-        engine.parts.index.apply(half.number, [to_upsert(file.record, file.text, file.body_start, ChunkingConfig())])
+    async with toy_world.engine():
+        pass
+    with indexed_vault(toy_world) as room:
+        half = room.index.begin(room.writer.fingerprint("toy other"), "toy other", 64)
+        file = room.vault.read(NotePath("n1.md"))
+        room.index.apply(half.number, [to_upsert(file.record, file.text, file.body_start, ChunkingConfig())])
     (toy_world.root / "n1.md").unlink()
     async with toy_world.engine(embedder=EmbedderConfig("toy", "other")) as engine:
         assert sorted(await found(engine, "violet")) == ["n0.md", "n2.md"]
@@ -444,16 +452,16 @@ async def test_an_interrupted_build_leaves_no_ghosts(toy_world: World) -> None:
 async def test_reindex_trusts_nothing_but_the_bytes(toy_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     toy_world.write("a.md", "violet")
     async with toy_world.engine() as engine:
-        spoken = len(engine.parts.model.embedder.texts)
+        spoken = len(OPENING.toy.texts)
         assert spoken >= 1
         answer = await engine.perform("reindex", {})
         assert (answer["notes"], answer["reindexed"], answer["embedded"]) == (2, 0, 0)
-        assert len(engine.parts.model.embedder.texts) == spoken
+        assert len(OPENING.toy.texts) == spoken
         await eventually(lambda: _quiet(engine))
-        listing = engine.parts.vault.list()
+        listing = toy_world.vault().list()
         toy_world.write("a.md", "indigo")
-        monkeypatch.setattr(engine.parts.vault, "list", lambda: listing)  # a change that no signature shows
-        assert (await engine.perform("reconcile", {}))["changed"] == 0
+        monkeypatch.setattr(Vault, "list", lambda _: listing)  # a change that no signature shows
+        assert (await engine.sweep())["changed"] == 0
         assert (await engine.perform("reindex", {}))["reindexed"] == 1
         assert [hit.path for hit in (await engine.search("indigo", mode="keyword")).hits] == ["a.md"]
 
@@ -481,29 +489,7 @@ async def test_an_index_lost_while_running_is_rebuilt(toy_world: World, harm: st
 
         await eventually(whole)
         await engine.append("the bus leaves at ten")
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
-
-
-async def test_of_many_who_add_to_a_log_the_first_one_writes_for_all(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with world.engine() as engine:
-        await engine.append("the kettle is red", kind="log")
-        applied: list[int] = []
-        apply = engine.parts.index.apply
-
-        def counting(generation: int, changes: Sequence[Change]) -> int:
-            applied.append(len(changes))
-            return apply(generation, changes)
-
-        monkeypatch.setattr(engine.parts.index, "apply", counting)
-        async with anyio.create_task_group() as tasks, engine.parts.writer.lock:
-            for number in range(20):
-                tasks.start_soon(partial(engine.append, f"violet teapot {number}", kind="log"))
-            await eventually(lambda: engine.parts.writer.lock.statistics().tasks_waiting == 20)
-        assert len(applied) <= 2  # the one whose version is the last cannot know that it was written already
-        hits = (await engine.search("violet", limit=50)).hits
-        assert {f"violet teapot {number}" for number in range(20)} <= {hit.snippet.strip() for hit in hits}
+        await embedded(engine)
 
 
 async def test_bytes_that_mean_something_else_now_are_written_again(world: World) -> None:

@@ -8,18 +8,19 @@ from collections.abc import AsyncGenerator
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import anyio
 import pytest
 
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.indexing import watcher
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.models import NotePath
 from mcp_memory.text.pluralize import counted
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World, eventually, found, paths
+from tests.support.toy import OPENING
+from tests.support.world import World, embedded, eventually, found, paths, until
 
 pytestmark = pytest.mark.anyio
 
@@ -39,16 +40,18 @@ async def watched(world: World, request: pytest.FixtureRequest) -> AsyncGenerato
 
 
 async def ready(engine: KeywordEngine) -> None:
-    """Events reach us from every folder that the last sweep saw, but for those that we alone write to."""
+    """Events reach us from every folder of the vault, but for links."""
 
-    def watches() -> bool:
-        last = engine.parts.indexer.last
-        if last is None:
-            return False
-        watched = [folder for folder in last.folders if not folder.startswith("@transcripts")]
-        return engine.parts.watcher.events in {"off", f"events from {counted(len(watched), 'folder')}"}
+    def watches(status: dict[str, Any]) -> bool:
+        inside = [folder for folder, _, _ in os.walk(status["vault"]) if "/." not in folder]
+        return status["watching"].startswith(("off", f"events from {counted(len(inside), 'folder')};"))
 
-    await eventually(watches)
+    await until(engine, watches)
+
+
+async def watching(engine: KeywordEngine) -> str:
+    """How changes are noticed."""
+    return (await engine.status())["watching"]
 
 
 async def appears(engine: KeywordEngine, word: str, *where: str) -> None:
@@ -103,13 +106,14 @@ async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, Key
     await ready(engine)
     away = world.root.with_name("away")
     world.root.rename(away)
-    if engine.parts.watcher.events == "off":
-        await eventually(lambda: engine.parts.indexer.pruning_paused)
+    if (await watching(engine)).startswith("off"):
+        await until(engine, lambda status: status["pruning_paused"])
     else:
         await engine.sweep()
     shutil.copytree(away, world.root)
-    engine.parts.watcher.hint()  # the sweep that would come in time
-    await eventually(lambda: engine.parts.indexer.pruning_paused is None)
+    world.write("top.md", "original words, and more")
+    await found(engine, "original")  # whoever asks finds a change, and the sweep comes that would come in time
+    await until(engine, lambda status: status["pruning_paused"] is None)
     await ready(engine)
     world.write("a/one.md", "violet again")
     await appears(engine, "violet", "a/one.md")
@@ -123,26 +127,25 @@ async def test_links_are_not_followed(world: World) -> None:
     (world.root / "link").symlink_to(outside)
     async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        before = engine.parts.indexer.last
         (outside / "secret.md").write_text("violet outside, changed")
         (outside / "more.md").write_text("violet more")
         world.write("b.md", "a sign that events got through")
         await appears(engine, "sign events", "b.md")
-        await eventually(lambda: engine.parts.indexer.last is not before)  # a sweep ends a moment after its rows
+        await engine.sweep()
         assert await found(engine, "violet") == []
-        assert not any("link" in folder for folder in engine.parts.indexer.last.folders)
+        await ready(engine)  # as many folders as there are without the link's
 
 
 async def test_only_what_changed_is_embedded(toy_world: World) -> None:
     toy_world.write("a.md", "\n\n".join(f"paragraph {n} " + "x" * 300 for n in range(9)))
     async with toy_world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        spoken = engine.parts.model.embedder.texts
+        spoken = OPENING.toy.texts
         del spoken[:]
         text = toy_world.read("a.md").decode().replace("paragraph 4", "violet 4")
         toy_world.write("a.md", text)
         await appears(engine, "violet", "a.md")
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await embedded(engine)
         assert len(spoken) == 1
         assert "violet 4" in spoken[0]
 
@@ -150,16 +153,14 @@ async def test_only_what_changed_is_embedded(toy_world: World) -> None:
 async def test_own_writes_are_embedded_once(toy_world: World) -> None:
     async with toy_world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        spoken = engine.parts.model.embedder.texts
+        spoken = OPENING.toy.texts
         for number in range(3):
             await engine.append(f"violet number {number}", kind="fact")
         await engine.append("violet in the log", kind="log")
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await embedded(engine)
         before = len(spoken)
         for _ in range(2):
-            last = engine.parts.indexer.last
-            engine.parts.watcher.hint()
-            await eventually(lambda last=last: engine.parts.indexer.last is not last)
+            await engine.sweep()
         assert len(spoken) == before
 
 
@@ -201,7 +202,6 @@ async def test_whoever_asks_again_and_again_puts_no_sweep_off(world: World, what
     quiet = WatchConfig(debounce_s=0.3, longest_wait_s=30, active_sweep_s=600, idle_sweep_s=600)
     async with world.engine(watching=True, watch=quiet) as engine:
         await ready(engine)
-        await eventually(lambda: engine.parts.watcher.events.startswith("events"))
         kiln = world.root / "a" / "kiln.md"
         if what in {"new after a deletion", "deletion", "replaced"}:
             kiln.unlink()
@@ -225,13 +225,11 @@ async def test_a_file_that_only_grows_beside_the_notes_is_no_reason_to_sweep(wor
     world.write("data.csv", "1\n")
     async with world.engine(watching=True, watch=HINTS_ALONE) as engine:
         await ready(engine)
-        before = engine.parts.indexer.last
         for _ in range(20):
             with (world.root / "data.csv").open("a") as out:
                 out.write("2\n")
         world.write("note.md", "violet sign")
         await appears(engine, "violet", "note.md")
-        assert before is not None
         assert NotePath("data.csv") not in paths(engine)
 
 
@@ -284,25 +282,24 @@ async def test_a_name_that_ends_the_watch_ends_nothing_else(world: World) -> Non
         world.write("b.md", "violet")
         Path(os.fsdecode(os.fsencode(world.root) + b"/caf\xe9.md")).write_text("in latin-1")
         await appears(engine, "violet", "b.md")
-        await eventually(lambda: engine.parts.watcher.events.startswith("no events"))
-        assert "decode" in engine.parts.watcher.fault
-        assert any("no file-system events" in finding.what for finding in examine(engine.parts))
+        await until(engine, lambda status: status["watching"].startswith("no events"))
+        assert "decode" in await watching(engine)
+        assert any("no file-system events" in finding.what for finding in await engine.doctor())
         world.write("c/d.md", "crimson")  # a new folder is a reason to try again
-        engine.parts.watcher.hint()
+        world.write("b.md", "violet, and more")
+        await found(engine, "violet")  # whoever asks finds a change, and a sweep comes
         await appears(engine, "crimson", "c/d.md")
         await ready(engine)
-        assert engine.parts.watcher.fault is None
 
 
 async def test_the_slow_pace_is_for_those_who_hear(world: World) -> None:
     pace = WatchConfig(debounce_s=0.05, active_sweep_s=15, idle_sweep_s=30, idle_after_s=-1)
     async with world.engine(watching=True, watch=pace) as engine:
-        assert engine.parts.watcher.period_s == 15
+        assert (await watching(engine)).endswith("a sweep every 15 s")
         await ready(engine)
-        assert engine.parts.watcher.period_s == 30
+        assert (await watching(engine)).endswith("a sweep every 30 s")
     async with world.engine(watching=True, watch=replace(pace, hints=False)) as engine:
-        assert engine.parts.watcher.period_s == 15
-        assert engine.parts.watcher.state == "off; a sweep every 15 s"
+        assert await watching(engine) == "off; a sweep every 15 s"
 
 
 async def test_a_panic_in_the_library_ends_nothing_else(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,7 +311,7 @@ async def test_a_panic_in_the_library_ends_nothing_else(world: World, monkeypatc
 
     monkeypatch.setattr(watcher, "watch", panics)
     async with world.engine(watching=True, watch=SWEEPS_TOO) as engine:
-        await eventually(lambda: "PanicException" in engine.parts.watcher.events)
+        await until(engine, lambda status: "PanicException" in status["watching"])
         world.write("b.md", "violet")
         await appears(engine, "violet", "b.md")
 
@@ -327,14 +324,16 @@ async def test_a_dead_watcher_is_made_up_for_noticed_and_replaced(world: World) 
         for descriptor in inotify_descriptors():
             os.dup2(os.open("/dev/null", os.O_RDWR), descriptor)
         number = 0
-        while not engine.parts.watcher.fault and number < 50:
+        while not (await watching(engine)).startswith("no events") and number < 50:
             number += 1
             world.write("deep/b.md", f"violet{number}")
             await appears(engine, f"violet{number}", "deep/b.md")
-        assert "none told of what 2 sweeps found changed" in engine.parts.watcher.events
-        assert any("no file-system events" in finding.what for finding in examine(engine.parts))
-        await eventually(lambda: world.write("deep/b.md", "turquoise") and engine.parts.watcher.fault is None)
-        assert engine.parts.watcher.events == "events from 2 folders"
+        assert "none told of what 2 sweeps found changed" in await watching(engine)
+        assert any("no file-system events" in finding.what for finding in await engine.doctor())
+        events = "events from 2 folders;"
+        await until(
+            engine, lambda status: world.write("deep/b.md", "turquoise") and status["watching"].startswith(events)
+        )
 
 
 def inotify_descriptors() -> list[int]:

@@ -7,8 +7,9 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.search import embedder_lifecycle as models
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.toy import OPENING
-from tests.support.world import World, eventually, found
+from tests.support.world import World, embedded, eventually, found, until
 
 pytestmark = pytest.mark.anyio
 
@@ -18,29 +19,29 @@ HEAVY = EmbedderConfig("toy", "heavy", unload_after_s=0.1)
 async def test_words_answer_while_the_model_is_down_and_say_so(toy_world: World) -> None:
     async with toy_world.engine() as engine:
         await engine.append("violet teapot", kind="fact")
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
-        engine.parts.model.embedder.down = True
+        await embedded(engine)
+        OPENING.toy.down = True
         second = await engine.append("crimson kettle", kind="fact")
         assert second.indexed == "keywords"
         result = await engine.search("crimson kettle")
         assert result.hits[0].path == second.path
         assert result.degraded
-        await eventually(lambda: engine.parts.admin.status()["model_state"].startswith("failing"))
-        engine.parts.model.embedder.down = False
-        engine.parts.model.wake()
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
-        assert engine.parts.admin.status()["model_state"] == "ready"
+        await until(engine, lambda status: status["model_state"].startswith("failing"))
+        OPENING.toy.down = False
+        await engine.sweep()
+        await embedded(engine)
+        assert (await engine.status())["model_state"] == "ready"
         assert second.path in await found(engine, "crimson kettle", mode="semantic")
 
 
 async def test_the_backlog_is_tried_again_by_itself(toy_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "RETRY_S", 0.05)
     async with toy_world.engine() as engine:
-        engine.parts.model.embedder.down = True
+        OPENING.toy.down = True
         await engine.append("violet teapot", kind="fact")
-        await eventually(lambda: engine.parts.admin.status()["model_state"].startswith("failing"))
-        engine.parts.model.embedder.down = False
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await until(engine, lambda status: status["model_state"].startswith("failing"))
+        OPENING.toy.down = False
+        await embedded(engine)
 
 
 async def test_no_provider_is_no_reason_to_fail(world: World) -> None:
@@ -49,7 +50,7 @@ async def test_no_provider_is_no_reason_to_fail(world: World) -> None:
         assert receipt.indexed == "keywords"
         result = await engine.search("violet")
         assert result.degraded
-        status = engine.parts.admin.status()
+        status = await engine.status()
         assert (status["model"], status["ready"]) == (None, True)
         assert "unavailable" in status["model_state"]
 
@@ -57,12 +58,12 @@ async def test_no_provider_is_no_reason_to_fail(world: World) -> None:
 async def test_vectors_stay_when_the_model_goes_for_a_while(toy_world: World) -> None:
     toy_world.write("a.md", "violet teapot")
     async with toy_world.engine() as engine:
-        spoken = len(engine.parts.model.embedder.texts)
+        spoken = len(OPENING.toy.texts)
         assert spoken
     async with toy_world.engine(embedder=EmbedderConfig("none")) as engine:
         assert await found(engine, "violet") == ["a.md"]
     async with toy_world.engine() as engine:
-        assert engine.parts.model.embedder.texts == []
+        assert OPENING.toy.texts == []
         assert await found(engine, "violet", mode="semantic")
 
 
@@ -71,7 +72,7 @@ async def test_many_at_once_are_all_embedded(toy_world: World) -> None:
         async with anyio.create_task_group() as tasks:
             for number in range(20):
                 tasks.start_soon(lambda n=number: engine.append(f"violet number {n}", kind="fact"))
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await embedded(engine)
         assert len(set(await found(engine, "violet", mode="semantic"))) >= 20
 
 
@@ -83,17 +84,21 @@ def opening():
     OPENING.open.set()
 
 
+async def resting(engine: KeywordEngine) -> None:
+    await until(engine, lambda status: status["model_state"] == "resting")
+
+
 async def test_an_idle_model_rests_and_is_back_for_the_next_question(toy_world: World, opening) -> None:
     async with toy_world.engine(embedder=HEAVY) as engine:
         receipt = await engine.append("violet teapot", kind="fact")
-        await eventually(lambda: engine.parts.model.state == "resting")
-        status = engine.parts.admin.status()
+        await resting(engine)
+        status = await engine.status()
         assert status["model"] == "toy heavy", "it is at rest, not gone"
         assert opening.count == 1
         result = await engine.search("violet", mode="semantic")
         assert opening.count == 2
         assert (result.hits[0].path, result.degraded) == (receipt.path, None)
-        await eventually(lambda: engine.parts.model.state == "resting")
+        await resting(engine)
         assert "teapot" in await engine.recall("violet")
         assert opening.count == 3
 
@@ -101,29 +106,29 @@ async def test_an_idle_model_rests_and_is_back_for_the_next_question(toy_world: 
 async def test_a_sweep_without_news_leaves_it_at_rest(toy_world: World, opening) -> None:
     async with toy_world.engine(embedder=HEAVY) as engine:
         await engine.append("violet teapot", kind="fact")
-        await eventually(lambda: engine.parts.model.state == "resting")
+        await resting(engine)
         await engine.sweep()
         with anyio.move_on_after(0.3):
             await eventually(lambda: opening.count > 1)
-        assert (opening.count, engine.parts.model.state) == (1, "resting")
+        assert (opening.count, (await engine.status())["model_state"]) == (1, "resting")
 
 
 async def test_what_is_written_meanwhile_is_embedded(toy_world: World, opening) -> None:
     async with toy_world.engine(embedder=HEAVY) as engine:
-        await eventually(lambda: engine.parts.model.state == "resting")
+        await resting(engine)
         receipt = await engine.append("crimson kettle", kind="fact")
         assert receipt.indexed == "keywords"
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await embedded(engine)
         assert receipt.path in await found(engine, "crimson", mode="semantic")
-        await eventually(lambda: engine.parts.model.state == "resting")
+        await resting(engine)
         toy_world.write("by-hand.md", "a violet teapot")
         await engine.sweep()
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await embedded(engine)
 
 
 async def test_a_session_start_calls_it_back(toy_world: World, opening) -> None:
     async with toy_world.engine(embedder=HEAVY) as engine:
-        await eventually(lambda: engine.parts.model.state == "resting")
+        await resting(engine)
         await engine.recall()
         await eventually(lambda: opening.count == 2)
 
@@ -131,7 +136,7 @@ async def test_a_session_start_calls_it_back(toy_world: World, opening) -> None:
 async def test_words_answer_where_it_is_slow_to_come_back(toy_world: World, opening) -> None:
     async with toy_world.engine(embedder=HEAVY) as engine:
         receipt = await engine.append("violet teapot", kind="fact")
-        await eventually(lambda: engine.parts.model.state == "resting")
+        await resting(engine)
         opening.open.clear()
         result = await engine.search("violet")
         assert result.hits[0].path == receipt.path
@@ -151,12 +156,12 @@ async def test_one_that_cannot_come_back_is_reported_and_tried_again(
     monkeypatch.setattr(models, "RETRY_S", 0.05)
     async with toy_world.engine(embedder=HEAVY) as engine:
         await engine.append("violet teapot", kind="fact")
-        await eventually(lambda: engine.parts.model.state == "resting")
+        await resting(engine)
         opening.broken = True
         result = await engine.search("violet")
         assert result.hits
         assert result.degraded == "keywords only: the embedding model is unavailable"
-        assert engine.parts.admin.status()["model_state"] == "unavailable: the toy box is locked"
+        assert (await engine.status())["model_state"] == "unavailable: the toy box is locked"
         opening.broken = False
 
         async def whole() -> bool:
@@ -169,5 +174,5 @@ async def test_nothing_rests_where_that_frees_nothing_or_is_not_wanted(toy_world
     for config in (EmbedderConfig("toy", unload_after_s=0.1), EmbedderConfig("toy", "heavy", unload_after_s=0)):
         async with toy_world.engine(embedder=config) as engine:
             with anyio.move_on_after(0.4):
-                await eventually(lambda: engine.parts.model.state != "ready")
-            assert engine.parts.model.state == "ready"
+                await until(engine, lambda status: status["model_state"] != "ready")
+            assert (await engine.status())["model_state"] == "ready"

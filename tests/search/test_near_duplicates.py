@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.errors import IndexUnavailable
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import Filters
-from mcp_memory.search.near_duplicates import NearDuplicates
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -19,11 +19,13 @@ async def test_the_nearest_come_first_and_what_merely_shares_a_subject_does_not(
     world.write("close.md", "The violet teapot has a crack near the spout. Nobody may pour it.\n")
     world.write("subject.md", "The violet teapot stands on the second shelf of the kitchen, behind the blue cups.\n")
     async with world.engine() as engine:
-        similar = NearDuplicates(engine.parts.index, engine.parts.conflicts)
-        asked = "the violet teapot has a crack near its spout so nobody may pour from it"
-        assert [each.note.path for each in await similar.find(asked, ALL)] == ["exact.md", "close.md"]
-        assert await similar.find("of the and", ALL) == []
-        assert await similar.find("bicycles rust when it rains", ALL) == []
+        for said, near in (
+            ("the violet teapot has a crack near its spout so nobody may pour from it", ["exact.md", "close.md"]),
+            ("of the and", []),
+            ("bicycles rust when it rains", []),
+        ):
+            similar = (await engine.append(said, kind="fact")).similar
+            assert [one.id for one in similar] == [f"path:{path}" for path in near]
 
 
 async def test_of_a_log_the_entry_is_named(world: World) -> None:
@@ -49,6 +51,6 @@ async def test_advice_never_fails_an_append(
         def broken(*_: object, by: str) -> None:
             raise error
 
-        monkeypatch.setattr(engine.parts.index, "lexical", broken)
+        monkeypatch.setattr(SqliteIndex, "lexical", broken)
         assert (await engine.append("tea at four", kind="fact")).similar == ()
     assert ("similar notes" in caplog.text) is isinstance(error, ValueError)
