@@ -12,6 +12,7 @@ import pytest
 from mcp_memory.compaction.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
 from mcp_memory.errors import McpMemoryError, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NotePath
+from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import CHILDREN, PAGE
@@ -28,7 +29,7 @@ LATER = "Green tea from Uji needs water of 99 degrees and a warm pot."
 
 async def settled(engine: KeywordEngine, world: World, but: str = "doctor") -> list[str]:
     """Runs until nothing is done; what was left at the end. The tree is sound then, `but` for this."""
-    await engine.parts.admin.reindex()
+    await engine.perform("reindex", {})
     for _ in range(5):
         if not (await engine.compact()).done:
             break
@@ -172,7 +173,7 @@ async def test_notes_of_every_kind_are_filed_whole(toy_world: World, kind: str) 
         assert await settled(engine, toy_world) == []
         for path in (path for path in toy_world.files() if path.endswith(PAGE)):
             assert re.fullmatch(r"topics/[0-9]{2}-[^/]+/_summary\.md", path)
-        for run in reversed(engine.parts.run_journal.list_runs()):
+        for run in reversed(await engine.runs()):
             await engine.undo_compaction(run)
         assert toy_world.files() == before
 
@@ -245,8 +246,7 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = sorted(leaves(toy_world.files()).values())
-        backend, calls = engine.parts.vault.backend, list[object]()
-        real = getattr(backend, verb)
+        calls, real = list[object](), getattr(FilesystemBackend, verb)
 
         def failing(*arguments: object, **options: object) -> object:
             calls.append(arguments)
@@ -255,12 +255,12 @@ async def test_a_disk_that_is_full_or_read_only_in_the_middle(
             return real(*arguments, **options)
 
         with monkeypatch.context() as patched:
-            patched.setattr(backend, verb, failing)
+            patched.setattr(FilesystemBackend, verb, failing)
             report = await engine.compact()
             assert report.left and len(calls) > 1
             assert sorted(leaves(toy_world.files()).values()) == before
         assert await settled(engine, toy_world) == []
-        assert len(leaves(toy_world.files())) == 8 and not engine.parts.run_journal.unfinished_jobs()
+        assert len(leaves(toy_world.files())) == 8 and not tree_judge.unfinished(toy_world.state / "compaction")
 
 
 async def test_a_sync_client_that_renames_and_copies_meanwhile(
@@ -269,18 +269,17 @@ async def test_a_sync_client_that_renames_and_copies_meanwhile(
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
         before = sorted(leaves(toy_world.files()).values())
-        backend, fresh = engine.parts.vault.backend, toy_world.root / "topics/_fresh"
-        move = backend.move
+        fresh, move = toy_world.root / "topics/_fresh", FilesystemBackend.move
 
-        def beside(source: NotePath, target: NotePath) -> None:
-            move(source, target)
+        def beside(backend: FilesystemBackend, source: NotePath, target: NotePath) -> None:
+            move(backend, source, target)
             for file in sorted(fresh.glob("*.md"))[-1:]:
                 file.rename(file.with_name(file.name.replace(".md", ".sync-conflict-20261121-120000-ABCDEFG.md")))
             for file in sorted(fresh.glob("*.md"))[:1]:
                 (toy_world.root / target).with_name(f"copy of {file.name}").write_bytes(file.read_bytes())
 
         with monkeypatch.context() as patched:
-            patched.setattr(backend, "move", beside)
+            patched.setattr(FilesystemBackend, "move", beside)
             await engine.compact()
         await settled(engine, toy_world)
         after = leaves(toy_world.files())
@@ -296,7 +295,7 @@ async def test_a_clock_that_jumps_back_or_stands_still(toy_world: World) -> None
             await told(engine, texts)
             before.append(toy_world.files())
             runs.append((await engine.compact()).run)
-        assert engine.parts.run_journal.list_runs() == runs and len(set(runs)) == 4
+        assert await engine.runs() == runs and len(set(runs)) == 4
         for run, files in zip(reversed(runs), reversed(before), strict=True):
             assert not (await engine.undo_compaction(run)).left
             assert files.items() <= toy_world.files().items()
@@ -367,7 +366,7 @@ async def test_taken_back_after_an_edit_a_forget_and_an_erasure(toy_world: World
         )
         await engine.forget(ids[1], restore=True)
         assert await settled(engine, toy_world) == []
-        latest = engine.parts.run_journal.list_runs()[-1]
+        latest = (await engine.runs())[-1]
         await engine.perform("erase", {"target": ids[0], "sure": True})
         with pytest.raises(McpMemoryError):
             await engine.undo_compaction(latest)

@@ -9,13 +9,13 @@ import anyio
 import pytest
 
 from mcp_memory.compaction.execute_job import apply_step
-from mcp_memory.compaction.topic_edits import TopicEdit
+from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.errors import Busy, NotFound, Refused
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import MAP, PAGE
-from tests.support.topics import ALL_AT_ONCE, NESTED, RAIL, TEA, leaves, told, topic_of, tree_of
-from tests.support.world import World, eventually, found, paths, records
+from tests.support.topics import ALL_AT_ONCE, NESTED, RAIL, TEA, ShownTopic, leaves, told, topic_of, tree_of
+from tests.support.world import World, embedded, eventually, found, paths, records
 
 pytestmark = pytest.mark.anyio
 
@@ -103,7 +103,7 @@ async def test_a_forgotten_note_is_gone_from_its_page_after_the_next_run(toy_wor
         page = f"{topic_of(toy_world, 'green-tea')}/{PAGE}"
         assert "invoice" in toy_world.read(page).decode()
         await engine.forget(ids[-1])
-        (topic,) = (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
+        (topic,) = await tree_of(engine)
         assert topic.stale
         await engine.compact()
         assert "invoice" not in toy_world.read(page).decode()  # nor in its title
@@ -157,7 +157,7 @@ async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None
         await told(engine, texts)
         before = leaves(toy_world.files())
         report = await engine.compact()
-        (parent,) = (await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree))[0]
+        (parent,) = await tree_of(engine)
         assert parent.notes == 12 and len(parent.topics) == 4 and not report.left
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values())
         assert not any(topic.stale for topic in parent.walk())
@@ -171,15 +171,15 @@ async def test_topics_side_by_side_come_under_a_parent(toy_world: World) -> None
 async def test_a_run_whose_notes_a_later_one_moved_on_is_undone_after_that_one(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
-        before, compactor = toy_world.files(), engine.parts.compactor
-        first = await compactor.run()
-        moved = await compactor.edit_topic(TopicEdit("rename", topic_of(toy_world, "green-tea"), "Hot water"))
+        before, first = toy_world.files(), (await engine.compact()).run
+        edit = {"verb": "rename", "topic": topic_of(toy_world, "green-tea"), "name": "Hot water"}
+        moved = (await engine.perform("edit_topic", edit))["run"]
         after = toy_world.files()
-        with pytest.raises(Refused, match=f"{moved.run} has changed 4 files") as refused:
-            await compactor.undo(first.run)
-        assert toy_world.files() == after and moved.run in str(refused.value.hint)
-        for run in (moved.run, first.run):
-            assert not (await compactor.undo(run)).left
+        with pytest.raises(Refused, match=f"{moved} has changed 4 files") as refused:
+            await engine.undo_compaction(first)
+        assert toy_world.files() == after and moved in str(refused.value.hint)
+        for run in (moved, first):
+            assert not (await engine.undo_compaction(run)).left
         assert toy_world.files() == before
         moved_ones = [one for one in (await engine.perform("changes", {}))["changes"] if one["kind"] == "moved"]
         assert len(moved_ones) == 16 and all(one["path"] != one["other"] for one in moved_ones)
@@ -190,14 +190,15 @@ async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> 
         await told(engine, TEA)
         run = (await engine.compact()).run
         done = {path: data for path, data in toy_world.files().items() if not path.endswith(MAP)}
-        entry, _ = engine.parts.run_journal.read_run(run)  # the other one is the map
+        journal = RunJournal(toy_world.state / "compaction")
+        entry, _ = journal.read_run(run)  # the other one is the map
         await engine.undo_compaction(run)
-        # As if the power had failed after two of the steps.
-        engine.parts.run_journal.begin_job("later", entry)
-        for step in entry.steps[:2]:
-            apply_step(step, engine.parts.vault)
+    # As if the power had failed after two of the steps.
+    journal.begin_job("later", entry)
+    for step in entry.steps[:2]:
+        apply_step(step, toy_world.vault())
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await eventually(lambda: not engine.parts.run_journal.unfinished_jobs())
+        await eventually(lambda: not journal.unfinished_jobs())
         assert toy_world.files() == done
         assert sorted(paths(engine)) == sorted(path for path in done if path.endswith(".md"))
 
@@ -219,15 +220,15 @@ async def test_two_runs_at_once_are_one(toy_world: World) -> None:
         await told(engine, TEA)
         refused: list[Busy] = []
 
-        async def second() -> None:
+        async def compact() -> None:
             try:
                 await engine.compact()
             except Busy as error:
                 refused.append(error)
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine.parts.compactor.run)
-            tasks.start_soon(second)
+            tasks.start_soon(compact)
+            tasks.start_soon(compact)
         assert len(refused) == 1
 
 
@@ -249,8 +250,7 @@ async def test_a_hundred_notes_of_the_same_words(toy_world: World) -> None:
         before = leaves(toy_world.files())
         report = await engine.compact()
         assert sorted(leaves(toy_world.files()).values()) == sorted(before.values()) and not report.left
-        tree, _ = await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree)
-        largest = max(len(topic.leaves) for top in tree for topic in top.walk())
+        largest = max(len(topic.leaves) for top in await tree_of(engine) for topic in top.walk())
         assert largest <= ALL_AT_ONCE.max_leaves
 
 
@@ -353,10 +353,9 @@ async def test_a_preview_names_topics_as_the_run_does_and_a_subject_is_found_by_
             for subject, text in (("payments", "The card is charged again after"), ("deploy", "A rollback takes")):
                 said = f"{text} {number} minutes."
                 await engine.append(said, title=said, tags=[subject, f"x{number}"], project="harbor", kind="fact")
-        await engine.parts.model.embed()
-        view = engine.parts.compactor.planner_view
-        preview = await anyio.to_thread.run_sync(view.preview_run, None)
-        planned = {(topic.folder, topic.title) for top in preview.tree for topic in top.walk()}
+        await embedded(engine)
+        preview = map(ShownTopic, (await engine.perform("compact", {"dry_run": True}))["topics"])
+        planned = {(topic.folder, topic.title) for top in preview for topic in top.walk()}
         await engine.compact()
         made = {(topic.folder, topic.title) for top in await tree_of(engine) for topic in top.walk()}
         assert planned == made and {title for _, title in made} == {"harbor", "Payments", "Deploy"}

@@ -8,7 +8,6 @@ from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import pytest
 
 from mcp_memory.compaction import auto_compactor
@@ -20,7 +19,7 @@ from mcp_memory.topics.page import PAGE
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
 from tests.support.topics import ALL_AT_ONCE, RAIL, SOON, TEA, told, topic_of
-from tests.support.world import World, eventually
+from tests.support.world import World, eventually, until
 
 pytestmark = pytest.mark.anyio
 
@@ -28,10 +27,6 @@ DOWN: Answer = (500, {"error": "overloaded"}, {})
 REFUSAL = "I'm sorry, I can't help with that."
 SAYS_TEA = "Title: Green tea from Uji, its water and its pot\n\n- Green tea from Uji needs warm water, said the model."
 UPDATE = "There is a summary already"
-
-
-def compaction_status(engine: KeywordEngine) -> dict[str, Any]:
-    return engine.parts.auto_compactor.status(engine.parts.scheduler.facts("topics"))
 
 
 def completion(text: str) -> Answer:
@@ -86,7 +81,7 @@ async def test_it_is_made_anew_unasked_once_the_model_is_back(toy_world: World, 
         await eventually(lambda: endpoint.requests and "source: m" in "".join(
             file.read_text() for file in toy_world.root.rglob(PAGE)))  # fmt: skip
         assert len(endpoint.requests) == 2
-        await eventually(lambda: compaction_status(engine)["why_idle"] == auto_compactor.NOTHING)
+        await until(engine, lambda status: status["compaction"]["why_idle"] == auto_compactor.NOTHING)
 
 
 async def test_an_answer_of_no_use_is_not_asked_for_again_and_again(toy_world: World, endpoint: StubEndpoint) -> None:
@@ -96,8 +91,9 @@ async def test_an_answer_of_no_use_is_not_asked_for_again_and_again(toy_world: W
     async with asking(toy_world, endpoint, watching=True, topics=SOON) as engine:
         for new in ([], RAIL[:1]):  # one note is too few at first, and a run's business soon: neither asks
             await told(engine, new)
-            await eventually(lambda: (compaction_status(engine)["next_s"] or 0) > 3600)
-            assert len(endpoint.requests) == 1 and "pages wait" in compaction_status(engine)["why_idle"]
+            await until(engine, lambda status: (status["compaction"]["next_s"] or 0) > 3600)
+            assert len(endpoint.requests) == 1
+            assert "pages wait" in (await engine.status())["compaction"]["why_idle"]
         before = toy_world.files()
         report = await engine.compact()
         assert len(endpoint.requests) == 2, "a person may have it tried"
@@ -109,10 +105,10 @@ async def test_with_no_language_model_nothing_is_provisional(toy_world: World, e
     async with asking(toy_world, endpoint) as engine:
         await told(engine, TEA)
         await engine.compact()
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        work = await engine.parts.compactor.find_pending(whole=True)
-        assert work.provisional == 1 and not work.improvable
-        assert not (await engine.compact()).done and engine.parts.compactor.fallback_pages.retry_in_s() is None
+    async with toy_world.engine(watching=True, topics=SOON) as engine:
+        wait = "pages wait for the language model (1)"
+        await until(engine, lambda status: status["compaction"]["why_idle"] == wait)
+        assert (await engine.status())["compaction"]["next_s"] is None and not (await engine.compact()).done
 
 
 async def test_what_was_tried_in_vain_has_its_time() -> None:
@@ -167,8 +163,8 @@ async def test_one_topic_alone(toy_world: World) -> None:
         await told(engine, ["Green tea from Uji needs water of 80 degrees and a warm pot, says Ada."])
         await told(engine, ["The night train to Vienna leaves from platform 9 with a sleeping car, says Bob."])
         await told(engine, [f"Snails of kind {n} eat lettuce." for n in range(3)])
-        preview = await engine.parts.compactor.preview(tea)
-        assert [topic.folder for topic in preview.tree] == [tea] and preview.tree[0].notes == 5
+        preview = await engine.perform("compact", {"topic": tea, "dry_run": True})
+        assert [(topic["path"], topic["notes"]) for topic in preview["topics"]] == [(tea, 5)]
         before = toy_world.files()
         report = await engine.compact(f"./{tea}/")
         assert report.waiting == 4 and len(report.done) == 2
@@ -181,20 +177,5 @@ async def test_one_topic_alone(toy_world: World) -> None:
             with pytest.raises(NotFound, match="no topic"):
                 await engine.compact(wrong)
             with pytest.raises(NotFound, match="no topic"):
-                await engine.parts.compactor.preview(wrong)
+                await engine.perform("compact", {"topic": wrong, "dry_run": True})
         assert len((await engine.compact()).done) == 1
-
-
-async def test_the_index_is_looked_at_and_nothing_else(toy_world: World) -> None:
-    """What is outstanding is seen without a plan: as many notes as are new, however many are filed."""
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, [*TEA, "A lonely remark about kettles."])
-        first = await engine.parts.compactor.find_pending(whole=True)
-        assert (first.fresh, first.stale, first.provisional) == (5, 0, 0)
-        await engine.compact()
-        assert not (await engine.parts.compactor.find_pending(whole=True)).is_worth_a_run(enough=1)
-        note = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
-        await anyio.Path(note).write_text(note.read_text() + "With a biscuit.\n")
-        await engine.sweep()
-        later = await engine.parts.compactor.find_pending(whole=True)
-        assert later.stale == 1 and later.fresh == 0

@@ -9,10 +9,9 @@ import pytest
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import PAGE
-from mcp_memory.topics.topic_tree import Topic
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.topics import ALL_AT_ONCE, RAIL, TEA
-from tests.support.world import World, found
+from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, tree_of
+from tests.support.world import World, embedded, found, records
 
 pytestmark = pytest.mark.anyio
 KINDS = ("decision", "fix", "fact", "note")
@@ -23,12 +22,8 @@ async def told(
 ) -> list[str]:
     """Their ids; the kinds take turns."""
     stored = [await engine.append(text, kind=kinds[at % len(kinds)], project=project) for at, text in enumerate(texts)]
-    await engine.parts.model.embed()
+    await embedded(engine)
     return [str(receipt.id) for receipt in stored]
-
-
-def tree_of(engine: KeywordEngine) -> list[Topic]:
-    return engine.parts.compactor.planner_view.read_tree()[0]
 
 
 def linked(world: World) -> list[str]:
@@ -46,8 +41,8 @@ async def test_notes_of_all_kinds_are_in_topics_and_those_with_a_folder_stay_in_
         after = toy_world.files()
         kept = {path: data for path, data in before.items() if path.startswith("notes/")}
         assert len(kept) == 6 and kept.items() <= after.items(), "neither moved nor changed"
-        assert sorted(map(len, (topic.leaves for topic in tree_of(engine)))) == [4, 4]
-        assert linked(toy_world) == sorted(note.path for topic in tree_of(engine) for note in topic.leaves)
+        assert sorted(map(len, (topic.leaves for topic in await tree_of(engine)))) == [4, 4]
+        assert linked(toy_world) == sorted(note.path for topic in await tree_of(engine) for note in topic.leaves)
         assert (await found(engine, "night train", path="notes/fix"))[0].startswith("notes/fix/")
         undone = await engine.undo_compaction(report.run)
         assert toy_world.files() == before and not undone.left
@@ -59,16 +54,16 @@ async def test_a_later_note_joins_and_a_replaced_one_leaves(toy_world: World) ->
         await engine.compact()
         (new,) = await told(engine, [f"{TEA[0]} Says Ada."], ["fact"])
         report = await engine.compact()
-        assert new in {note.id for note in tree_of(engine)[0].leaves} and len(linked(toy_world)) == 5
+        assert new in {note.id for note in (await tree_of(engine))[0].leaves} and len(linked(toy_world)) == 5
         await engine.append(
             "Green tea from Uji needs water of 55 degrees and a warm pot.", kind="decision", supersedes=ids[0]
         )
-        await engine.parts.model.embed()
+        await embedded(engine)
         await engine.compact()
-        (topic,) = tree_of(engine)
+        (topic,) = await tree_of(engine)
         page = toy_world.read(topic.page_path).decode()
         assert "55 degrees" in page and ids[0] not in page and len(topic.leaves) == 5
-        assert report.run in engine.parts.run_journal.list_runs()
+        assert report.run in await engine.runs()
 
 
 async def test_a_forgotten_note_makes_its_page_stale_and_a_missing_page_lets_its_notes_go(toy_world: World) -> None:
@@ -76,14 +71,14 @@ async def test_a_forgotten_note_makes_its_page_stale_and_a_missing_page_lets_its
         ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice."], ["fact"])
         await engine.compact()
         await engine.forget(ids[-1])
-        (topic,) = tree_of(engine)
+        (topic,) = await tree_of(engine)
         assert topic.stale and len(topic.leaves) == 4
         await engine.compact()
         assert "invoice" not in toy_world.read(topic.page_path).decode()
         (toy_world.root / topic.page_path).unlink()
         await engine.sweep()
-        tree, fresh = engine.parts.compactor.planner_view.read_tree()
-        assert tree == [] and len(fresh) == 4
+        shown = await engine.perform("tree", {})
+        assert (shown["topics"], shown["waiting"]) == ([], 4)
 
 
 async def test_projects_have_topics_of_their_own_and_are_never_mixed(toy_world: World) -> None:
@@ -92,9 +87,12 @@ async def test_projects_have_topics_of_their_own_and_are_never_mixed(toy_world: 
         await told(engine, [f"{text} Twice." for text in TEA], ["fix"], "lantern")
         await told(engine, [f"{text} At home." for text in TEA], ["fact"])
         await engine.compact()
-        projects = [{note.project for below in topic.walk() for note in below.leaves} for topic in tree_of(engine)]
+        known = {record.path: record.project for record in records(engine)}
+        projects = [
+            {known[note.path] for below in topic.walk() for note in below.leaves} for topic in await tree_of(engine)
+        ]
         assert sorted(map(str, projects)) == sorted(map(str, [{"harbor"}, {"lantern"}, {None}]))
-        assert {"harbor", "lantern"} <= {topic.title for topic in tree_of(engine)}
+        assert {"harbor", "lantern"} <= {topic.title for topic in await tree_of(engine)}
 
 
 async def test_a_large_project_has_topics_below_its_own(toy_world: World) -> None:
@@ -103,7 +101,7 @@ async def test_a_large_project_has_topics_below_its_own(toy_world: World) -> Non
         rail = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(5)]
         await told(engine, [*tea, *rail, "A lonely remark about kettles."], project="harbor")
         await engine.compact()
-        (project,) = tree_of(engine)
+        (project,) = await tree_of(engine)
         assert project.title == "harbor" and [len(topic.leaves) for topic in project.topics] == [5, 5]
         assert [note.title for note in project.leaves] == ["A lonely remark about kettles."]
         assert len(linked(toy_world)) == len(set(linked(toy_world))) == 11, "each note is led to once"
@@ -123,7 +121,7 @@ async def test_what_you_wrote_on_a_page_stays_when_it_links_to_more(toy_world: W
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA, ["fact"])
         await engine.compact()
-        page = toy_world.root / tree_of(engine)[0].page_path
+        page = toy_world.root / (await tree_of(engine))[0].page_path
         page.write_text(page.read_text().replace("## Children", "My own words.\n\n## Children"))
         await engine.sweep()
         (new,) = await told(engine, [f"{TEA[0]} Says Ada."], ["fact"])
@@ -135,17 +133,17 @@ async def test_a_topic_whose_notes_are_about_something_else_by_now_is_named_anew
     async def stored(engine: KeywordEngine, subject: str, texts: Sequence[str]) -> None:
         for text in texts:
             await engine.append(text, kind="fact", tags=[subject])
-        await engine.parts.model.embed()
+        await embedded(engine)
         await engine.compact()
 
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await stored(engine, "kettles", TEA[:3])
-        assert [(topic.name, topic.title) for topic in tree_of(engine)] == [("01-kettles", "Kettles")]
+        assert [(topic.name, topic.title) for topic in await tree_of(engine)] == [("01-kettles", "Kettles")]
         await stored(engine, "brewing", [f"{text} Says Ada." for text in TEA[:3]])
-        assert [topic.title for topic in tree_of(engine)] == ["Kettles"], "as many are about them"
+        assert [topic.title for topic in await tree_of(engine)] == ["Kettles"], "as many are about them"
         await stored(engine, "brewing", [f"{text} Says Bob." for text in TEA[:3]])
-        assert [(topic.name, topic.title) for topic in tree_of(engine)] == [("01-brewing", "Brewing")]
-        page = toy_world.root / tree_of(engine)[0].page_path
+        assert [(topic.name, topic.title) for topic in await tree_of(engine)] == [("01-brewing", "Brewing")]
+        page = toy_world.root / (await tree_of(engine))[0].page_path
         page.write_text(page.read_text().replace("title: Brewing", "title: Our kitchen"))
         await stored(engine, "cups", [f"{text} Says {name}." for text in TEA[:3] for name in ("Cy", "Di", "Ed", "Flo")])
-        assert [topic.title for topic in tree_of(engine)] == ["Our kitchen", "Cups"], "a person's title stays"
+        assert [topic.title for topic in await tree_of(engine)] == ["Our kitchen", "Cups"], "a person's title stays"

@@ -68,23 +68,21 @@ async def test_an_edited_note_marks_its_page_and_those_above_to_the_byte(toy_wor
         await told(engine, grown())
         await engine.compact()
         (parent,) = await tree_of(engine)
-        before = toy_world.files()
-        note = parent.topics[0].leaves[0]
-        original = toy_world.read(note.path)
-        toy_world.write(note.path, original + b"And a biscuit.\n")
-        await engine.sweep()
-        await engine.parts.compactor.mark_stale_pages()
+    before = toy_world.files()
+    note = parent.topics[0].leaves[0]
+    original = toy_world.read(note.path)
+    toy_world.write(note.path, original + b"And a biscuit.\n")
+    async with toy_world.engine(topics=NESTED):
         marked = [topic.folder for topic in parent.walk() if is_marked(toy_world, topic.folder)]
-        assert marked == [parent.topics[0].folder, parent.folder]
-        for folder in marked:
-            page = toy_world.read(f"{folder}/{PAGE}")
-            assert page.replace(b"stale: true\n", b"", 1) == before[f"{folder}/{PAGE}"]
-        toy_world.write(note.path, original)  # as it was: so are the pages
-        await engine.sweep()
-        await engine.parts.compactor.mark_stale_pages()
+    assert marked == [parent.topics[0].folder, parent.folder]
+    for folder in marked:
+        page = toy_world.read(f"{folder}/{PAGE}")
+        assert page.replace(b"stale: true\n", b"", 1) == before[f"{folder}/{PAGE}"]
+    toy_world.write(note.path, original)  # as it was: so are the pages
+    async with toy_world.engine(topics=NESTED) as engine:
         assert toy_world.files() == before
         await engine.forget(note.id)
-        await engine.parts.compactor.mark_stale_pages()
+    async with toy_world.engine(topics=NESTED) as engine:
         assert is_marked(toy_world, parent.folder)
         assert not (await engine.compact()).left
         assert not any(is_marked(toy_world, topic.folder) for topic in parent.walk())
@@ -95,11 +93,11 @@ async def test_a_note_that_expires_marks_its_page_though_no_file_changed(toy_wor
         await engine.append("Green tea from Uji needs water of 99 degrees and a warm pot.", expires="2026-11-22")
         await told(engine, TEA)
         await engine.compact()
-        folder = topic_of(toy_world, "green-tea")
-        await engine.parts.compactor.mark_stale_pages()
+    folder = topic_of(toy_world, "green-tea")
+    async with toy_world.engine(topics=ALL_AT_ONCE):
         assert "99 degrees" in toy_world.read(f"{folder}/{PAGE}").decode() and not is_marked(toy_world, folder)
-        toy_world.later(days=2)
-        await engine.parts.compactor.mark_stale_pages()
+    toy_world.later(days=2)
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         assert is_marked(toy_world, folder)
         await engine.compact()
         assert "99 degrees" not in toy_world.read(f"{folder}/{PAGE}").decode()
@@ -112,8 +110,7 @@ async def test_a_run_is_taken_back_also_where_its_pages_are_marked_by_now(toy_wo
         folder = topic_of(toy_world, "green-tea")
         note = next((toy_world.root / folder).glob("001-*.md"))
         note.write_text(note.read_text() + "And a biscuit.\n")
-        await engine.sweep()
-        await engine.parts.compactor.mark_stale_pages()
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         assert is_marked(toy_world, folder)
         assert not (await engine.undo_compaction(run)).left
         assert not (toy_world.root / folder).exists()
@@ -196,7 +193,7 @@ async def test_what_a_person_changed_on_a_page_stays_and_the_rest_is_made_anew(t
         assert "title: 'Tea: mine'\n" in now and "\nBought at **Ada's**.\n\n" in now and report.left == []
         assert "99-degrees" in now and "99 degrees" in now.partition(CHILDREN)[0]
         (topic,) = [topic for topic in await tree_of(engine) if topic.folder == folder]
-        assert topic.title == "Tea: mine" and topic.state.edited and topic.state.titled and not topic.stale
+        assert topic.title == "Tea: mine" and topic.edited and not topic.stale
         before = toy_world.files()
         assert not (await engine.compact()).done and toy_world.files() == before
         ids = [note.id for note in topic.leaves]
@@ -231,9 +228,9 @@ async def test_a_page_without_our_properties_is_a_persons_and_never_written(toy_
         page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
         page.write_text("My very own tea, without any properties.\n")
         await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
-        for _ in range(2):
-            assert not (await engine.compact()).left
-            await engine.parts.compactor.mark_stale_pages()
+        assert not (await engine.compact()).left
+    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
+        assert not (await engine.compact()).left
         assert page.read_text() == "My very own tea, without any properties.\n"
         page.unlink()
         await engine.compact()

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from mcp_memory.cli.topics.tree_view import draw_tree
-from mcp_memory.compaction.topic_payloads import topic_payload
 from mcp_memory.topics.page import CHILDREN, PAGE
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of, tree_of
 from tests.support.world import World
@@ -32,15 +31,15 @@ async def test_a_clone_is_taken_over_with_its_tree_and_no_page_of_a_stranger(toy
         await told(engine, MORE)
         before = toy_world.files()
         await engine.compact()
-        found = [topic_payload(topic) for topic in await tree_of(engine)]
+        found = (await engine.perform("tree", {}))["topics"]
         assert not any(topic["ours"] for topic in found) and all(topic["foreign"] for topic in found)
         assert "made elsewhere" in "".join(draw_tree({"topics": found, "fresh": [], "waiting": 0}))
         after = toy_world.files()
         assert [path for path, data in before.items() if after[path] != data] == []
-        planned = await engine.parts.admin.adopt("topics", dry_run=True)
+        planned = await engine.adopt("topics", dry_run=True)
         assert f"{tea}/{PAGE}" in planned and f"{rail}/{PAGE}" not in planned
         assert f"topics/09-evil/{PAGE}" not in planned, "its lines aren't those that its head was made for"
-        await engine.parts.admin.adopt("topics")
+        await engine.adopt("topics")
         await engine.compact()
         (topic,) = [topic for topic in await tree_of(engine) if topic.folder == tea]
         assert topic.ours and topic.notes == 5 and not topic.stale
@@ -58,17 +57,18 @@ async def test_two_devices_that_adopted_a_topic_go_on_with_it_in_turn(toy_world:
         await engine.compact()
     tea = topic_of(here, "green-tea")
     async with elsewhere.engine(topics=ALL_AT_ONCE) as engine:
-        await engine.parts.admin.adopt("topics")
+        await engine.adopt("topics")
         await told(engine, MORE)
         await engine.compact()
     assert "99 degrees" in here.read(f"{tea}/{PAGE}").decode()
     async with here.engine(topics=ALL_AT_ONCE) as engine:
-        await engine.parts.admin.adopt("topics")
+        await engine.adopt("topics")
         await told(engine, ["Green tea from Uji needs water of 55 degrees and a cold pot."])
         await engine.compact()
         (topic,) = [topic for topic in await tree_of(engine) if topic.folder == tea]
         assert topic.ours and topic.notes == 6 and not topic.stale
-        assert not (await engine.parts.compactor.find_pending(whole=True)).is_untidy
+        report = await engine.compact()
+        assert not report.done and not report.kept
         body = here.read(topic.page_path).decode().split("---\n", 2)[2]
         lines = [line for line in body.splitlines() if line.strip()]
         assert sorted(lines) == sorted(set(lines)) and "55 degrees" in body
@@ -95,7 +95,7 @@ async def test_no_page_of_another_device_is_written_before_it_is_adopted(toy_wor
         await told(engine, MORE)
         await engine.compact()
         assert page.read_text() == edited
-        adopted = await engine.parts.admin.adopt("topics")
+        adopted = await engine.adopt("topics")
         assert (path in adopted) == (change not in {"line", "removed"})
         await told(engine, MORE)
         await engine.compact()
@@ -112,9 +112,10 @@ async def test_what_a_person_changes_outside_of_the_lines_stays_theirs(toy_world
         await engine.compact()
         page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
         page.write_text(page.read_text().replace("title: ", "title: My ") + "\n## Related\n\n- I wrote this.\n")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         for more in ([], MORE):
             await told(engine, more)
             await engine.compact()
             assert "title: My " in page.read_text() and "- I wrote this." in page.read_text()
-            assert not (await engine.parts.compactor.find_pending(whole=True)).is_untidy
+            report = await engine.compact()
+            assert not report.done and not report.kept

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import replace
+from types import SimpleNamespace
 
 import anyio
 import pytest
 
-from mcp_memory.compaction.run_report import RunReport
-from mcp_memory.compaction.topic_edits import TopicEdit, checked_title
+from mcp_memory.compaction.topic_edits import checked_title
 from mcp_memory.errors import Busy, InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.topics.page import CHILDREN, PAGE
 from tests.support.keyword_engine import KeywordEngine
@@ -22,8 +22,8 @@ pytestmark = pytest.mark.anyio
 MORE = ["Green tea from Uji needs water of 99 degrees and a warm pot."]
 
 
-async def edit(engine: KeywordEngine, verb: str, topic: str, **more: object) -> RunReport:
-    return await engine.parts.compactor.edit_topic(TopicEdit(verb, topic, **more))
+async def edit(engine: KeywordEngine, verb: str, topic: str, **more: object) -> SimpleNamespace:
+    return SimpleNamespace(**await engine.perform("edit_topic", {"verb": verb, "topic": topic, **more}))
 
 
 def titles(engine: KeywordEngine, tree: list) -> dict[str, str]:
@@ -42,9 +42,9 @@ async def test_renamed_by_command_it_keeps_its_title_its_page_and_its_links(toy_
         note = next((toy_world.root / tea).glob("001-*.md")).name
         fact = await engine.append(f"See [tea](../../{tea}/{note}) and [[{tea}/{note[:-3]}]].", kind="fact")
         before = toy_world.files()
-        page = (await tree_of(engine))[0].page
+        page = (await tree_of(engine))[0].id
         report = await edit(engine, "rename", tea, name="Tea/Coffee, and 茶")
-        (folder,) = [topic.folder for topic in await tree_of(engine) if topic.page and topic.page.id == page.id]
+        (folder,) = [topic.folder for topic in await tree_of(engine) if topic.id == page]
         assert folder == "topics/01-tea-coffee-and-茶" and not report.left and not report.links
         assert f"({'../../' + folder}/{note})" in toy_world.read(fact.path).decode() and not list(dangling(toy_world))
         await told(engine, MORE)
@@ -52,7 +52,7 @@ async def test_renamed_by_command_it_keeps_its_title_its_page_and_its_links(toy_
         await engine.forget(ids[0])
         await engine.compact()
         (topic,) = [topic for topic in await tree_of(engine) if topic.folder == folder]
-        assert topic.title == "Tea/Coffee, and 茶" and topic.notes == 5 and not topic.stale and not topic.state.edited
+        assert topic.title == "Tea/Coffee, and 茶" and topic.notes == 5 and not topic.stale and not topic.edited
         await engine.forget(ids[0], restore=True)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         (topic,) = [topic for topic in await tree_of(engine) if topic.folder == folder]
@@ -231,7 +231,7 @@ async def test_an_edit_during_a_run_waits_for_its_job_or_is_refused(toy_world: W
                 outcomes.append(error.code)
 
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine.parts.compactor.run_in_background, lambda _: anyio.sleep(0))
+            tasks.start_soon(engine.run_job, "topics")
             tasks.start_soon(merge, tea, rail)
             tasks.start_soon(merge, rail, tea)
         assert sorted(outcomes) == ["busy", "done"]
