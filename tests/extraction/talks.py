@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.capture.readers.plain import write_plain
+from mcp_memory.extraction.candidate_ingest import IngestResult
 from mcp_memory.text.conversation.messages import Turn
 from tests.support.keyword_engine import KeywordEngine
 
@@ -37,4 +38,5 @@ async def ingest(
     messages: Sequence[TranscriptMessage],
     project: str | None = None,
 ):
-    return await engine.parts.candidate_ingest.ingest(CapturedMessages(file, client, session, project, messages))
+    said = {"file": file, "client": client, "session": session, "messages": write_plain(messages), "project": project}
+    return IngestResult(**await engine.perform("extract", said))

@@ -80,7 +80,7 @@ async def test_it_is_told_when_its_error_comes_again_and_nearly_the_same_is_stor
         assert (await take(engine, again, "other")).known == 1
         different = [*again[:3], ran("rm pnpm-lock.yaml && pnpm install", offset=80)]
         assert len((await take(engine, different, "third")).waiting) == 1, "another remedy is news"
-        await engine.parts.review.accept(lesson, None)
+        await engine.review("accept", lesson)
         assert len(paths(engine, NoteState.INBOX)) == 1
         told = await engine.perform("advise", {"session": "s", "output": f"$ pnpm i\n {ERROR}\n"})
         assert FIXED in told["text"]

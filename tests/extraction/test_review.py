@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound, PreconditionFailed
 from mcp_memory.extraction.candidate_ingest import FRESH, MAX_UNREVIEWED
 from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import NoteState
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.summarizers.config import SummarizerConfig
@@ -28,7 +28,7 @@ TALK = [person(WISH, 10), assistant("Fine."), person(LEANING, 90)]
 
 
 async def begun(engine: KeywordEngine, session: str, project: str | None = None) -> str:
-    return (await engine.parts.briefer.start(session, project, deadline_s=30)).text
+    return (await engine.brief(session, project=project)).text
 
 
 async def test_what_is_outright_counts_and_the_rest_waits(world: World):
@@ -166,7 +166,7 @@ async def test_what_was_said_long_ago_waits(world: World):
         (old,), (note,) = taken.waiting, taken.active
         assert "drop Redis" in (said := await begun(engine, "next")) and "metric" not in said
         assert await found(engine, "metric units") == []
-        (waits, _) = await engine.parts.review.waiting()
+        (waits, _) = await engine.inbox()
         assert (waits.id, waits.created) == (old, long_ago.isoformat()) and note != old
         assert (await take(engine, [person(WISH, at=world.now)])).known == 1, "said again it still waits, once"
 
@@ -176,7 +176,7 @@ async def test_what_was_said_before_something_contrary_waits(world: World):
         (new,) = (await take(engine, [person("Always use tabs.", at=world.now)])).active
         (old,) = (await take(engine, [person("Never use tabs.", at=world.now - timedelta(days=2))])).waiting
         assert await found(engine, "tabs") == ["notes/preference/always-use-tabs.md"]
-        (waits, _) = await engine.parts.review.waiting()
+        (waits, _) = await engine.inbox()
         assert waits.id == old and [each["id"] for each in waits.contradicts] == [new]
 
 
@@ -192,12 +192,12 @@ async def test_what_contradicts_stands_beside_and_is_named(world: World):
         old = await engine.append("Always use pip.", kind="preference")
         (new,) = (await take(engine, [person("Always use uv, never pip.", at=world.now)])).active
         assert len(await found(engine, "pip")) == 2, "nothing is superseded silently"
-        (seen,) = await engine.parts.review.waiting()
+        (seen,) = await engine.inbox()
         assert [each["id"] for each in seen.contradicts] == [old.id] and seen.active
         assert f"contradicts {old.id}" in await begun(engine, "next")
-        await engine.parts.review.accept(new, seen.etag, supersede=True)
+        await engine.review("accept", new, seen.etag, supersede=True)
         assert await found(engine, "pip") == ["notes/preference/always-use-uv-never-pip.md"]
-        assert await engine.parts.review.waiting() == []
+        assert await engine.inbox() == []
         text = world.read("notes/preference/always-use-uv-never-pip.md").decode()
         assert "contradicts" not in text and "score" not in text and f"supersedes: [{old.id}]" in text
 
@@ -238,7 +238,7 @@ async def test_undo_is_for_what_came_from_transcripts(world: World):
     async with world.engine() as engine:
         note = await engine.append("My own.", kind="preference")
         with pytest.raises(InvalidInput, match="did not become active"):
-            await engine.parts.review.undo(note.id)
+            await engine.review("undo", note.id)
 
 
 async def test_a_person_can_have_everything_wait(world: World):
@@ -268,26 +268,27 @@ async def test_accepted_edited_merged_dropped(world: World):
             person("Our contract with Globex ends in March 2027."),
         ]
         await take(engine, talk)
-        items = {each.text.split()[-1]: each for each in await engine.parts.review.waiting()}
+        items = {each.text.split()[-1]: each for each in await engine.inbox()}
         assert len(items) == 4
         duck, python, export, globex = (items[word] for word in ("DuckDB.", "3.10.", "night.", "2027."))
-        done = await engine.parts.review.accept(duck.id, duck.etag)
-        assert (done.path, done.state, done.id) == (f"notes/decision/{duck.path[7:]}", NoteState.ACTIVE, duck.id)
-        edited = await engine.parts.review.accept(python.id, python.etag, "We drop Python 3.10 in May.")
+        done = await engine.review("accept", duck.id, duck.etag)
+        assert (done.path, done.id) == (f"notes/decision/{duck.path[7:]}", duck.id)
+        assert done.path in paths(engine, NoteState.ACTIVE)
+        edited = await engine.review("accept", python.id, python.etag, content="We drop Python 3.10 in May.")
         assert edited.title == "We drop Python 3.10 in May." and b"We drop Python 3.10 in May.\n" in world.read(
             edited.path
         )
-        await engine.parts.review.merge(export.id, other.id, export.etag)
+        await engine.review("merge", export.id, export.etag, into=other.id)
         assert world.read(other.path).decode().endswith("at night.\n\nThe export takes 42 minutes at night.\n")
-        await engine.parts.review.drop(globex.id, globex.etag)
-        assert await engine.parts.review.waiting() == [] and paths(engine, NoteState.INBOX) == []
+        await engine.review("drop", globex.id, globex.etag)
+        assert await engine.inbox() == [] and paths(engine, NoteState.INBOX) == []
         assert await found(engine, "DuckDB") == [done.path] and await found(engine, "42 minutes") == [other.path]
         assert await found(engine, "Globex") == []
         assert (await take(engine, talk)).known == (await take(engine, talk, "again")).known == 4
         again = [person("Our contract with Globex ends in March 2027, alas.")]
         assert (await take(engine, again, "third")).known == 1, "nor in nearly the same words"
         with pytest.raises(NotFound):
-            await engine.parts.review.drop(globex.id, None)
+            await engine.review("drop", globex.id)
 
 
 @pytest.mark.parametrize("verb", ["accept", "merge", "drop"])
@@ -297,44 +298,44 @@ async def test_what_is_decided_is_answered_as_done_while_the_index_fails(
     async with world.engine() as engine:
         other = await engine.append("Reports are made at night.", kind="fact")
         await take(engine, [person(LEANING)])
-        (item,) = await engine.parts.review.waiting()
+        (item,) = await engine.inbox()
 
         def fail(*_: object) -> int:
             raise IndexUnavailable("the index cannot be used: the disk is full")
 
         with monkeypatch.context() as faulty:
-            faulty.setattr(engine.parts.index, "apply", fail)
+            faulty.setattr(SqliteIndex, "apply", fail)
             asked = {"verb": verb, "target": item.id, "into": other.id if verb == "merge" else None}
             answer = await engine.perform("review", asked)
         assert "the disk is full" in answer["behind"]
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         holds = {"accept": [answer["path"]], "merge": [other.path], "drop": []}
-        assert await found(engine, "DuckDB") == holds[verb] and await engine.parts.review.waiting() == []
+        assert await found(engine, "DuckDB") == holds[verb] and await engine.inbox() == []
 
 
 async def test_what_somebody_wrote_meanwhile_stays(world: World):
     async with world.engine() as engine:
         await take(engine, TALK)
-        seen = (await engine.parts.review.waiting())[0]
+        seen = (await engine.inbox())[0]
         world.write(seen.path, world.read(seen.path).replace(b"I think we", b"I know that we"))
         await engine.sweep()
         for verb in ({"verb": "accept"}, {"verb": "drop"}, {"verb": "accept", "content": "Mine."}):
             with pytest.raises(PreconditionFailed):
                 await engine.perform("review", {"target": seen.id, "etag": seen.etag, **verb})
         with pytest.raises(PreconditionFailed):
-            await engine.parts.review.merge(seen.id, "notes/preference/always-answer-in-metric-units.md", seen.etag)
-        now = (await engine.parts.review.waiting())[0]
+            await engine.review("merge", seen.id, seen.etag, into="notes/preference/always-answer-in-metric-units.md")
+        now = (await engine.inbox())[0]
         assert now.text.startswith("I know that we")
-        assert (await engine.parts.review.accept(seen.id, now.etag)).state is NoteState.ACTIVE
+        assert (await engine.review("accept", seen.id, now.etag)).path in paths(engine, NoteState.ACTIVE)
 
 
 async def test_two_candidates_of_one_title_both_find_a_place(world: World):
     world.with_home("Agent").write("Agent/notes/decision/i-think-we-should-go-with-duckdb.md", "A person's own.")
     async with world.engine() as engine:
         await take(engine, TALK)
-        waiting = next(each for each in await engine.parts.review.waiting() if not each.active)
+        waiting = next(each for each in await engine.inbox() if not each.active)
         assert waiting.path.startswith("Agent/_inbox/")
-        done = await engine.parts.review.accept(waiting.id, None)
+        done = await engine.review("accept", waiting.id)
         assert done.path == "Agent/notes/decision/i-think-we-should-go-with-duckdb-2.md"
         assert world.read("Agent/notes/decision/i-think-we-should-go-with-duckdb.md") == b"A person's own."
 
@@ -349,9 +350,9 @@ async def test_no_secret_reaches_the_disk(world: World):
 async def test_a_long_inbox_is_a_finding(world: World):
     async with world.engine(extraction=ExtractionConfig(review_reminder=2)) as engine:
         await take(engine, [person("I think we should go with DuckDB.")])
-        assert not any("_inbox" in each.what for each in examine(engine.parts))
+        assert not any("_inbox" in each.what for each in await engine.doctor())
         await take(engine, [person("Maybe we should drop Python 3.10.")])
-        assert any("2 candidates" in each.what for each in examine(engine.parts))
+        assert any("2 candidates" in each.what for each in await engine.doctor())
 
 
 async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_else(world: World, tmp_path):
@@ -368,7 +369,7 @@ async def test_a_language_model_adds_what_is_in_the_persons_words_and_nothing_el
     async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=model) as engine:
         taken = await take(engine, talk)
         assert len(taken.waiting) == 1 and taken.active == () and taken.problem is None
-        assert (await engine.parts.review.waiting())[0].text == "dates are ISO 8601 with us"
+        assert (await engine.inbox())[0].text == "dates are ISO 8601 with us"
     broken = SummarizerConfig(provider="command", command=("false",))
     async with world.engine(extraction=ExtractionConfig(language_model=True), summarizer=broken) as engine:
         taken = await take(engine, [person("Never push to main.")], "t")
@@ -406,7 +407,7 @@ async def test_operations_say_what_is_wrong(world: World):
         with pytest.raises(InvalidInput, match="line 1"):
             await engine.perform("extract", {"file": "f", "session": "s", "messages": "{"})
         with pytest.raises(InvalidInput, match="wait for review"):
-            await engine.parts.review.drop("README.md", None)
+            await engine.review("drop", "README.md")
 
 
 async def test_the_newest_is_told_first_and_nothing_twice_before_all_were(world: World):
@@ -444,7 +445,7 @@ async def test_an_outright_change_replaces_the_one_note_that_states_the_old_valu
         assert "status: superseded" in world.read(old.path).decode()
         told = await begun(engine, "next")
         assert f"undo: mcp-memory review --undo {new}; in place of {old.id}" in told
-        await engine.parts.review.undo(new)
+        await engine.review("undo", new)
         assert old.path in await found(engine, "gateway port")
 
 
@@ -455,7 +456,7 @@ async def test_what_two_notes_state_or_an_agent_says_replaces_nothing(world: Wor
         (new,) = (await take(engine, [person("We moved it from 8087 to 8090.", at=world.now)])).active
         for note in (one, two):
             assert "superseded" not in world.read(note.path).decode()
-        (waiting,) = await engine.parts.review.waiting()
+        (waiting,) = await engine.inbox()
         assert waiting.id == new and {each["id"] for each in waiting.contradicts} == {one.id, two.id}
 
 

@@ -33,7 +33,7 @@ async def test_an_order_stops_once_and_is_told_in_one_line(world: World) -> None
         assert (await _advice(engine, arguments=EDIT, stop=True))["text"] == ""
         told = await _advice(engine, "c/two", arguments=EDIT)
         assert not told["stops"] and ORDER in told["text"] and "Stopped" not in told["text"]
-        await engine.parts.briefer.reset("c/s")
+        await engine.reset("c/s")
         assert (await _advice(engine, arguments=EDIT, stop=True))["stops"], "its context was emptied"
         assert (await engine.perform("why", {"session": "c/two"}))["given"][0]["event"] == "before-tool"
 

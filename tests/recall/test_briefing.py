@@ -77,7 +77,7 @@ async def test_a_session_hears_a_passage_once_until_its_context_is_emptied(world
         assert "6000" in more and PORT not in more
     async with world.engine() as engine:
         assert await told(engine, "s", QUESTION) == "", "a restart forgets nothing"
-        await engine.parts.briefer.reset("s")
+        await engine.reset("s")
         assert PORT in await told(engine, "s", QUESTION)
         assert PORT in await begun(engine, "s")
         assert await told(engine, "s", QUESTION) == ""
@@ -138,21 +138,23 @@ async def test_freshness_is_mentioned_only_where_something_is_stale(world: World
 async def test_a_forgotten_note_is_in_no_briefing(world: World) -> None:
     async with world.engine() as engine:
         receipt = await engine.append(PORT, kind="fact")
-        briefing = await engine.parts.briefer.prompt("s", QUESTION, None, deadline_s=SOON)
-        assert briefing.notes == (receipt.id,) and briefing.tokens == count_tokens(briefing.text)
-        assert (await engine.parts.briefer.titles(briefing.notes))[receipt.id].path == receipt.path
+        briefing = await engine.brief("s", QUESTION)
+        assert briefing.notes == [receipt.id] and briefing.tokens == count_tokens(briefing.text)
+        asked = {"ids": [receipt.id, "gone", "memory/2020-01-01.md#x", "path:none.md"]}
+        titles = (await engine.perform("titles", asked))["notes"]
+        assert {note_id: note["path"] for note_id, note in titles.items()} == {receipt.id: receipt.path}
         await engine.forget(receipt.id)
         assert await told(engine, "other", QUESTION) == ""
-        assert await engine.parts.briefer.titles([receipt.id, "gone", "memory/2020-01-01.md#x", "path:none.md"]) == {}
+        assert (await engine.perform("titles", asked))["notes"] == {}
 
 
 async def test_what_comes_too_late_does_not_count_as_given(world: World) -> None:
     async with world.engine() as engine:
         await engine.append(PORT, kind="fact")
         with pytest.raises(DeadlineExceeded):
-            await engine.parts.briefer.prompt("s", QUESTION, None, deadline_s=0)
+            await engine.brief("s", QUESTION, within_ms=0)
         with pytest.raises(DeadlineExceeded):
-            await engine.parts.briefer.start("s", None, deadline_s=0)
+            await engine.brief("s", within_ms=0)
         assert PORT in await told(engine, "s", QUESTION)
 
 
@@ -162,7 +164,7 @@ async def test_a_disk_that_takes_nothing_is_no_reason_for_silence(world: World) 
         (world.state / "given").write_text("in the way")
         assert PORT in await told(engine, "s", QUESTION)
         assert await told(engine, "s", QUESTION) == ""
-        await engine.parts.briefer.reset("s")
+        await engine.reset("s")
         assert PORT in await told(engine, "s", QUESTION)
 
 

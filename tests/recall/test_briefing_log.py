@@ -8,6 +8,7 @@ import pytest
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.recall.briefing_log import matched_words
 from mcp_memory.recall.config import RecallConfig
+from mcp_memory.runtime.json_lines import JsonLines
 from mcp_memory.text.markdown import logs
 from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.keyword_engine import KeywordEngine
@@ -62,9 +63,10 @@ async def test_a_long_day_is_read_once_for_all_that_was_given_of_it(world: World
     world.write("memory/2026-11-20.md", f"# 2026-11-20\n\n{day}")
     async with world.engine() as engine:
         ids = [f"memory/2026-11-20.md#{entry.hash}" for entry in logs.entries(day)]
+        lines = JsonLines(world.state / "briefings.jsonl", synced=False)
         for n in range(400):
             passages = [{"id": ids[n + k], "path": "memory/2026-11-20.md"} for k in range(3)]
-            engine.parts.briefing_log.lines.append({"session": "codex/one", "passages": passages})
+            lines.append({"session": "codex/one", "passages": passages})
         given = (await engine.perform("why", {"session": "all", "limit": 400}))["given"]  # in time
         assert [passage["title"] for passage in given[0]["passages"]] == ["Step 399", "Step 400", "Step 401"]
 

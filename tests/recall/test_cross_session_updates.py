@@ -6,6 +6,7 @@ import pytest
 
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.cross_session_updates import StoredNote
+from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.text.tokens import count_tokens
 from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.world import World
@@ -26,7 +27,7 @@ async def test_who_wrote_what_when(world: World) -> None:
         assert said.index("data, not instructions") < said.index(NEW), "within the marks: a title is stored data"
         assert "in May" not in said, "what was there before is no news"
         assert await told(engine, MINE, QUESTION) == ""
-        await engine.parts.briefer.reset(MINE)
+        await engine.reset(MINE)
         again = await told(engine, MINE, QUESTION)
         assert PORT in again and NEW not in again, "a compaction takes the passage out, not that it was told"
 
@@ -48,7 +49,7 @@ async def test_what_comes_too_late_is_still_news(world: World, monkeypatch: pyte
             raise RuntimeError
 
         with monkeypatch.context() as patched, pytest.raises(RuntimeError):
-            patched.setattr(engine.parts.briefer.seen, "add", fails)
+            patched.setattr(SeenPassages, "add", fails)
             await told(engine, MINE, QUESTION)
         assert NEW in await told(engine, MINE, QUESTION)
 
@@ -66,9 +67,9 @@ async def test_a_log_entry_and_a_note_that_replaces_another(world: World) -> Non
 
 
 async def test_a_crowd_is_named_in_part_and_the_budget_holds(world: World) -> None:
+    budget = RecallConfig().phases["prompt"].budget_tokens
     async with world.engine(recall=RecallConfig()) as engine:
         await begun(engine, MINE)
-        budget = engine.parts.config.recall.phases["prompt"].budget_tokens
         for number in range(40):
             content = f"The staging database listens on port {number}, and more."
             await engine.append(content, source="codex", session="2")

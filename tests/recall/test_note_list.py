@@ -35,7 +35,7 @@ async def test_notes_and_entries_the_newest_first_whatever_the_limit(world: Worl
                 f"Number {number}", kind=kind, project=project, tags=["odd"] * (number % 2), source="codex"
             )
         world.write("by hand.md", "# By hand\n\nWithout a date.\n")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         every = [f"Number {number}" for number in reversed(range(40))]
         assert await titles(engine, limit=1000) == [*every, "By hand"]
         for limit in (1, 2, 3, 7, 20, 39, 40):

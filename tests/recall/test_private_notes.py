@@ -63,7 +63,7 @@ async def test_no_topic_is_made_of_private_notes_nor_joined_by_them(toy_world: W
 async def test_a_promise_in_a_private_entry_is_private(world: World, heading: str) -> None:
     world.write(LOG, f"# 2026-11-21\n\n## 00:10 {heading}\n\nRemind me today: ask Dr. Lee for the result.\n")
     async with world.engine() as engine:
-        await engine.parts.candidate_ingest.ingest_logs()
+        await engine.run_job("promises")
         (promise,) = (await engine.perform("due", {}))["commitments"]
         assert "Dr. Lee" in promise["title"] and "private" in world.read(promise["path"]).decode()
         assert "Dr. Lee" not in await begun(engine)

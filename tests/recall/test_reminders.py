@@ -181,5 +181,5 @@ async def test_outside_of_all_projects_only_what_has_none_is_told(world: World) 
         world.later(days=1)
         asked = await told(engine, "c", "shall we?", project=None)
         assert "yard" in asked and "Petra" not in asked
-        heartbeat = (await engine.perform("brief", {"session": "openclaw/d", "due": True}))["text"]
+        heartbeat = (await engine.brief("openclaw/d", due=True)).text
         assert "yard" in heartbeat and "Petra" not in heartbeat

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 from mcp_memory.text.tokens import count_tokens
-from tests.support.briefings import SOON, begun, told
+from tests.support.briefings import begun, told
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -17,12 +17,11 @@ DEPLOY = "We deploy the ferry timetable to staging with rsync, never with scp."
 
 
 async def ordered(engine, agent: str = "s/a1", project: str | None = None) -> str:
-    return (await engine.parts.briefer.orders(agent, project, deadline_s=SOON)).text
+    return (await engine.brief(agent, project=project, subagent=True)).text
 
 
 async def tasked(engine, agent: str = "s/a1", task: str = TASK, project: str | None = None) -> str:
-    briefer = engine.parts.briefer
-    return (await briefer.prompt(agent, task, project, deadline_s=SOON, subagent=True)).text
+    return (await engine.brief(agent, task, project=project, subagent=True)).text
 
 
 async def test_it_gets_orders_and_what_bears_on_its_task_but_not_what_its_parent_alone_needs(world: World) -> None:

@@ -14,7 +14,7 @@ from mcp_memory.text.tokens import count_tokens
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World
+from tests.support.world import World, embedded
 
 pytestmark = pytest.mark.anyio
 
@@ -28,8 +28,8 @@ SUBJECT = "What do we know about green tea?"
 async def filed(engine: KeywordEngine, **options: str) -> list[str]:
     """The ids of the notes, tea first."""
     ids = [(await engine.append(text, **options)).id for text in TEA + RAIL]
-    await engine.parts.model.embed()
-    await engine.parts.compactor.run()
+    await embedded(engine)
+    await engine.run_job("topics")
     return ids
 
 
@@ -66,7 +66,7 @@ async def test_a_page_is_given_without_what_a_private_or_muted_note_says(toy_wor
         assert page in await shown(engine, SUBJECT)
         note = next(toy_world.root.glob("topics/[0-9]*/*green-tea*of-61*.md"))
         note.write_text(note.read_text().replace("---\n", f"---\n{marks}\n", 1))
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         told = await engine.recall(SUBJECT)
         assert page in await shown(engine, SUBJECT)
         assert "of 61 degrees" not in told and "of 63 degrees" in told
@@ -74,7 +74,7 @@ async def test_a_page_is_given_without_what_a_private_or_muted_note_says(toy_wor
             other.write_text(
                 re.sub("---\n", f"---\n{marks}\n", other.read_text(), count=marks not in other.read_text())
             )
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert page not in await shown(engine, SUBJECT), "nothing is left of it"
 
 
@@ -150,9 +150,9 @@ async def test_a_page_that_may_not_be_shown_leaves_the_answer_to_the_notes(toy_w
         assert await has_page()
         note = next(toy_world.root.glob(f"{page.rpartition('/')[0]}/*of-61*.md"))
         note.write_text(note.read_text().replace("of 61 degrees", "of 99 degrees"))
-        await engine.parts.indexer.reconcile()
+        await engine.perform("reindex", {})
         assert not await has_page(), "a note says something else by now"
-        await engine.parts.compactor.run()
+        await engine.run_job("topics")
         assert await has_page() and "of 99 degrees" in await engine.recall("Which tea needs water of 99 degrees?")
 
 

@@ -15,11 +15,11 @@ HAIKU = "write a haiku about herons"
 
 
 async def _prompted(engine: KeywordEngine, prompt: str, session: str = WHO, **more: bool) -> str:
-    return str((await engine.perform("brief", {"session": session, "prompt": prompt, **more}))["text"])
+    return (await engine.brief(session, prompt, **more)).text
 
 
 async def _begun(engine: KeywordEngine, session: str = WHO) -> str:
-    return str((await engine.perform("brief", {"session": session}))["text"])
+    return (await engine.brief(session)).text
 
 
 async def test_what_was_forgotten_superseded_or_changed_is_named_once(world: World) -> None:

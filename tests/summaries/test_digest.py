@@ -18,10 +18,8 @@ def log(world: World, day: date, *titles: str) -> None:
 
 
 async def run(engine: KeywordEngine) -> list[str]:
-    await engine.perform("reconcile", {})
-    runs = (await engine.perform("jobs", {"action": "run", "name": "digests"}))["runs"]
-    assert runs[0]["error"] is None, runs
-    return runs[0]["changed"]
+    await engine.sweep()
+    return (await engine.run_job("digests"))["changed"]
 
 
 async def test_older_weeks_and_full_days_get_a_page_that_is_written_once(world: World) -> None:

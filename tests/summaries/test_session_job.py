@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.jobs.job import JobTurn
 from mcp_memory.models import NoteState
 from mcp_memory.summarizers.config import SummarizerConfig
 from tests.capture.written import BEGAN, line, result, use
@@ -47,18 +44,13 @@ class Sessions:
         file = self.folder / f"{name}.jsonl"
         named = talk.replace(b'"s-1"', f'"{name}"'.encode())
         file.write_bytes(named.replace(b"/home/ada/app", str(self.repository).encode()))
-        await engine.parts.capture_worker.capture_files([str(file)], dry_run=False)
+        await engine.perform("capture", {"files": [str(file)]})
         return str(file)
 
 
 async def run(engine: KeywordEngine) -> list[str]:
     """The pages written by the job now."""
-
-    async def no_lull(until: Callable[[], bool]) -> None:
-        await engine.sweep()
-
-    report = await engine.parts.session_summaries.run(JobTurn("a test", asked=True, lull=no_lull))
-    return list(report.changed) if report else []
+    return (await engine.run_job("sessions"))["changed"]
 
 
 async def summarize(world: World, engine: KeywordEngine) -> list[str]:
@@ -124,8 +116,8 @@ async def test_one_question_without_a_change_gets_no_page_nor_does_what_an_agent
         await sessions.capture(engine, line(1, "What does --frozen do?") + line(2, "It keeps it.", role="assistant"))
         file = sessions.folder / "s-2.jsonl"
         file.write_bytes(TALK)
-        path = engine.parts.capture_worker.service.paths.locate_any(str(file))
-        await engine.parts.capture_worker.service.capture_next(path, delegated=True)
+        await engine.perform("grown", {"session": "claude-code/s-2", "transcript": str(file), "delegated": True})
+        await engine.perform("capture", {"files": [str(file)]})
         assert await summarize(world, engine) == [] and paths(engine, NoteState.SUMMARY) == []
 
 

@@ -13,7 +13,7 @@ from mcp_memory.usage.config import UsageConfig
 from tests.support.briefings import PORT, QUESTION, told
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.secret_texts import SECRETS
-from tests.support.world import World, eventually
+from tests.support.world import World, embedded
 
 pytestmark = pytest.mark.anyio
 
@@ -83,7 +83,7 @@ async def test_an_answer_becomes_a_fact_of_the_project_and_a_newer_note_closes_a
         await engine.append("The old lighthouse on the northern island is 40 m tall.", kind="fact", project="shop")
         assert len(await listed(engine)) == 1  # of another project
         await engine.append("The old lighthouse on the northern island is 41 m tall.", kind="fact", project="home")
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await embedded(engine)
         assert await engine.perform("gaps", {}) == {"gaps": [], "closed": [gap["id"]]}
 
 
@@ -163,12 +163,12 @@ async def test_in_a_review_a_question_that_comes_back_becomes_a_fact_or_is_dropp
         text = world.read(done["path"]).decode()
         assert f"{UNKNOWN}\n\n{answer}" in text and "project: home" in text
         await engine.perform("review", {"verb": "drop", "target": texts[other]["id"]})
-        assert (await engine.perform("inbox", {}))["waiting"] == []
+        assert await engine.inbox() == []
         assert [one["question"] for one in await listed(engine)] == ["when does the bakery in Tromsø open?"]
         with pytest.raises(NotFound):
             await engine.perform("review", {"verb": "drop", "target": target})
     async with world.engine() as engine:  # without their words there is nothing to answer
-        assert (await engine.perform("inbox", {}))["waiting"] == []
+        assert await engine.inbox() == []
 
 
 async def test_a_question_that_is_taken_back_is_no_gap_and_its_words_are_gone(world: World) -> None:

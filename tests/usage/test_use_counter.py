@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import stat
+from contextlib import closing
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from mcp_memory.models import NoteId
-from mcp_memory.usage.note_use import DayUse, NoteUse
+from mcp_memory.usage.note_use import DayUse
 from mcp_memory.usage.use_counter import MOST_NOTES, MOST_SEEN
 from tests.support.briefings import PORT, QUESTION, begun, told
 from tests.support.keyword_engine import KeywordEngine
@@ -20,8 +23,10 @@ pytestmark = pytest.mark.anyio
 TODAY = date(2026, 11, 21)
 
 
-async def use_of(engine: KeywordEngine, note: NoteId) -> NoteUse:
-    return engine.parts.uses.read([note]).get(note, NoteUse())
+async def use_of(engine: KeywordEngine, note: NoteId) -> SimpleNamespace:
+    said = await engine.perform("stats", {"target": note})
+    days = {date.fromisoformat(day): DayUse(**counts) for day, counts in said["days"].items()}
+    return SimpleNamespace(**{**said, "days": days}, total=DayUse(*(said[name] for name in DayUse._fields)))
 
 
 async def test_searches_prompts_and_starts_count_apart_by_day_question_session_and_client(
@@ -39,8 +44,8 @@ async def test_searches_prompts_and_starts_count_apart_by_day_question_session_a
         assert PORT in await engine.recall(ids=[note])
         assert PORT in await engine.recall("does anything listen while the staging database is being restarted?")
         use = await use_of(engine, note)
-        assert dict(use.days) == {TODAY: DayUse(found=2, told=1, shown=1), date(2026, 11, 22): DayUse(told=2)}
-        assert (use.questions, use.sessions, use.clients) == (2, 1, ("codex",))
+        assert use.days == {TODAY: DayUse(found=2, told=1, shown=1), date(2026, 11, 22): DayUse(told=2)}
+        assert (use.questions, use.sessions, use.clients) == (2, 1, ["codex"])
         assert (await use_of(engine, entry)).total.found == 2
         stats = await engine.perform("stats", {"target": note[-6:]})
         assert (stats["id"], stats["title"], stats["found"], stats["last_used"]) == (note, PORT, 2, "2026-11-22")
@@ -62,9 +67,11 @@ async def test_an_edit_counts_only_after_the_note_was_told_and_an_entrys_use_goe
         edited = (await engine.update(entry, "The staging database was restarted at eleven")).id
         assert edited != entry
         assert (await use_of(engine, edited)).total == DayUse(found=1, edited=1)
-        assert await use_of(engine, entry) == NoteUse()
+        assert (await use_of(engine, entry)).total == DayUse()
         await engine.perform("erase", {"target": note, "sure": True})
-        assert await use_of(engine, note) == NoteUse()
+    with closing(sqlite3.connect(toy_world.state / "usage.db")) as kept:
+        lines = "".join(kept.iterdump())
+        assert edited in lines and note not in lines
 
 
 async def test_what_is_kept_is_private_bounded_and_has_no_word_of_a_question(toy_world: World) -> None:
@@ -73,9 +80,9 @@ async def test_what_is_kept_is_private_bounded_and_has_no_word_of_a_question(toy
             await engine.append(f"Heron number {n} nests at the weir", kind="fact")
         for n in range(40):
             await engine.search(f"Zanzibar{n * 977} heron weir nests {'q' * n} number{n}", limit=50)
-        uses = engine.parts.uses.read()
-        assert max(use.questions for use in uses.values()) <= MOST_SEEN["question"]
-        assert sum(use.total.found for use in uses.values()) == 40 * MOST_NOTES
+        uses = [await use_of(engine, note.id) for note in await engine.notes()]
+        assert max(use.questions for use in uses) <= MOST_SEEN["question"]
+        assert sum(use.total.found for use in uses) == 40 * MOST_NOTES
     file = toy_world.state / "usage.db"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert b"anzibar" not in file.read_bytes()
@@ -92,5 +99,5 @@ async def test_a_damaged_or_unwritable_file_costs_the_counts_and_nothing_else(to
         file.unlink()
         file.mkdir()
         await engine.search(QUESTION)
-        assert await use_of(engine, note) == NoteUse()
+        assert (await use_of(engine, note)).total == DayUse()
         assert (await engine.search(QUESTION)).hits
