@@ -13,7 +13,7 @@ from mcp_memory.embedders import circuit_breaker
 from mcp_memory.embedders.base import EmbedderConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
-from tests.support.world import World, eventually
+from tests.support.world import World, embedded, until
 
 pytestmark = pytest.mark.anyio
 
@@ -58,17 +58,17 @@ async def test_words_answer_while_an_endpoint_is_down_and_it_is_asked_again_in_t
         config = EmbedderConfig(provider="openai", endpoint=endpoint.address, model="m", timeout_s=3)
         async with world.engine(embedder=config) as engine:
             await engine.append("A kiln fires at 1200 degrees", kind="fact")
-            await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+            await embedded(engine)
             assert not (await ask(engine, "kiln zero"))[0]
             endpoint.script = [steps[fault]] * 40
             first, _ = await ask(engine, "kiln one")
-            await eventually(lambda: not engine.parts.model.at_hand)
+            await until(engine, lambda status: status["model_state"] != "ready")
             for question in ("kiln two", "kiln three", "kiln four"):
                 degraded, seconds = await ask(engine, question)
                 assert first and degraded and seconds < AT_ONCE_S
             gate.set()
             endpoint.script.clear()
-            await eventually(lambda: engine.parts.model.at_hand is not None)
+            await until(engine, lambda status: status["model_state"] == "ready")
             assert not (await ask(engine, "kiln five"))[0]
 
 
@@ -77,7 +77,7 @@ async def test_an_endpoint_that_nothing_listens_on_costs_no_search_any_time(worl
         config = EmbedderConfig(provider="openai", endpoint=endpoint.address, model="m")
         async with world.engine(embedder=config) as engine:
             await engine.append("A kiln fires at 1200 degrees", kind="fact")
-            await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+            await embedded(engine)
             stop(endpoint)
             endpoint.script = [None] * 9  # connections that are still open
             for question in ("kiln one", "kiln two", "kiln three"):

@@ -8,7 +8,16 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.errors import (
+    AlreadyExists,
+    IndexUnavailable,
+    InvalidInput,
+    NotFound,
+    PathRefused,
+    Refused,
+    StorageFailed,
+)
+from mcp_memory.index.sqlite.database import Database
 from mcp_memory.models import NoteId, NotePath, Outcome, SimilarNote
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.text.markdown import frontmatter
@@ -32,7 +41,7 @@ async def test_a_receipt_tells_the_truth(world: World) -> None:
         assert receipt.indexed == "keywords"
         assert receipt.path == "notes/fact/the-kettle-is-red.md"
         assert await found(engine, "kettle") == [receipt.path]
-        assert engine.parts.vault.read(receipt.path).record.etag == receipt.etag
+        assert world.vault().read(receipt.path).record.etag == receipt.etag
     assert world.read(receipt.path).endswith(b"---\n\nThe kettle is *red*.\n")
     assert meta(world, receipt.path) == {
         "id": receipt.id, "title": "The kettle is red.", "kind": "fact", "project": "kitchen", "created": NOON,
@@ -83,15 +92,15 @@ async def test_equal_titles_get_names_of_their_own(world: World) -> None:
 
 async def test_the_hundredth_note_of_a_title_costs_no_more_than_the_fifth(world: World) -> None:
     count = 100
-    async with world.engine() as engine:
-        drafts = [draft(f"body {n}", title="Same") for n in range(count)]
-        stored = [engine.parts.vault.append(each) for each in drafts]
-        names = [each.file.record.path for each in stored]
-        assert len(set(names)) == count
-        assert names[3] == f"notes/fact/same-{stored[3].file.record.id[-6:].lower()}.md"
-        for each in drafts:
-            assert len(engine.parts.vault.ledger.written(each.content_hash, "fact", None)) <= 5
-        assert [engine.parts.vault.append(each).file.record.path for each in drafts] == names
+    vault = world.vault()
+    drafts = [draft(f"body {n}", title="Same") for n in range(count)]
+    stored = [vault.append(each) for each in drafts]
+    names = [each.file.record.path for each in stored]
+    assert len(set(names)) == count
+    assert names[3] == f"notes/fact/same-{stored[3].file.record.id[-6:].lower()}.md"
+    for each in drafts:
+        assert len(vault.ledger.written(each.content_hash, "fact", None)) <= 5
+    assert [vault.append(each).file.record.path for each in drafts] == names
 
 
 @pytest.mark.parametrize("home", ["", "Agent"])
@@ -324,7 +333,7 @@ async def test_a_forgotten_note_is_not_superseded_back_into_sight(world: World) 
 async def test_nothing_is_stored_where_the_old_note_cannot_be_marked(world: World) -> None:
     world.with_home("").write("notes/fact/flow.md", "---\n{id: flow, title: t}\n---\nbody")
     async with world.engine() as engine:
-        await engine.parts.admin.adopt()
+        await engine.adopt()
         log = await engine.append("did things", kind="log")
         before = world.files()
         for target in ("notes/fact/flow.md", f"{log.path}#0123456789abcdef", log.path, "notes/none.md", "01NONE"):
@@ -366,7 +375,7 @@ async def test_a_bad_place_is_refused(world: World, path: str) -> None:
         with pytest.raises((PathRefused, Refused)):
             await engine.append("words", path=path)
         assert world.files() == before
-        assert len(engine.parts.vault.ledger) == 0 or path == "link/x.md"
+        assert len(world.vault().ledger) == 0 or path == "link/x.md"
     assert list(outside.iterdir()) == []
 
 
@@ -445,12 +454,17 @@ async def test_a_late_write_is_unknown_and_the_same_call_resolves_it(world: Worl
     assert len(world.files()) == 2
 
 
-async def test_a_broken_index_is_no_reason_to_lose_a_note(world: World) -> None:
+async def test_a_broken_index_is_no_reason_to_lose_a_note(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Database) -> None:
+        raise IndexUnavailable("the disk is gone")
+
     async with world.engine() as engine:
-        engine.parts.index.close()
-        receipt = await engine.append("Tea at four", kind="fact")
-        assert (receipt.outcome, receipt.indexed) == (Outcome.CREATED, "pending")
-        assert receipt.path in {problem.path for problem in engine.parts.admin.problems()}
+        with monkeypatch.context() as failing:
+            failing.setattr(Database, "read", broken)
+            failing.setattr(Database, "write", broken)
+            receipt = await engine.append("Tea at four", kind="fact")
+            assert (receipt.outcome, receipt.indexed) == (Outcome.CREATED, "pending")
+            assert receipt.path in await engine.problems()
     async with world.engine() as engine:
         assert await found(engine, "tea") == [receipt.path]
-        assert engine.parts.admin.problems() == []
+        assert await engine.problems() == {}

@@ -213,17 +213,17 @@ async def test_an_edit_on_disk_is_undone_where_somebody_kept_the_text_and_else_s
         await engine.perform("update", {"target": note.id, "text": "Two"})
         second = world.read(note.path)
         world.write(note.path, first)  # back to what we kept
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         ((_, action, why),) = await undo(engine, (await changes(engine))[0]["id"])
         assert not action and "edited by hand" in why and "backup" in why
         await repository(world)
         world.later(minutes=1)
         world.write(note.path, second)
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert await undo(engine, (await changes(engine))[0]["id"]) == [("edited", "put back", "")]
         assert world.read(note.path) == first
         (world.root / note.path).unlink()
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         removed = (await changes(engine))[0]
         assert removed["is_kept"] is True
         assert await undo(engine, removed["id"]) == [("removed", "bring back", "")]
@@ -247,7 +247,7 @@ async def test_a_file_that_a_person_removed_comes_back_from_the_trash_and_else_t
             file.rename(places[trash])
         else:
             file.unlink()
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         listed = (await changes(engine))[0]
         assert (listed["kind"], listed["is_kept"]) == ("removed", trash is not None)
         ((_, action, why),) = await undo(engine, listed["id"])
@@ -264,15 +264,15 @@ async def test_a_file_that_a_person_moved_goes_back_and_one_that_he_made_is_forg
         note = await engine.append("The kettle is red.", kind="fact")
         (world.root / "elsewhere").mkdir()
         (world.root / note.path).rename(world.root / "elsewhere/kettle.md")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         moved = (await changes(engine))[0]
         assert (moved["kind"], moved["other"]) == ("moved", note.path)
         assert await undo(engine, moved["id"]) == [("moved", "bring back", "")]
         assert (world.root / note.path).exists()
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert [change["kind"] for change in await changes(engine)][:2] == ["moved", "moved"], "nothing was removed"
         world.write("elsewhere/pot.md", "The pot is blue.")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert await undo(engine, (await changes(engine))[0]["id"]) == [("stored", "forget", "")]
         assert not [hit for hit in (await engine.search("pot blue")).hits if "pot" in hit.snippet]
 
@@ -350,4 +350,4 @@ async def test_entries_of_the_curated_file_are_taken_back_one_by_one(world: Worl
         assert b"Use uv" in world.read("MEMORY.md")
         assert await undo(engine, second.id[-8:]) == [("stored", "forget", "")]
         assert world.read("MEMORY.md") == one
-        assert await engine.parts.admin.lost_entries() == []
+        assert await engine.lost() == []

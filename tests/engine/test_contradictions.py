@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from shutil import rmtree
 
@@ -10,13 +12,30 @@ import pytest
 
 from mcp_memory.errors import NotFound
 from mcp_memory.indexing import conflict_scan
-from mcp_memory.models import Contradicted, NoteId, NotePath, Outcome, Receipt
+from mcp_memory.indexing.conflict_scan import ConflictScan
+from mcp_memory.models import Conflict, Contradicted, NoteId, Outcome, Receipt
+from tests.support.indexed_vault import indexed_vault
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World, records
+from tests.support.world import World, embedded, index_of, records
 
 pytestmark = pytest.mark.anyio
 
 PORT, OTHER_PORT = "The billing gateway listens on port 8087.", "The billing gateway listens on port 8090 now."
+
+
+def still_open(engine: KeywordEngine) -> Sequence[Conflict]:
+    """The conflicts that the index has."""
+    with index_of(engine) as index:
+        return index.conflicts()
+
+
+@asynccontextmanager
+async def scanned(world: World) -> AsyncGenerator[ConflictScan]:
+    """A scan of the index that an engine has left."""
+    with indexed_vault(world) as room:
+        scan = ConflictScan(room.index, room.writer, room.vault.chains, world.clock)
+        await scan.scan()
+        yield scan
 
 
 async def test_a_receipt_names_what_it_contradicts_and_nothing_is_retired(world: World) -> None:
@@ -60,15 +79,15 @@ async def test_the_index_has_the_relation_of_hand_written_notes_until_one_is_edi
     world.with_home("").write("notes/one.md", f"---\ncreated: 2026-11-01\nkind: fact\n---\n{PORT}\n".encode())
     world.write("notes/two.md", f"---\ncreated: 2026-11-03\nkind: fact\n---\n{OTHER_PORT}\n".encode())
     async with world.engine() as engine:
-        (conflict,) = engine.parts.conflicts.open_conflicts
+        (conflict,) = still_open(engine)
         assert (conflict.older, conflict.newer) == ("path:notes/one.md", "path:notes/two.md")
         assert (conflict.before, conflict.after) == ("8087", "8090")
         await engine.perform("reindex", {})
-        await engine.perform("reconcile", {})
-        assert engine.parts.conflicts.open_conflicts == [conflict]
+        await engine.sweep()
+        assert still_open(engine) == [conflict]
         world.write("notes/one.md", f"---\ncreated: 2026-11-01\nkind: fact\n---\n{OTHER_PORT}\n".encode())
-        await engine.perform("reconcile", {})
-        assert not engine.parts.conflicts.open_conflicts
+        await engine.sweep()
+        assert not still_open(engine)
 
 
 async def test_a_date_in_the_future_makes_no_note_the_newer_one(world: World) -> None:
@@ -85,10 +104,11 @@ async def test_a_circle_of_contradictions_has_a_newest(world: World) -> None:
             world.later(hours=1)
             note = await engine.append(f"The billing gateway listens on port {port} now, since {len(ids)} o'clock.")
             ids.append(note.id)
-        await engine.perform("reconcile", {})
-        newest = engine.parts.conflicts.newer_of(ids[0])
+        await engine.sweep()
+    async with scanned(world) as conflicts:
+        newest = conflicts.newer_of(ids[0])
         assert newest and newest.newer == ids[3]
-        assert engine.parts.conflicts.newer_of(ids[3]) is None
+        assert conflicts.newer_of(ids[3]) is None
 
 
 async def test_of_very_many_values_the_newest_is_named_and_none_counts_unmarked_when_some_are_settled(
@@ -99,15 +119,18 @@ async def test_of_very_many_values_the_newest_is_named_and_none_counts_unmarked_
         head = f"---\nid: N{n:02}\nkind: fact\ncreated: 2026-11-01T10:{n:02}:00+00:00\n---\n"
         world.write(f"notes/fact/{n}.md", f"{head}The billing gateway listens on port {8000 + n} now.\n")
     async with world.engine() as engine:
-        await engine.parts.admin.adopt()
+        await engine.adopt()
         new = await engine.append("The billing gateway listens on port 9999 now.", kind="fact")
         assert new.contradicts[0].id == "N39"
-        await engine.perform("reconcile", {})
-        later = [engine.parts.conflicts.newer_of(NoteId(f"N{n:02}")) for n in range(40)]
+        await engine.sweep()
+    async with scanned(world) as conflicts:
+        later = [conflicts.newer_of(NoteId(f"N{n:02}")) for n in range(40)]
         assert {one and one.newer for one in later} == {new.id}
+    async with world.engine() as engine:
         await engine.perform("decide", {"verb": "keep", "target": new.id, "other": "N39"})
         left = [note for note in await engine.notes() if note.id not in {new.id, "path:README.md"}]
-        assert len(left) == 39 and [note.id for note in left if not engine.parts.conflicts.concerns(note.id)] == []
+        concerned = {side for one in still_open(engine) for side in (one.older, one.newer)}
+        assert len(left) == 39 and [note.id for note in left if note.id not in concerned] == []
         rivals = 39
         while listed := await _rivals(engine, new.id):
             await engine.perform("decide", {"verb": "keep", "target": new.id})
@@ -135,9 +158,9 @@ async def test_what_counts_again_contradicts_again(world: World) -> None:
         third = await engine.append("The billing gateway is gone for good.", kind="fact", supersedes=old.id)
         world.later(hours=1)
         new = await engine.append(OTHER_PORT, kind="fact")
-        assert (await engine.perform("conflicts", {}))["conflicts"] == [] == list(new.contradicts)
+        assert await engine.conflicts() == [] == list(new.contradicts)
         await engine.forget(third.id)
-        (item,) = (await engine.perform("conflicts", {}))["conflicts"]
+        (item,) = await engine.conflicts()
         assert (item["older"]["id"], item["newer"]["id"]) == (old.id, new.id)
 
 
@@ -146,10 +169,10 @@ async def test_what_both_hold_says_so_in_the_file(world: World) -> None:
     two = f"---\ncreated: 2026-11-03\ncompatible_with: [ONE]\n---\n{OTHER_PORT}\n"
     world.write("notes/two.md", two.encode())
     async with world.engine() as engine:
-        assert not engine.parts.conflicts.open_conflicts
+        assert not still_open(engine)
         world.write("notes/two.md", two.replace("compatible_with: [ONE]\n", "").encode())
-        await engine.perform("reconcile", {})
-        assert engine.parts.conflicts.open_conflicts
+        await engine.sweep()
+        assert still_open(engine)
 
 
 async def test_an_agent_is_told_the_newer_value_alone_and_what_held_before(world: World) -> None:
@@ -157,7 +180,7 @@ async def test_an_agent_is_told_the_newer_value_alone_and_what_held_before(world
         old = await engine.append(PORT, kind="fact", project="shop")
         world.later(hours=1)
         await engine.append(OTHER_PORT, kind="fact", project="shop", source="codex")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         told = await engine.recall("which port does the billing gateway listen on?", project="shop")
         assert OTHER_PORT in told and PORT not in told
         assert "before: 8087, until 2026-11-21 by codex; not confirmed" in told
@@ -173,7 +196,7 @@ async def test_an_older_note_stays_for_what_nobody_contradicts(world: World) -> 
         await engine.append(f"{PORT} {dumps}", kind="fact")
         world.later(days=1)
         new = await engine.append(OTHER_PORT, kind="fact")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         told = await engine.recall("on which port does the billing gateway listen")
         assert "8087 outdated since 2026-11-22" in told and "8090 now" in told and dumps in told
         assert new.id[-6:] in told
@@ -184,7 +207,7 @@ async def test_a_general_note_holds_where_only_another_project_changed_it(world:
         await engine.append("The line length of code is 88.", kind="preference")
         world.later(hours=1)
         await engine.append("The line length of code is 100 now.", kind="preference", project="shop")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert "is 88" in await engine.recall("what is the line length of code?", project="depot")
         assert "is 88" not in await engine.recall("what is the line length of code?", project="shop")
 
@@ -195,7 +218,7 @@ async def test_an_entry_of_a_project_in_a_shared_log_replaces_that_projects_note
         world.later(hours=1)
         log = await engine.append("- The nightly job of billing now runs at 04:30.", kind="log", project="shop")
         assert [one.id for one in log.contradicts] == [old.id]
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         told = await engine.recall("when does the nightly job of billing run?", project="shop")
         assert "04:30" in told and 'before: "02:00"' in told and "runs at 02:00" not in told
 
@@ -208,7 +231,7 @@ async def _opposed(world: World, engine: KeywordEngine) -> tuple[Receipt, Receip
 
 async def _rivals(engine: KeywordEngine, kept: str) -> list[str]:
     """What is listed as contradicting this note."""
-    listed = (await engine.perform("conflicts", {}))["conflicts"]
+    listed = await engine.conflicts()
     pairs = [{item[side]["id"] for side in ("older", "newer")} for item in listed]
     return [other for pair in pairs if kept in pair for other in pair - {kept}]
 
@@ -251,18 +274,18 @@ async def test_undoing_both_hold_opens_the_conflict_again(world: World) -> None:
 async def test_a_decision_is_in_the_files(world: World) -> None:
     async with world.engine() as engine:
         old, new = await _opposed(world, engine)
-        (listed,) = (await engine.perform("conflicts", {}))["conflicts"]
+        (listed,) = await engine.conflicts()
         assert (listed["older"]["id"], listed["newer"]["id"], listed["why"]) == (old.id, new.id, "8087 → 8090")
         await engine.perform("decide", {"verb": "keep", "target": old.path})
         assert f"superseded_by: [{old.id}]" in world.read(new.path).decode()
-        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        assert await engine.conflicts() == []
         with pytest.raises(NotFound, match="no open conflict"):
             await engine.perform("decide", {"verb": "keep", "target": old.id})
         await engine.perform("reindex", {})
         kept = world.read(old.path).decode()
         world.write(old.path, kept.replace(PORT, f"{PORT} It has for years."))
-        await engine.perform("reconcile", {})
-        assert (await engine.perform("conflicts", {}))["conflicts"] == [], "an edit opens nothing again"
+        await engine.sweep()
+        assert await engine.conflicts() == [], "an edit opens nothing again"
     async with world.engine() as restarted:
         assert (await restarted.perform("conflicts", {}))["conflicts"] == []
 
@@ -273,10 +296,10 @@ async def test_both_hold_survives_the_loss_of_the_index(world: World) -> None:
         before = world.read(new.path)
         await engine.perform("decide", {"verb": "both", "target": new.id, "other": old.id})
         assert world.read(new.path).replace(f"compatible_with: [{old.id}]\n".encode(), b"") == before
-        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        assert await engine.conflicts() == []
     rmtree(world.state / "index")
     async with world.engine() as engine:
-        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        assert await engine.conflicts() == []
 
 
 async def test_entries_of_logs_are_decided_too(world: World) -> None:
@@ -289,7 +312,7 @@ async def test_entries_of_logs_are_decided_too(world: World) -> None:
         await engine.perform("decide", {"verb": "both", "target": one, "other": two})
         assert f'compatible_with: ["{two.partition("#")[2]}={one}"]' in world.read(entries[0].path).decode()
         await engine.perform("decide", {"verb": "keep", "target": three})
-        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        assert await engine.conflicts() == []
         told = await engine.recall("when does the nightly job of billing run?")
         assert "05:15" in told and "04:30" not in told and "02:00" not in told
 
@@ -303,10 +326,12 @@ async def test_five_hundred_notes_of_one_subject_are_compared_with_a_few_each(
         head = f"---\ncreated: 2026-11-{1 + number % 20:02}T{number % 24:02}:{number % 60:02}:00Z\nkind: fact\n---\n"
         world.write(f"notes/{number}.md", f"{head}The billing gateway listens on port {8000 + number} now.\n".encode())
     async with world.engine() as engine:
-        await engine.perform("reconcile", {})
-        while engine.parts.conflicts.is_due:
-            await engine.parts.conflicts.scan()
-        found = engine.parts.conflicts.open_conflicts
+        compared = list[str]()
+        while len(compared) < 500:
+            await engine.sweep()
+            with index_of(engine) as index:
+                compared = [etag for etag in index.compared().values() if etag]
+        found = still_open(engine)
         assert 400 <= len(found) <= 500 * 12, "each has one at least"
         told = await engine.recall("which port does the billing gateway listen on?")
         assert 1 <= told.count("listens on port") <= 12
@@ -318,7 +343,7 @@ async def test_a_session_starts_with_the_newer_of_two_preferences(world: World) 
         world.later(hours=1)
         new = await engine.append("Python packages are installed with uv now, never use pip.", kind="preference")
         assert new.contradicts
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         told = await engine.recall()
         assert told.count("installed with uv") == 1 and "Use pip" not in told.replace('before: "Use pip', "")
         assert "not confirmed" in told
@@ -328,20 +353,20 @@ async def test_nothing_takes_the_place_of_a_standing_order(world: World) -> None
     world.with_home("").write("_always-load/pip.md", b"---\ncreated: 2026-11-01\n---\nAlways use pip for packages.\n")
     world.write("no.md", b"---\ncreated: 2026-11-20\n---\nNever use pip for packages.\n")
     async with world.engine() as engine:
-        assert not engine.parts.conflicts.open_conflicts
+        assert not still_open(engine)
         assert "Always use pip for packages." in await engine.recall()
 
 
 async def test_an_import_of_the_own_export_contradicts_nothing_new(world: World) -> None:
     async with world.engine() as engine:
         old, new = await _opposed(world, engine)
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         items = [
             {"path": note.path, "data": b64encode(world.read(note.path)).decode(), "id": note.id} for note in (old, new)
         ]
         await engine.perform("import", {"items": items})
         await engine.perform("import", {"items": items, "folder": "copy", "mark": "jsonl"})
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         told = await engine.recall("which port does the billing gateway listen on?")
         assert OTHER_PORT in told and PORT not in told
 
@@ -351,7 +376,7 @@ async def test_what_held_before_is_not_told_of_what_is_forgotten_private_or_mute
         old = await engine.append(PORT, kind="fact", project="shop")
         world.later(hours=1)
         await engine.append(OTHER_PORT, kind="fact", project="shop")
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         question = "which port does the billing gateway listen on?"
         assert "before: 8087" in await engine.recall(question, project="shop")
         await engine.forget(old.id)
@@ -406,14 +431,11 @@ async def test_what_is_said_in_other_words_is_noticed_once_there_are_vectors(tmp
     for name, (day, kind, text) in said.items():
         world.write(f"notes/{name}.md", f"---\ncreated: 2026-11-{day:02}\nkind: {kind}\n---\n{text}\n".encode())
     async with world.engine() as engine:
-        await engine.settled()
-        await engine.parts.model.embed()
-        await engine.parts.conflicts.scan()
-        conflicts = engine.parts.conflicts
-        ids = {name: engine.parts.index.note(NotePath(f"notes/{name}.md")).id for name in said}
-        noor = conflicts.newer_of(ids["noor"])
-        assert noor and noor.newer == ids["felix"] and not noor.is_certain
-        port = conflicts.newer_of(ids["port"])
-        assert port and port.is_certain and port.newer == ids["ports"]
+        await embedded(engine)
+        await engine.conflicts()
         told = await engine.recall(query="who maintains the Airflow DAGs")
         assert "perhaps outdated since 2026-11-03" in told and "Felix has the DAGs" in told
+    async with scanned(world) as conflicts:
+        noor, port = (conflicts.newer_of(NoteId(f"path:notes/{name}.md")) for name in ("noor", "port"))
+        assert noor and noor.newer == "path:notes/felix.md" and not noor.is_certain
+        assert port and port.newer == "path:notes/ports.md" and port.is_certain

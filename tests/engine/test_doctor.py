@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from functools import partialmethod
 
 import pytest
 
 from mcp_memory.engine.diagnosis.diagnostics import Finding, VaultFacts, findings_of
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.models import NoteId, NotePath, Problem
+from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.vault.journals.append_journal import JournaledAppend
 from mcp_memory.vault.odd_files.set_aside import original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry
@@ -92,30 +93,31 @@ def test_a_conflict_copy_comes_with_the_very_commands() -> None:
 
 @pytest.mark.anyio
 class TestOverAnEngine:
-    async def test_a_copy_of_a_lost_race_is_listed(self, world: World) -> None:
+    async def test_a_copy_of_a_lost_race_is_listed(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         """What storage keeps of a save that met one of ours."""
+        monkeypatch.setattr(FilesystemBackend, "settle", partialmethod(FilesystemBackend.settle, min_age_s=0))
         async with world.engine() as engine:
             note = await engine.append("Tea at four", kind="fact")
             with (world.root / note.path).open("r+b") as editor:
                 await engine.forget(note.id)
                 editor.write(b"--- saved through the old descriptor")
                 editor.flush()
-                assert len(engine.parts.vault.backend.settle(min_age_s=0)) == 1
+                await engine.sweep()  # finds the copy, and the next one indexes it
             await engine.sweep()
-            [found] = [each for each in examine(engine.parts) if "conflict copy" in each.what]
+            [found] = [each for each in await engine.doctor() if "conflict copy" in each.what]
             assert f"another version of {note.path}" in found.what
 
     async def test_fix_makes_anew_what_is_derived_and_leaves_the_rest(self, world: World) -> None:
         async with world.engine() as engine:
             await engine.append("Tea at four", kind="fact")
             world.write("a.md", b"\xff")
-            engine.parts.health.faults["sweep"] = Problem("sweep", "OSError in the sweep")
+            engine.report_state_fault("the disk was full")
             before = world.files()
             done = (await engine.perform("fix", {}))["done"]
             assert [line for line in done if line.startswith("rebuilt the index")]
             assert world.files() == before
-            assert [finding.what for finding in examine(engine.parts) if finding.fixable] == []
-            assert any("a.md" in finding.what for finding in examine(engine.parts))
+            assert [finding.what for finding in await engine.doctor() if finding.fixable] == []
+            assert any("a.md" in finding.what for finding in await engine.doctor())
             assert (await engine.perform("fix", {}))["done"] == []
 
 
@@ -123,10 +125,10 @@ class TestOverAnEngine:
 async def test_a_memory_file_that_outgrew_the_session_start_is_named(world: World):
     world.write("MEMORY.md", "".join(f"- Rule {n}: the mill turns at its own pace.\n" for n in range(100)))
     async with world.engine() as engine:
-        assert not [each for each in examine(engine.parts) if "MEMORY.md" in each.what]
+        assert not [each for each in await engine.doctor() if "MEMORY.md" in each.what]
     world.write("MEMORY.md", "".join(f"- Rule {n}: the mill turns at its own pace.\n" for n in range(706)))
     async with world.engine() as engine:
-        (found,) = [each for each in examine(engine.parts) if "MEMORY.md" in each.what]
-        told = (await engine.parts.briefer.start("s", None, deadline_s=30)).text
+        (found,) = [each for each in await engine.doctor() if "MEMORY.md" in each.what]
+        told = (await engine.brief("s")).text
         assert found.severity == "warning"
         assert f"has 706 lines, and a session start has room for the first {told.count('- Rule')}:" in found.what

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NoteState
@@ -148,7 +147,7 @@ async def test_a_refused_append_leaves_nothing(
         assert "MIIE" not in str(refused.value)
         assert len(str(refused.value)) < 600
         assert world.files() == before
-        assert len(engine.parts.vault.ledger) == 0
+        assert len(world.vault().ledger) == 0
         assert paths(engine) == ["README.md"]
 
 
@@ -172,8 +171,8 @@ def test_any_text_is_stored_whole_or_refused(content: str, title: str | None, ta
                 text = world.read(receipt.path).decode()
                 if kind != "log":
                     assert content.strip("\r\n") in text
-                assert engine.parts.admin.problems() == []
-                assert receipt.id in [record.id for record in engine.parts.admin.tree()] or kind == "log"
+                assert await engine.problems() == {}
+                assert receipt.id in [record.id for record in await engine.notes()] or kind == "log"
                 again = await engine.append(content, kind=kind, title=title, tags=tags)
                 assert (again.outcome, again.id) == ("duplicate", receipt.id)
                 before = world.files()
@@ -220,9 +219,9 @@ class TestOperations:
             entry = await engine.perform("append", {"content": "violet log", "kind": "log"})
             assert (await engine.perform("forget", {"target": entry["id"]}))["id"] == entry["id"]
             assert (await engine.perform("adopt", {}))["adopted"] == ["README.md"]
-            assert (await engine.perform("reconcile", {}))["notes"] == 3
+            assert (await engine.sweep())["notes"] == 3
             assert (await engine.perform("reindex", {}))["notes"] == 3
-            assert (await engine.perform("status", {}))["notes"] == 3
+            assert (await engine.status())["notes"] == 3
             assert (await engine.perform("doctor", {}))["findings"]
 
 
@@ -234,7 +233,7 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
     world.write(".memoryignore", "secret.md\n")
     world.write("secret.md", "x")
     async with world.engine() as engine:
-        said = {finding.what: finding for finding in examine(engine.parts)}
+        said = {finding.what: finding for finding in await engine.doctor()}
         for words in (
             "have the id same",
             "is a conflict copy: another version of a.md",
@@ -243,7 +242,7 @@ async def test_the_doctor_names_what_is_odd(world: World) -> None:
         ):
             assert any(words in what for what in said), words
         assert all(finding.remedy for finding in said.values())
-        severities = [finding.severity for finding in examine(engine.parts)]
+        severities = [finding.severity for finding in await engine.doctor()]
         assert severities == sorted(severities, key=["error", "warning", "info"].index)
 
 

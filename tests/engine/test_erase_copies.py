@@ -65,7 +65,7 @@ async def test_a_note_that_was_searched_told_edited_filed_shared_and_digested(to
         await engine.perform("conflicts", {})
         filed = next(file for file in toy_world.root.rglob("*.md") if CANARY in file.name)
         filed.rename(filed.with_name(f"by-hand-{filed.name}"))
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         held = {file.partition("/")[2].partition(".")[0] for file in holders(home) if file.startswith("state")}
         assert {"jobs", "ledger", "changes", "briefings", "index/index"} <= held, held
         await erase(engine, note.id)

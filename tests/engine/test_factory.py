@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import ConfigInvalid, StorageFailed
 from mcp_memory.index.config import IndexConfig
-from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.config import KindConfig, VaultConfig
 from mcp_memory.vault.journals.tombstones import GRACE_DAYS
 from tests.support.world import World, found
@@ -23,7 +21,7 @@ async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
     async with world.engine() as engine:
         receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
         await engine.forget(receipt.id)
-        assert engine.parts.admin.status()["home"] == ""
+        assert (await engine.status())["home"] == ""
     assert {"README.md", "notes/fact/the-kettle-boils-at-ninety-degrees.md"} == set(world.files())
     for private in world.state.rglob("*"):
         assert private.stat().st_mode & 0o077 == 0, private
@@ -106,7 +104,7 @@ async def test_the_very_bytes_come_back_however_late(world: World) -> None:
         await engine.sweep()
         for kept, days in ((3, GRACE_DAYS), (2, 2)):
             for _ in range(days):
-                await engine.parts.admin.tidy()
+                await engine.sweep()
                 world.later(days=1)
             names = [file.name for file in (world.state / "undo").iterdir()]
             assert len([name for name in names if "." in name and not name.endswith(".gone")]) == kept
@@ -131,7 +129,7 @@ async def test_an_error_in_the_body_comes_out_as_it_is(world: World) -> None:
 async def test_an_unknown_provider_is_said_and_searches_go_on_with_keywords(world: World) -> None:
     world.write("a.md", "violet teapot")
     async with world.engine(embedder=EmbedderConfig(provider="magic")) as engine:
-        assert "magic" in engine.parts.admin.status()["model_state"]
+        assert "magic" in (await engine.status())["model_state"]
         assert await found(engine, "teapot") == ["a.md"]
 
 
@@ -155,7 +153,7 @@ async def test_a_folder_called_like_a_source_is_reported(world: World) -> None:
     world.write("@team/note.md", "orphaned words")
     world.write("@alone.md", "orphaned words")
     async with world.engine() as engine:
-        assert {problem.path for problem in engine.parts.admin.problems()} == {"@team/note.md", "@alone.md"}
+        assert set(await engine.problems()) == {"@team/note.md", "@alone.md"}
         assert await found(engine, "orphaned") == []
 
 
@@ -166,7 +164,7 @@ async def test_no_damaged_file_of_the_state_folder_keeps_the_engine_from_startin
         entry = await engine.append("A cup broke", kind="log")
         await engine.forget(one.id)
         await engine.forget(entry.id)
-        await engine.parts.admin.tidy()
+        await engine.sweep()
         undo = sorted((world.state / "undo").iterdir())
         gone = world.state / "undo" / f"{undo[0].name}.gone"
     files = {file: file.read_bytes() for file in world.state.rglob("*") if file.is_file()} | {gone: b""}
@@ -179,8 +177,7 @@ async def test_no_damaged_file_of_the_state_folder_keeps_the_engine_from_startin
             async with world.engine() as engine:
                 assert await found(engine, "tea") == ["notes/fact/tea-at-six.md"], file
                 assert await found(engine, "kettle") == [], file
-                await engine.parts.admin.tidy()
-                said = await in_thread(lambda engine=engine: examine(engine.parts), what="the examination")
-                told = [each.what for each in said if str(file) in each.what]
+                await engine.sweep()
+                told = [each.what for each in await engine.doctor() if str(file) in each.what]
                 assert bool(told) is (file in entries and damage[:1] == b"\xff"), file
             file.write_bytes(files[file]) if files[file] else file.unlink(missing_ok=True)

@@ -13,9 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound, Refused
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.models import NoteState
 from mcp_memory.text.markdown import frontmatter
-from tests.support.world import NOON, World, found, more, vault_in
+from tests.support.world import NOON, World, found, index_of, more, vault_in
 
 PATH = "notes/note.md"
 
@@ -190,8 +191,9 @@ class TestLogEntries:
                     await gone
             # The neighbours are still there, and the lines are named as they are in the file.
             text = world.read(log).decode().split("\n")
-            for passage in engine.parts.index.passages(log):
-                assert text[passage.chunk.start_line - 1] == passage.chunk.text.split("\n")[0]
+            with index_of(engine) as index:
+                for passage in index.passages(log):
+                    assert text[passage.chunk.start_line - 1] == passage.chunk.text.split("\n")[0]
             assert world.read(log).endswith(before[-40:])
             await engine.forget(ids[1], restore=True)
             assert world.read(log) == before
@@ -248,7 +250,7 @@ async def test_what_is_done_is_answered_as_done_while_the_index_fails(
             raise IndexUnavailable("the index cannot be used: the disk is full")
 
         with monkeypatch.context() as faulty:
-            faulty.setattr(engine.parts.index, "apply", fail)
+            faulty.setattr(SqliteIndex, "apply", fail)
             if operation == "undo":
                 answer = await engine.perform("undo", {"target": note.id, "sure": True})
                 assert [step["why"] for step in answer["steps"]] == [""]
@@ -259,7 +261,7 @@ async def test_what_is_done_is_answered_as_done_while_the_index_fails(
                 assert answer["status"] == {"forget": "deleted", "restore": "active"}[operation]
                 assert "the disk is full" in answer["behind"]
             assert await found(engine, "tea") == []
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert await found(engine, "tea") == ([note.path] if operation == "restore" else [])
         again = await engine.perform("restore", {"target": note.id})
         assert "behind" not in again and await found(engine, "tea") == [note.path]

@@ -137,9 +137,9 @@ async def test_what_a_stale_save_removes_can_be_put_back(world: World) -> None:
         added = await remember(engine, "Tea, not coffee.")
         replaced = await engine.append("Tea only.", supersedes=added.id)
         before = memory(world)
-        assert (await engine.perform("lost", {}))["lost"] == [], "what was replaced is not lost"
+        assert await engine.lost() == [], "what was replaced is not lost"
         world.write("MEMORY.md", CURATED)
-        (lost,) = (await engine.perform("lost", {}))["lost"]
+        (lost,) = await engine.lost()
         assert lost["id"] == replaced.id
         await engine.perform("recover", {"ids": [lost["id"]]})
         assert memory(world) == before
@@ -254,7 +254,7 @@ async def test_a_status_of_the_persons_own_is_not_replaced_by_archiving(world: W
         note = await engine.append("We deploy with Fly.", kind="fact")
         text = world.read(note.path).decode().replace("kind: fact\n", "kind: fact\nstatus: in-progress # see board\n")
         world.write(note.path, text)
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         with pytest.raises(Refused, match="status of its own"):
             await engine.forget(note.id, archive=True)
         assert world.read(note.path).decode() == text
@@ -277,7 +277,7 @@ async def test_an_entry_with_code_is_one(world: World, entry: str) -> None:
     known = sections.entries(before + entry + after)
     assert [one.title.split()[0] for one in known] == ["One", "Deploy", "Another"]
     async with world.engine() as engine:
-        await engine.parts.admin.adopt()
+        await engine.adopt()
         await engine.forget(f"MEMORY.md#{known[1].hash}")
         assert memory(world) == before + after
         await engine.perform("restore", {"target": f"MEMORY.md#{known[1].hash}"})

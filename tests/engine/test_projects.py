@@ -24,7 +24,7 @@ async def told(engine: KeywordEngine, folder: Path, **more: Any) -> str:
     project = await engine.projects.find(str(folder), 10)
     texts: list[str] = []
     for prompt in (None, QUESTION):
-        session = {"session": f"{folder}/{len(engine.parts.vault.list().files)}", "project": project}
+        session = {"session": f"{folder}/{len(await engine.notes())}", "project": project}
         texts.append((await engine.perform("brief", {**session, "prompt": prompt, **more}))["text"] or "")
     return "\n".join(texts)
 
@@ -32,7 +32,7 @@ async def told(engine: KeywordEngine, folder: Path, **more: Any) -> str:
 async def stored(engine: KeywordEngine, folder: Path, text: str) -> str | None:
     """The project in the head of a note that a session in this folder stores."""
     receipt = await engine.append(text, kind="fact", project=await engine.projects.find(str(folder), 10))
-    return engine.parts.vault.read(receipt.path).record.project
+    return next(note.project for note in await engine.notes() if note.id == receipt.id)
 
 
 async def test_two_repositories_of_one_name_keep_their_secrets(toy_world: World, tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ async def test_a_file_of_projects_that_cannot_be_used_is_a_finding(toy_world: Wo
         assert await engine.projects.find(str(repository(tmp_path / "till")), 10) == "till"
         toy_world.write(".mcp-memory/projects.toml", "[shop\n")
         await engine.search("tea", project="shop")
-        (finding,) = [one for one in (await engine.perform("doctor", {}))["findings"] if "projects.toml" in one["what"]]
-        assert finding["severity"] == "error" and "line 1" in finding["what"]
+        (finding,) = [one for one in await engine.doctor() if "projects.toml" in one.what]
+        assert finding.severity == "error" and "line 1" in finding.what
 
 
 async def test_a_preference_that_names_a_projects_file_is_its(toy_world: World, tmp_path: Path) -> None:

@@ -87,9 +87,9 @@ async def test_one_entry_of_a_log_is_changed(world: World) -> None:
             with pytest.raises(InvalidInput, match="not one entry"):
                 await engine.update(edited.id, wrong)
         before = world.read(first.path)
-        assert (await engine.perform("lost", {}))["lost"] == []
+        assert await engine.lost() == []
         world.write(first.path, b"# 2026-11-21\n\n## 12:00\n\nTea.\n")
-        (lost,) = (await engine.perform("lost", {}))["lost"]
+        (lost,) = await engine.lost()
         assert lost["id"] == edited.id, "a stale save removed the entry as it was after the edit"
         await engine.perform("recover", {"ids": [lost["id"]]})
         assert set(world.read(first.path).split()) == set(before.split())

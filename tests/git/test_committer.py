@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.git.committer import UncommittedFiles
 from mcp_memory.git.config import GitConfig
@@ -23,7 +22,7 @@ from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, told, topic_of
-from tests.support.world import World, eventually
+from tests.support.world import World, until
 
 pytestmark = pytest.mark.anyio
 
@@ -70,8 +69,7 @@ def status(world: World) -> str:
 
 async def clean(engine: KeywordEngine) -> None:
     """When all is committed."""
-    assert engine.parts.health.commits
-    await eventually(lambda: engine.parts.health.commits().waiting == 0)
+    await until(engine, lambda status: status["git"]["waiting"] == 0)
 
 
 async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
@@ -121,7 +119,7 @@ async def test_each_kind_of_work_is_a_commit_of_its_own(repo: World) -> None:
     _, said = await commits_of(lambda engine: engine.compact())
 
     async def undone(engine: KeywordEngine) -> None:
-        for run in reversed(engine.parts.run_journal.list_runs()):
+        for run in reversed(await engine.runs()):
             await engine.undo_compaction(run)
 
     _, said = await commits_of(undone)
@@ -170,18 +168,18 @@ async def test_it_waits_for_a_person_says_so_and_goes_on(repo: World) -> None:
         (repo.root / ".git" / "MERGE_HEAD").write_text(git(repo, "rev-parse", "HEAD"))
         receipt = await engine.append("one", kind="fact")
         assert receipt.outcome == "created"
-        await eventually(lambda: engine.parts.health.commits().why)
-        facts = engine.parts.admin.status()
+        await until(engine, lambda status: status["git"]["why"])
+        facts = await engine.status()
         assert facts["git"]["waiting"] == 1
         assert facts["git"]["why"] == f"a merge is in progress in {repo.root}"
         assert facts["problems"] == 0
-        (finding,) = [each for each in examine(engine.parts) if "committed" in each.what]
+        (finding,) = [each for each in await engine.doctor() if "committed" in each.what]
         assert finding.what == f"1 file is not committed yet: a merge is in progress in {repo.root}"
         assert (finding.severity, finding.remedy) == ("info", "nothing to do: your notes are committed afterwards")
         assert subjects(repo) == []
         (repo.root / ".git" / "MERGE_HEAD").unlink()
         await clean(engine)
-        assert engine.parts.admin.status()["git"]["why"] is None
+        assert (await engine.status())["git"]["why"] is None
     assert subjects(repo) == ["memory: add note notes/fact/one.md"]
 
 
@@ -198,14 +196,14 @@ async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
         repo.write(staged.path, repo.read(staged.path) + b"And more.\n")
     assert subjects(repo) == [f"memory: add note {free.path}"], "of more files than one attempt takes"
     async with repo.engine(git=QUICK) as engine:
-        await eventually(lambda: engine.parts.health.commits().why)
-        (finding,) = [each for each in examine(engine.parts) if "committed" in each.what]
+        await until(engine, lambda status: status["git"]["why"])
+        (finding,) = [each for each in await engine.doctor() if "committed" in each.what]
         assert finding.what.startswith(f"2 files are not committed yet: {key.path} seems to hold a secret (GitHub")
         assert finding.remedy == 'take it out, or set vault.secrets = "allow"'
         repo.write(key.path, written)
-        await eventually(lambda: engine.parts.health.commits().passes)
-        assert engine.parts.health.commits().waiting == 1
-        assert engine.parts.health.commits().why == f"{staged.path} is staged, in another version"
+        await until(engine, lambda status: status["git"]["passes"])
+        facts = (await engine.status())["git"]
+        assert (facts["waiting"], facts["why"]) == (1, f"{staged.path} is staged, in another version")
         git(repo, "commit", "-q", "-m", "theirs")
         await clean(engine)
     assert status(repo) == ""
@@ -237,14 +235,14 @@ async def test_what_a_crash_left_is_committed_at_the_next_start(repo: World) -> 
 async def test_off_unless_wanted_and_no_error_without_a_repository(repo: World) -> None:
     async with repo.engine() as engine:
         await engine.append("one", kind="fact")
-        assert engine.parts.admin.status()["git"] is None
+        assert (await engine.status())["git"] is None
     assert subjects(repo) == []
     shutil.rmtree(repo.root / ".git")
     async with repo.engine(git=QUICK) as engine:
         assert (await engine.append("two", kind="fact")).outcome == "created"
-        await eventually(lambda: engine.parts.health.commits().why)
-        assert engine.parts.health.commits().why == f"{repo.root} is not in a git repository"
-        assert "git init" in engine.parts.health.commits().remedy
+        await until(engine, lambda status: status["git"]["why"])
+        facts = (await engine.status())["git"]
+        assert facts["why"] == f"{repo.root} is not in a git repository" and "git init" in facts["remedy"]
 
 
 async def test_a_change_during_a_commit_is_not_lost(tmp_path: Path) -> None:
@@ -330,7 +328,7 @@ async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch:
         repository = find_repository(repo.root, 20)
         assert set(find_paths(repository, note.id)) == {note.path, log.path.partition("#")[0]}
         assert [event["change"] for event in await ask(engine, note.id)] == ["added"]
-        looked = find_note(engine.parts.vault, repository, note.id)
+        looked = find_note(repo.vault(), repository, note.id)
         assert looked.paths == [note.path]
 
 

@@ -46,7 +46,7 @@ async def test_recall_start_and_prompt_say_what_became_of_the_code_and_the_note_
             await engine.recall("retries", project="shop"),
             await engine.recall(ids=[note.id]),
             await engine.recall(project="shop"),
-            (await engine.perform("brief", {"session": "c/1", "prompt": QUESTION, "project": "shop"}))["text"],
+            (await engine.brief("c/1", QUESTION, project="shop")).text,
         ]  # fmt: skip
         assert [changed in answer for answer in answers] == [True] * 4, answers
         assert "(moved to docs/start.md)" in await engine.recall("where did the guide move", project="shop")
@@ -78,7 +78,7 @@ async def test_the_state_outlives_the_engine_and_an_erased_note_leaves_nothing_i
     shop.change("src/sync.py", ("delay + 1", "delay"))
     shop.commit()
     async with world.engine() as engine:
-        run = (await engine.perform("jobs", {"action": "run", "name": "code"}))["runs"][0]
+        run = await engine.run_job("code")
         assert run["error"] is None and run["about"] == "1 changed and 0 gone of 1 reference"
         assert note.path in await refs(engine)
         await engine.perform("erase", {"target": note.id, "sure": True})

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World
+from tests.support.world import World, index_of
 
 pytestmark = pytest.mark.anyio
 
@@ -56,7 +56,7 @@ async def test_links_of_our_notes_follow_what_others_rename_and_can_be_taken_bac
     assert done["repaired"] == 4 and await lint(engine) == []
     fixed = world.read(note.path).decode()
     assert "[[deep/the-port.md#Why|it]]" in fixed and "- because: [[deep/the-port]]" in fixed
-    assert engine.parts.vault.provenance.vouches(note.path, note.id), "it is ours as before"
+    assert world.vault().provenance.vouches(note.path, note.id), "it is ours as before"
     assert (await engine.perform("compact", {"undo": done["run"]}))["left"] == []
     assert world.read(note.path) == before
 
@@ -76,7 +76,7 @@ async def test_personal_notes_are_changed_only_if_you_say_so_and_only_in_the_tar
     done = await engine.perform("lint", {"fix": True, "personal": True})
     after = b"---\nrelated: [[b/y (1)]]\r\n---\n\xc3\xa9 [x](<b/y%20%281%29.md> 'T')  \r\n[[y (1)|X]]"
     assert done["repaired"] == 3 and world.read("mine.md") == after
-    assert not engine.parts.vault.ledger.ids_at("mine.md"), "it is still yours"
+    assert not world.vault().ledger.ids_at("mine.md"), "it is still yours"
     await engine.perform("compact", {"undo": done["run"]})
     assert world.read("mine.md") == before["mine.md"]
 
@@ -200,15 +200,16 @@ async def test_the_background_job_repairs_our_notes_unless_you_took_that_back(
     port = await engine.append("The port is 8080", kind="fact")
     note = await engine.append(f"See [[{Path(port.path).stem}]]", kind="fact")
     before = world.read(note.path)
-    job = engine.parts.linter.follow_moves
-    assert await job(None) is None
+    await engine.run_job("links")
+    assert await engine.runs() == []
     move(world, port.path, "notes/fact/renamed.md")
     await sweep(world, engine)
-    report = await job(None)
-    assert report and report.figures == {"repaired": 1} and b"[[renamed]]" in world.read(note.path)
-    run = engine.parts.run_journal.list_runs()[-1]
-    await engine.perform("compact", {"undo": run})
-    assert world.read(note.path) == before and await job(None) is None and world.read(note.path) == before
+    assert (await engine.run_job("links"))["figures"] == {"repaired": 1} and b"[[renamed]]" in world.read(note.path)
+    (run,) = await engine.runs()
+    await engine.undo_compaction(run)
+    assert world.read(note.path) == before
+    await engine.run_job("links")
+    assert await engine.runs() == [run] and world.read(note.path) == before
 
 
 @pytest.mark.parametrize("name", ["a]b", "a|b", "a#b", "a^b", "ünï\u202ecode", "x" * 200, "'quoted\"", "%20", " "])
@@ -221,10 +222,9 @@ async def test_hostile_names_are_written_so_that_they_lead_there_or_not_at_all(
     move(world, "note.md", f"d/{name}.md")
     await sweep(world, engine)
     await engine.perform("lint", {"fix": True, "personal": True})
-    for one in engine.parts.index.links_from("from.md"):
-        assert one.targets in {(), (f"d/{name}.md",)}
-    assert engine.parts.index.note("from.md").problem is None
-    assert sum(bool(one.targets) for one in engine.parts.index.links_from("from.md")) >= 0
+    with index_of(engine) as index:
+        assert {one.targets for one in index.links_from("from.md")} <= {(), (f"d/{name}.md",)}
+        assert index.note("from.md").problem is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import pytest
 from mcp_memory.text.markdown.frontmatter import split_head
 from mcp_memory.text.markdown.note_links import note_links
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World, more
+from tests.support.world import World, index_of, more
 
 pytestmark = pytest.mark.anyio
 
@@ -85,14 +85,15 @@ class Vault:
         """Whether each link leads to the note that was meant, to another, or nowhere."""
         found = dict[tuple[int, int], str]()
         numbers = {path: number for number, path in self.paths.items()}
-        for number, path in self.paths.items():
-            text = self.world.read(path).decode()
-            links = note_links(text, split_head(text).body_start, path)
-            assert len(links) == 3
-            for at, link in enumerate(links):
-                targets = [numbers.get(target) for target in engine.parts.index.named(link.key)]
-                words = {0: "broken", 1: "right" if targets == [self.meant[number, at]] else "wrong"}
-                found[number, at] = words.get(len(targets), "ambiguous")
+        with index_of(engine) as index:
+            for number, path in self.paths.items():
+                text = self.world.read(path).decode()
+                links = note_links(text, split_head(text).body_start, path)
+                assert len(links) == 3
+                for at, link in enumerate(links):
+                    targets = [numbers.get(target) for target in index.named(link.key)]
+                    words = {0: "broken", 1: "right" if targets == [self.meant[number, at]] else "wrong"}
+                    found[number, at] = words.get(len(targets), "ambiguous")
         return found
 
 

@@ -93,10 +93,13 @@ class TestBerlin:
 
     @pytest.mark.anyio
     async def test_an_engine_asks_the_system(self, world: World) -> None:
+        for month in (1, 7):
+            world.write(f"{month}.md", f"---\ncreated: 2026-0{month}-01 12:00:00\n---\nNoon\n")
         config = EngineConfig(
             root=world.root, state=world.state, models=world.models, embedder=EmbedderConfig(provider="none")
         )
         async with open_engine(config, watch=False) as engine:
-            zone = engine.parts.vault.layout.tz
-        offsets = [datetime(2026, month, 1, tzinfo=zone).utcoffset() for month in (1, 7)]
+            await engine.settled()
+            notes = [note for note in await engine.notes() if note.created]
+        offsets = [note.created.utcoffset() for note in notes]
         assert offsets == [timedelta(hours=1), timedelta(hours=2)]

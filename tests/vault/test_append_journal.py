@@ -17,7 +17,7 @@ from mcp_memory.vault.journals.append_journal import KEPT_DAYS, AppendJournal, A
 from mcp_memory.vault.note_file import Layout, read_note
 from mcp_memory.vault.shared.daily_log import entry_hash
 from mcp_memory.vault.shared.lost_entries import find_lost, overwritten
-from tests.support.world import KINDS, NOON, World, draft, more
+from tests.support.world import KINDS, NOON, World, more
 
 PATH = NotePath("memory/2026-11-21.md")
 
@@ -180,18 +180,18 @@ async def test_a_refused_append_is_not_listed(world: World) -> None:
     async with world.engine() as engine:
         world.write(PATH, bytes(2000))
         with pytest.raises(Refused):
-            engine.parts.vault.append(draft("Deployed", "log"))
+            await engine.append("Deployed", kind="log")
         world.write(PATH, b"# 2026-11-21\n")
-        assert await engine.parts.admin.lost_entries() == []
+        assert await engine.lost() == []
     async with world.engine() as engine:
-        assert await engine.parts.admin.lost_entries() == []
+        assert await engine.lost() == []
 
 
 @pytest.mark.anyio
 async def test_a_vault_that_is_not_there_has_lost_nothing(world: World) -> None:
     async with world.engine() as engine:
-        engine.parts.vault.append(draft("Deployed", "log"))
+        await engine.append("Deployed", kind="log")
         world.root.rename(world.root.with_name("unmounted"))
-        assert await engine.parts.admin.lost_entries() == []
+        assert await engine.lost() == []
         world.root.with_name("unmounted").rename(world.root)
-        assert await engine.parts.admin.lost_entries() == []
+        assert await engine.lost() == []

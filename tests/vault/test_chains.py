@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import NoteState, Receipt
 from tests.support.keyword_engine import KeywordEngine
@@ -136,7 +135,7 @@ async def test_circles_that_hands_made_end(world: World) -> None:
         world.write(f"notes/fact/{name}.md", f"{marks}Tea at {name}\n")
     world.write("notes/fact/exit.md", "---\nid: exit\ncreated: 2026-11-12\n---\nTea at the exit\n")
     async with world.engine() as engine:
-        await engine.parts.admin.adopt()
+        await engine.adopt()
         for name in ("one", "self"):
             assert f"Tea at {name}" in await engine.recall(path=f"notes/fact/{name}.md")
             assert (await engine.perform("history", {"target": name}))["chain"]
@@ -145,7 +144,7 @@ async def test_circles_that_hands_made_end(world: World) -> None:
         for name in ("one", "two"):
             holding = await engine.holds_now(next(note for note in records(engine) if note.id == name))
             assert holding and holding["id"] == "three"
-        heads = {one.what.partition(" ")[0] for one in examine(engine.parts) if "circle" in one.what}
+        heads = {one.what.partition(" ")[0] for one in await engine.doctor() if "circle" in one.what}
         assert heads == held - {"notes/fact/exit.md"}
         receipt = await engine.append("Tea at last", kind="fact", supersedes="one")
         held = held - {"notes/fact/three.md"} | {receipt.path}
@@ -165,7 +164,7 @@ async def test_a_long_circle_has_one_that_holds_or_is_named_by_the_doctor(world:
         world.write(f"notes/fact/{number}.md", f"---\nid: n{number}\n{marks}\n---\nTea at {number}\n")
     async with world.engine() as engine:
         holding = await found(engine, "tea")
-        named = [one.what for one in examine(engine.parts) if "in a circle" in one.what]
+        named = [one.what for one in await engine.doctor() if "in a circle" in one.what]
         assert len(named) == 1 and named[0].startswith("notes/fact/")
         assert (len(holding), "is hidden" in named[0]) == ((1, False) if notes == 60 else (0, True))
 
@@ -206,19 +205,19 @@ async def test_two_that_replaced_one_note_on_two_machines_are_a_conflict_until_o
     world.write("notes/red.md", head.format("RED", 2, "OLD", "Paint it as the owner said, in red"))
     world.write("notes/red.sync-conflict-20261121-120000-ABCDEFG.md", world.read("notes/red.md"))
     async with world.engine() as engine:
-        assert engine.parts.conflicts.open_conflicts == []
+        assert await engine.conflicts() == []
         world.write("notes/green.md", head.format("GREEN", 3, "OLD", "Green, by a vote of the neighbours"))
         await engine.sweep()
-        (item,) = (await engine.perform("conflicts", {}))["conflicts"]
+        (item,) = await engine.conflicts()
         assert (item["older"]["id"], item["newer"]["id"], item["why"]) == ("RED", "GREEN", 'both replace "Colours"')
         assert any(
-            "(1 of notes that replaced the same one: both count)" in finding.what for finding in examine(engine.parts)
+            "(1 of notes that replaced the same one: both count)" in finding.what for finding in await engine.doctor()
         )
         hits = (await engine.search("red owner")).hits
         assert hits[0].contradicted_by == "GREEN"
-        await engine.parts.admin.adopt()
+        await engine.adopt()
         await engine.perform("decide", {"verb": "keep", "target": "RED"})
-        assert (await engine.perform("conflicts", {}))["conflicts"] == []
+        assert await engine.conflicts() == []
         assert await found(engine, "vote neighbours") == []
 
 
@@ -276,7 +275,7 @@ async def test_an_entry_that_is_edited_in_an_editor_stays_superseded(world: Worl
         five = await engine.append("Tea is at five.", kind="fact", supersedes=entries[0].id)
         path, marked = entries[0].path, world.read(entries[0].path)
         world.write(path, marked.replace(b"says Ada", b"said Ada, who left"))
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         hits = (await engine.search("tea", include_archived=True)).hits
         assert {(hit.status, hit.superseded_by) for hit in hits if "Ada" in hit.snippet} == {("superseded", five.id)}
         assert {hit.status for hit in hits if "Bo" in hit.snippet} == {"active"}
@@ -289,7 +288,7 @@ async def test_an_entry_that_is_edited_in_an_editor_stays_superseded(world: Worl
         await engine.forget(five.id, restore=True)
         text = world.read(path).decode()
         world.write(path, text.replace(text[text.index("## ") : text.rindex("## ")], ""))
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         await engine.forget(six.id)
         assert [hit.snippet for hit in (await engine.search("says Bo")).hits if "Bo" in hit.snippet], (
             "no other is hidden"

@@ -15,7 +15,7 @@ from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.shared.daily_log import FULL_BYTES
 from mcp_memory.vault.succession.entry_marks import note_of
-from tests.support.world import NOON, World, found, python
+from tests.support.world import NOON, World, found, index_of, python
 
 LOG = f"memory/{NOON.date()}.md"
 
@@ -220,7 +220,8 @@ async def test_an_entry_keeps_what_it_was_given(world: World) -> None:
             .decode()
             .endswith("## 12:00 Deploy (project: shop; tags: ops; source: codex; session: s-1)\n\nDeployed it.\n")
         )
-        (passage,) = engine.parts.index.passages(note.path)
+        with index_of(engine) as index:
+            (passage,) = index.passages(note.path)
         known = note_of(passage)
         assert (known.kind, known.project, known.tags, known.source, known.session) == (
             "log", "shop", ("ops",), "codex", "s-1",

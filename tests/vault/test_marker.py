@@ -95,14 +95,13 @@ async def test_home_decides_where_notes_land(tmp_path: Path) -> None:
     async with world.engine() as engine:
         receipt = await engine.append("Tea is at four", kind="fact")
         assert receipt.path == "Agent/notes/fact/tea-is-at-four.md"
-        assert engine.parts.admin.status()["home"] == "Agent"
+        assert (await engine.status())["home"] == "Agent"
     assert {path.name for path in world.root.iterdir()} == {".mcp-memory", "Agent", "Journal"}
 
 
 READ_ONLY = """
 import asyncio, json, sys
 from pathlib import Path
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import McpMemoryError
 from tests.support.world import World, found
 
@@ -113,8 +112,8 @@ async def main():
             refused = (await engine.append("new words", kind="fact")).path
         except McpMemoryError as error:
             refused = str(error)
-        said = [finding.what for finding in examine(engine.parts)]
-        print(json.dumps([await found(engine, "teapot"), refused, engine.parts.admin.status()["read_only"], said]))
+        said = [finding.what for finding in await engine.doctor()]
+        print(json.dumps([await found(engine, "teapot"), refused, (await engine.status())["read_only"], said]))
 
 asyncio.run(main())
 """

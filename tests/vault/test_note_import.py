@@ -79,7 +79,7 @@ async def test_a_note_that_was_moved_is_found_there(world: World) -> None:
         await take(engine, {"a.md": "Kyoto"})
         world.write("trips/kyoto.md", world.read(f"{FOLDER}/a.md"))
         (world.root / FOLDER / "a.md").unlink()
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert await take(engine, {"a.md": "Kyoto"}) == {"a.md": ("unchanged", "trips/kyoto.md")}
         assert await take(engine, {"a.md": "Nara"}) == {"a.md": ("updated", "trips/kyoto.md")}
         assert not (world.root / FOLDER / "a.md").exists()

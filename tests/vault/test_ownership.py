@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from anyio import to_thread
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused, StorageFailed
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.vault.config import VaultConfig
 from mcp_memory.vault.journals.ledger import LedgerEntry
 from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.vault import Vault
 from tests.support.world import World, found, made
 
 pytestmark = pytest.mark.anyio
@@ -63,8 +63,8 @@ async def test_what_is_not_the_agents_is_refused_with_the_reason(person: World, 
 async def test_an_adopted_note_is_the_agents(person: World) -> None:
     path = "Agent/notes/fact/by-hand.md"
     async with person.engine() as engine:
-        assert await engine.parts.admin.adopt(path) == [path]
-        assert await engine.parts.admin.adopt(path) == []
+        assert await engine.adopt(path) == [path]
+        assert await engine.adopt(path) == []
         await engine.forget(path)
         await engine.forget(path, restore=True)
     assert person.read(path).startswith(b"secret garden")
@@ -80,19 +80,18 @@ async def test_what_was_adopted_is_given_back_wherever_it_has_gone(world: World)
         copy = NotePath("copy.md")
         world.write(copy, world.read(ours.path))
         await engine.sweep()
-        adopted = await engine.parts.admin.adopt()
-        await to_thread.run_sync(
-            engine.parts.vault.filing.move, NotePath("filed.md"), NotePath("topics/filed.md"), "filed"
-        )
+        adopted = await engine.adopt()
+    world.vault().filing.move(NotePath("filed.md"), NotePath("topics/filed.md"), "filed")
+    async with world.engine() as engine:
         (world.root / "moved.md").rename(world.root / "by-hand.md")
         away = (world.root / "away.md").rename(world.root.parent / "away.md")
         world.write("changed.md", "---\nid: changed\n---\nother words")
         now = {"topics/filed.md", "by-hand.md", "away.md", "changed.md", copy}
         rest = set(adopted) - {f"{name}.md" for name in names} - {copy}
-        assert set(await engine.parts.admin.give_back(dry_run=True)) == now | rest
-        assert set(await engine.parts.admin.give_back("by-hand.md")) == {"by-hand.md"}
-        assert set(await engine.parts.admin.give_back()) == (now | rest) - {"by-hand.md"}
-        assert await engine.parts.admin.give_back() == []
+        assert set(await engine.give_back(dry_run=True)) == now | rest
+        assert set(await engine.give_back("by-hand.md")) == {"by-hand.md"}
+        assert set(await engine.give_back()) == (now | rest) - {"by-hand.md"}
+        assert await engine.give_back() == []
     ledger = world.state / "ledger.jsonl"
     written = ledger.read_bytes()
     away.rename(world.root / "away.md")
@@ -102,7 +101,7 @@ async def test_what_was_adopted_is_given_back_wherever_it_has_gone(world: World)
                 await engine.forget(path)
         await engine.forget(ours.path)
         assert ledger.read_bytes() == written
-        assert await engine.parts.admin.adopt("changed.md") == ["changed.md"]
+        assert await engine.adopt("changed.md") == ["changed.md"]
         await engine.forget("changed.md")
 
 
@@ -111,15 +110,15 @@ async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(wor
     async with world.engine() as engine:
         world.write("one.md", "---\nid: one\n---\nwords")
         await engine.sweep()
-        await engine.parts.admin.adopt("one.md")
-        await engine.parts.admin.give_back("one.md")
-        place = NotePath("topics/one.md")
-        engine.parts.vault.ledger.record(
-            LedgerEntry(NoteId("one"), place, "", "note", None, None, world.clock().timestamp(), NotePath("one.md"))
-        )
-        (world.root / "topics").mkdir(exist_ok=True)
-        (world.root / "one.md").rename(world.root / place)
-        await engine.sweep()
+        await engine.adopt("one.md")
+        await engine.give_back("one.md")
+    place = NotePath("topics/one.md")
+    world.vault().ledger.record(
+        LedgerEntry(NoteId("one"), place, "", "note", None, None, world.clock().timestamp(), NotePath("one.md"))
+    )
+    (world.root / "topics").mkdir(exist_ok=True)
+    (world.root / "one.md").rename(world.root / place)
+    async with world.engine() as engine:
         with pytest.raises(Refused, match="personal note"):
             await engine.forget(place)
 
@@ -127,8 +126,8 @@ async def test_a_note_that_is_given_back_while_a_job_files_it_is_the_persons(wor
 async def test_adoption_ends_where_home_ends(person: World) -> None:
     async with person.engine() as engine:
         with pytest.raises(NotFound, match="in the managed folder"):
-            await engine.parts.admin.adopt("diary.md")
-        assert set(await engine.parts.admin.adopt()) == {"Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md"}
+            await engine.adopt("diary.md")
+        assert set(await engine.adopt()) == {"Agent/_always-load/rules.md", "Agent/notes/fact/by-hand.md"}
         for path in ("diary.md", "Agent/_always-load/rules.md"):
             with pytest.raises(Refused):
                 await engine.forget(path)
@@ -140,24 +139,24 @@ async def test_one_file_that_cannot_be_read_keeps_no_other_from_adoption(
     bad, good = "Agent/a-bad.md", "Agent/notes/fact/by-hand.md"
     person.write(bad, "on a sector that is gone")
     async with person.engine() as engine:
-        read = engine.parts.vault.read
+        read = Vault.read
 
-        def failing(path: NotePath) -> NoteFile:
+        def failing(vault: Vault, path: NotePath) -> NoteFile:
             if path == bad:
                 raise StorageFailed("an I/O error")
-            return read(path)
+            return read(vault, path)
 
-        monkeypatch.setattr(engine.parts.vault, "read", failing)
-        assert good in await engine.parts.admin.adopt()
+        monkeypatch.setattr(Vault, "read", failing)
+        assert good in await engine.adopt()
         with pytest.raises(StorageFailed):
-            await engine.parts.admin.adopt(bad)
+            await engine.adopt(bad)
         await engine.forget(good)
 
 
 async def test_a_file_that_is_too_large_can_be_adopted_but_not_changed(person: World) -> None:
     person.write("Agent/a-huge.md", b"x" * 2000)
     async with person.engine(vault=VaultConfig(max_note_bytes=1000)) as engine:
-        assert {"Agent/a-huge.md", "Agent/notes/fact/by-hand.md"} <= set(await engine.parts.admin.adopt())
+        assert {"Agent/a-huge.md", "Agent/notes/fact/by-hand.md"} <= set(await engine.adopt())
         with pytest.raises(Refused, match="larger"):
             await engine.forget("Agent/a-huge.md")
         assert person.read("Agent/a-huge.md") == b"x" * 2000
@@ -170,7 +169,7 @@ async def test_a_moved_vault_is_one_adoption_away(world: World) -> None:
     async with world.engine() as engine:
         with pytest.raises(Refused, match="mcp-memory adopt"):
             await engine.forget(receipt.id)
-        assert receipt.path in await engine.parts.admin.adopt()
+        assert receipt.path in await engine.adopt()
         await engine.forget(receipt.id)
         assert await found(engine, "tea") == []
 
@@ -191,7 +190,7 @@ async def test_a_forged_id_vouches_for_nothing(world: World, forged: str) -> Non
         log = await engine.append("made tea", kind="log")
         world.write("notes/fact/adopted.md", "adopted words")
         await engine.sweep()
-        await engine.parts.admin.adopt("notes/fact/adopted.md")
+        await engine.adopt("notes/fact/adopted.md")
         note_id = {
             "copied id": real.id,
             "id of a path": "path:notes/fact/adopted.md",
@@ -209,7 +208,7 @@ async def test_adopting_a_copy_leaves_the_original_the_agents(world: World) -> N
     async with world.engine() as engine:
         real = await engine.append("Tea at four", kind="fact")
         world.write("notes/copy.md", world.read(real.path))
-        assert await engine.parts.admin.adopt("notes/copy.md") == ["notes/copy.md"]
+        assert await engine.adopt("notes/copy.md") == ["notes/copy.md"]
         await engine.forget(real.path)
         await engine.forget("notes/copy.md")
 
@@ -225,7 +224,7 @@ async def test_a_damaged_ledger_costs_ownership_and_nothing_else(world: World) -
             await engine.forget(first.id)
         await engine.forget(second.id)
         third = await engine.append("Biscuits at six", kind="fact")
-        said = [finding["what"] for finding in (await engine.perform("doctor", {}))["findings"]]
+        said = [finding.what for finding in await engine.doctor()]
         assert any("5 lines of the ledger are unreadable" in line for line in said)
     async with world.engine() as engine:
         await engine.forget(third.id)

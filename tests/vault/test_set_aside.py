@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.models import NoteState
 from mcp_memory.vault.odd_files.set_aside import is_version, likely_originals_of, original_of
 from tests.support.world import World, found, paths
@@ -124,7 +123,7 @@ async def test_other_versions_of_a_note_are_set_aside(world: World) -> None:
         assert await found(engine, "kiln degrees") == ["kiln.md"]
         assert {"kiln 2.md", "kiln.md"} <= set(await found(engine, "kiln degrees", include_archived=True))
         assert await found(engine, "kiln degrees", path="kiln 2.md") == ["kiln 2.md"]
-        said = [finding for finding in examine(engine.parts) if "is a conflict copy" in finding.what]
+        said = [finding for finding in await engine.doctor() if "is a conflict copy" in finding.what]
         assert sorted(finding.what.partition(" is a conflict copy")[0] for finding in said) == sorted(copies)
         assert all("rm " in finding.remedy for finding in said)
 
@@ -155,7 +154,7 @@ async def test_templates_are_set_aside(world: World) -> None:
     async with world.engine() as engine:
         assert sorted(paths(engine, NoteState.ASIDE)) == sorted(TEMPLATES)
         assert await found(engine, "kiln", path="Vorlagen") == ["Vorlagen/ofen.md"]
-        [said] = [finding for finding in examine(engine.parts) if "templates not searched unasked" in finding.what]
+        [said] = [finding for finding in await engine.doctor() if "templates not searched unasked" in finding.what]
         assert all(path in said.what for path in TEMPLATES)
         stored = await engine.append("- Kiln: {{kiln}}\n- Date: {{date}}", kind="skill", title="Form for a firing")
         assert stored.path in await found(engine, "kiln form firing")
@@ -171,7 +170,7 @@ async def test_merge_conflicts_are_set_aside_until_they_are_resolved(world: Worl
     async with world.engine() as engine:
         assert set(await found(engine, "kiln")) == {"MEMORY.md"}
         said = {
-            finding.what.split()[0]: finding for finding in examine(engine.parts) if "merge conflicts" in finding.what
+            finding.what.split()[0]: finding for finding in await engine.doctor() if "merge conflicts" in finding.what
         }
         assert sorted(said) == ["MEMORY.md:", "crlf.md", "diff3.md", "head.md", "kiln.md"]
         assert said["kiln.md"].remedy == "choose between the versions: mcp-memory edit kiln.md"

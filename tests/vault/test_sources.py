@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.errors import ConfigInvalid, InvalidInput, Refused
-from mcp_memory.models import Filters
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.config import VaultConfig
 from tests.support.world import World, found
@@ -28,17 +26,12 @@ def team(world: World) -> Path:
 async def test_the_folders_of_a_source_are_named_below_it(world: World, team: Path) -> None:
     world.write("a/b.md", "x")
     world.write("@team/mine.md", "x")
-    async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
-        listing = engine.parts.vault.list()
-        roots = engine.parts.vault.roots()
-        captured = roots.pop("@transcripts/")
-    assert listing.complete and captured == world.state / "transcripts"
+    listing = world.vault(team=team).list()
+    assert listing.complete
     assert not listing.missing
-    assert {folder for folder in listing.folders if folder.startswith("@")} == {"@team", "@team/docs", "@transcripts"}
-    assert {"", "a"} <= listing.folders.keys()
+    assert listing.folders.keys() == {"", "a", "@team", "@team/docs"}
     assert "@team/mine.md" not in listing.files
     assert [problem.path for problem in listing.problems] == ["@team/mine.md"]
-    assert roots == {"": world.root.resolve(), "@team/": team.resolve()}
 
 
 @pytest.mark.parametrize("folder", ["gone", "a-file", "~nobody-of-that-name/x"])
@@ -47,11 +40,8 @@ async def test_a_missing_source_is_a_problem_of_its_own(world: World, team: Path
     (world.root.parent / "a-file").write_text("x")
     place = folder if folder.startswith("~") else str(world.root.parent / folder)
     async with world.engine(vault=VaultConfig(sources={"team": str(team), "odd": place})) as engine:
-        listing = engine.parts.vault.list()
-        assert listing.complete
-        assert listing.missing == {"@odd/"}
-        assert [problem.path for problem in listing.problems] == ["@odd"]
-        assert "vault.sources" in listing.problems[0].reason
+        ((problem, reason),) = (await engine.problems()).items()
+        assert problem == "@odd" and "vault.sources" in reason
         assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
         (world.root / "tea.md").unlink()
         await engine.sweep()
@@ -70,20 +60,19 @@ async def test_a_source_that_goes_takes_no_note_along(world: World, team: Path) 
     async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
         team.rename(team.with_name("unmounted"))
         await engine.sweep()
-        assert engine.parts.vault.list().missing == {"@team/"}
+        assert [*await engine.problems()] == ["@team"]
         team.with_name("unmounted").rename(team)
         await engine.sweep()
-        assert not engine.parts.vault.list().missing
+        assert await engine.problems() == {}
         assert await found(engine, "deploys") == ["@team/docs/deploy.md"]
 
 
 async def test_a_missing_vault_is_still_incomplete(world: World, team: Path) -> None:
-    async with world.engine(vault=VaultConfig(sources={"team": str(team)})) as engine:
-        world.root.rename(world.root.with_name("unmounted"))
-        listing = engine.parts.vault.list()
-        assert not listing.complete
-        assert set(listing.files) == {"@team/docs/deploy.md"}
-        world.root.with_name("unmounted").rename(world.root)
+    vault = world.vault(team=team)
+    world.root.rename(world.root.with_name("unmounted"))
+    listing = vault.list()
+    assert not listing.complete
+    assert set(listing.files) == {"@team/docs/deploy.md"}
 
 
 async def test_a_kind_that_only_notes_know_filters(world: World) -> None:
@@ -102,10 +91,7 @@ async def test_a_head_does_not_promote_its_own_note(world: World) -> None:
     async with world.with_home("").engine() as engine:
         told = await engine.recall()
         assert ("Answer in feet" in told, "Obey" in told) == (True, False)
-        notes = engine.parts.index.notes(Filters(always_load=True))
-        orders = [note.path for note in notes if engine.parts.vault.provenance.is_standing_order(note)]
-        assert orders == ["_always-load/mine.md"]
-        (finding,) = [found for found in examine(engine.parts) if "always_load" in found.what]
+        (finding,) = [found for found in await engine.doctor() if "always_load" in found.what]
         assert "notes/fact/order.md" in finding.what
 
 
@@ -122,7 +108,7 @@ async def test_always_load_counts_where_you_wrote_it(world: World) -> None:
 
         note = await engine.append("Answer in feet.", kind="fact")
         world.write(note.path, world.read(note.path).replace(b"kind: fact\n", b"kind: fact\nalways_load: true\n"))
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         assert "Answer in feet" in await engine.recall(kinds=["preference"])
         with pytest.raises(Refused, match="always loaded"):
             await engine.forget(note.id)
