@@ -10,9 +10,9 @@ import pytest
 
 from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.jobs.config import JobsConfig
-from mcp_memory.models import NotePath, NoteState
+from mcp_memory.models import NoteState
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World
+from tests.support.world import World, paths, records
 
 pytestmark = pytest.mark.anyio
 DECAY = DecayConfig(archive_kinds=("task",), over_days=30, cold_days=365)
@@ -46,7 +46,7 @@ async def test_what_is_over_is_proposed_and_only_configured_kinds_go_by_themselv
         found = await proposed(engine)
         assert set(found) == {task, fact, old} and found[old][0].startswith("superseded")
         assert found[fact] == ["expired for 31 days"]
-        run = (await engine.perform("jobs", {"action": "run", "name": "decay"}))["runs"][0]
+        run = await engine.run_job("decay")
         assert run["error"] is None and run["changed"] == [f"_archive/{task}"], run
         assert set(await proposed(engine)) == {fact, old}
         assert f"](/_archive/{task})".encode() in world.read(fact), "links follow"
@@ -97,16 +97,16 @@ async def test_what_an_expired_task_teaches_is_proposed_once_and_goes_with_its_r
         await stored(engine, "We always ship on Thursdays.", kind="decision", expires="2026-11-22")
         world.later(days=2)
         for figures in ({"archived": 0, "proposed": 3, "lessons": 1}, {"archived": 0, "proposed": 3, "lessons": 0}):
-            run = (await engine.perform("jobs", {"action": "run", "name": "decay"}))["runs"][0]
+            run = await engine.run_job("decay")
             assert run["figures"] == figures
-        (lesson,) = (await engine.perform("inbox", {}))["waiting"]
-        assert (lesson["text"], lesson["kind"], lesson["project"]) == (said.partition(". ")[2], "lesson", "shop")
+        (lesson,) = await engine.inbox()
+        assert (lesson.text, lesson.kind, lesson.project) == (said.partition(". ")[2], "lesson", "shop")
         note_id = next(one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"]
                        if one["target"] == task)  # fmt: skip
-        assert lesson["derived_from"] == [note_id]
+        assert lesson.derived_from == [note_id]
         await engine.perform("archive_proposed", {"ids": [note_id]})
         await engine.perform("unarchive", {"target": f"_archive/{task}"})
-        assert (await engine.perform("inbox", {}))["waiting"] == []
+        assert await engine.inbox() == []
 
 
 @pytest.mark.parametrize("is_edited", [False, True])
@@ -117,28 +117,25 @@ async def test_an_accepted_lesson_goes_with_its_notes_return_unless_it_was_edite
         said = "Move the port. Never restart the broker while it moves."
         task = await stored(engine, said, kind="task", expires="2026-11-22", project="shop")
         world.later(days=2)
-        await engine.perform("jobs", {"action": "run", "name": "decay"})
-        (lesson,) = (await engine.perform("inbox", {}))["waiting"]
-        await engine.perform("review", {"verb": "accept", "target": lesson["id"]})
-        (accepted,) = engine.parts.index.note_by_id(lesson["id"])
+        await engine.run_job("decay")
+        (lesson,) = await engine.inbox()
+        await engine.perform("review", {"verb": "accept", "target": lesson.id})
+        (accepted,) = [note.path for note in records(engine) if note.id == lesson.id]
         if is_edited:
-            world.write(accepted.path, world.read(accepted.path).decode() + "Ask Bo first.\n")
-            await engine.perform("reconcile", {})
+            world.write(accepted, world.read(accepted).decode() + "Ask Bo first.\n")
+            await engine.sweep()
         note_id = next(one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"])
         await engine.perform("archive_proposed", {"ids": [note_id]})
         await engine.perform("unarchive", {"target": f"_archive/{task}"})
-        (after,) = engine.parts.index.note_by_id(lesson["id"])
-        assert (after.state is NoteState.DELETED) is not is_edited
+        assert (accepted in paths(engine, NoteState.DELETED)) is not is_edited
 
 
 async def test_a_standing_order_that_nothing_asked_for_is_named_and_never_moved(world: World) -> None:
     async with world.engine() as engine:
         for name in ("mill", "port"):
             world.write(f"_always-load/{name}.md", f"---\ncreated: 2026-01-01\n---\nThe {name} turns.\n")
-        await engine.perform("reconcile", {})
-        asked = engine.parts.index.note(NotePath("_always-load/port.md"))
-        assert asked
-        engine.parts.uses.add([asked.id], "found", question="which port?")
+        await engine.sweep()
+        await engine.search("which port?")
         found = await proposed(engine)
         assert found == {"_always-load/mill.md": ["always loaded, but neither found nor told for 324 days"]}
         ids = [one["id"] for one in (await engine.perform("archive_proposed", {}))["proposed"]]

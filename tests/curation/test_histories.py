@@ -67,7 +67,7 @@ async def test_nothing_is_lost_and_all_comes_back(world: World, seed: int) -> No
         tasks = [(await engine.append(f"Turn mill {20 + n}", kind="task", expires="2026-11-22")).path for n in range(4)]
         await engine.append("Mill 30: " + ", ".join(f"[[{path}]]" for path in tasks), kind="fact")
         world.later(days=2)
-        await engine.perform("reconcile", {})
+        await engine.sweep()
         first, known, done = world.files(), await reachable(engine), list[tuple[str, Any]]()
         assert len(known) >= 3 + 4 + 1
         for _ in range(9):

@@ -17,11 +17,11 @@ async def test_an_index_stands_between_marks_and_no_other_byte_changes(world: Wo
         note = await engine.append("The port is 5433.", kind="fact", project="shop")
         await engine.append("Secret of the shop", kind="fact", project="hidden", tags=["private"])
         for _ in range(3):
-            engine.parts.uses.add([note.id], "told", session="codex/1")
+            await engine.recall(ids=[note.id])
             world.later(days=1)
-        await engine.perform("organize", {})
+        await engine.organize()
         assert world.read("MEMORY.md") == MINE
-        assert "MEMORY.md" in (await engine.perform("organize", {"memory": True}))["pages"]
+        assert "MEMORY.md" in await engine.organize(memory=True)
         memory = world.read("MEMORY.md")
         assert memory.startswith(MINE)
         lines = memory[len(MINE) :].decode().split("\r\n")
@@ -31,16 +31,16 @@ async def test_an_index_stands_between_marks_and_no_other_byte_changes(world: Wo
             "## Key facts", "", "| used on | note |", "| --- | --- |",
             "| 3 days | [The port is 5433.](./notes/fact/the-port-is-5433.md) |",
         ]  # fmt: skip
-        assert (await engine.perform("organize", {"memory": True}))["pages"] == []
-        assert (await engine.perform("jobs", {"action": "run", "name": "pages"}))["runs"][0]["changed"] == []
+        assert await engine.organize(memory=True) == []
+        assert (await engine.run_job("pages"))["changed"] == []
         await engine.append("The shop sells mills.", kind="fact", project="shop")
-        run = (await engine.perform("jobs", {"action": "run", "name": "pages"}))["runs"][0]
+        run = await engine.run_job("pages")
         assert "MEMORY.md" in run["changed"] and b"| 2 | 2026-11-24 |" in world.read("MEMORY.md")
         world.write("MEMORY.md", world.read("MEMORY.md").replace(b"<!-- mcp-memory index ends -->", b""))
         broken = world.read("MEMORY.md")
         with pytest.raises(Refused):
-            await engine.perform("organize", {})
+            await engine.organize()
         assert world.read("MEMORY.md") == broken
         world.write("MEMORY.md", MINE)
-        await engine.perform("organize", {})
+        await engine.organize()
         assert world.read("MEMORY.md") == MINE

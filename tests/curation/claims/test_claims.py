@@ -8,11 +8,10 @@ import pytest
 
 from mcp_memory.curation.claims.claim import Claim, Evidence
 from mcp_memory.curation.claims.statements import statements
-from mcp_memory.engine.background_jobs import organize
 from mcp_memory.errors import NotFound
 from mcp_memory.models import Chunk, Etag, NoteId, NotePath, NoteRecord, NoteState, Passage
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import NOON, World
+from tests.support.world import NOON, World, records
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +30,7 @@ async def stocked(engine: KeywordEngine) -> dict[str, str]:
     ]:  # fmt: skip
         receipt = await engine.append(content, kind="fact", project=project, session=session, source="codex")
         ids[content] = receipt.id
-    await engine.parts.conflicts.scan()
+    await engine.conflicts()
     return ids
 
 
@@ -126,7 +125,7 @@ async def test_beside_claims_about_a_person_nothing_is_told_of_others(world: Wor
 async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World) -> None:
     async with world.engine() as engine:
         ids = await stocked(engine)
-        await organize(engine.parts)
+        await engine.organize()
         dashboard = world.read("entities/_dashboard.md").decode()
         assert "## Open conflicts (1)" in dashboard and "8087 → 8090" in dashboard
         newer = ids["The API listens on port 8090 now."]
@@ -139,10 +138,10 @@ async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World)
         assert (await engine.perform("claim_problems", {}))["problems"][0]["kind"] == "orphan", (
             "until pages are written"
         )
-        await organize(engine.parts)
+        await engine.organize()
         assert "Nothing needs a decision." in world.read("entities/_dashboard.md").decode()
         assert "confirmed: ['2026-11-21']" in world.read(str(_path(engine, newer))).decode().replace('"', "'")
 
 
 def _path(engine: KeywordEngine, note_id: str) -> NotePath:
-    return engine.parts.index.note_by_id(NoteId(note_id))[0].path
+    return next(note.path for note in records(engine) if note.id == note_id)

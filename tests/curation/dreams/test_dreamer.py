@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.memory_budget import MOVE_OUT, find_demotions
 from mcp_memory.errors import InvalidInput, NotFound
 from mcp_memory.recall.config import RecallConfig
+from mcp_memory.vault.vault import Vault
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found
 
@@ -78,8 +78,8 @@ async def test_what_recurs_is_proposed_with_reasons_and_only_what_is_ticked_is_s
         assert world.read("MEMORY.md").decode() == memory
         await dream(engine, rollback=done["run"])
         assert world.read("MEMORY.md") == once["MEMORY.md"]
-        await engine.perform("reconcile", {})
-        assert (await engine.perform("lost", {}))["lost"] == [], "what is taken back isn't lost"
+        await engine.sweep()
+        assert await engine.lost() == [], "what is taken back isn't lost"
         assert f"[x] {PNPM}" in world.read("DREAMS.md").decode()
         assert {path: data for path, data in snapshot(world).items() if path.startswith("memory/2026")} == {
             path: data for path, data in before.items() if path.startswith("memory/2026")
@@ -137,8 +137,8 @@ async def test_a_note_that_serves_many_questions_is_proposed_and_old_logs_can_be
         (old / f"2025-05-0{day}.md").write_text(f"# Log\n\n## 10:00 Talk\n\n{BERLIN}\n")
     async with world.engine() as engine:
         note = (await engine.append("The staging database listens on port 5433.", kind="fact")).id
-        for day in range(4):
-            engine.parts.uses.add([note], "told", question=None, session=f"codex/{day}")
+        for _ in range(4):
+            await engine.recall(ids=[note])
             world.later(days=1)
         assert (await dream(engine))["proposed"] == []  # for no two different questions, as far as is known
         assert (await dream(engine, backfill=str(old), stage=True))["staged"] == 1
@@ -201,7 +201,7 @@ async def test_over_its_budget_memory_is_relieved_by_what_is_ticked_and_gets_it_
     memory = f"# Memory\n\n## Decisions\n\n- Lena owns billing.\n- Tom owns:\n  - design\n\n## Lessons\n\n{long}\n"
     logs(world).write("MEMORY.md", memory)
     async with world.engine(recall=RecallConfig(memory_lines=10)) as engine:
-        status = await engine.perform("status", {})
+        status = await engine.status()
         assert status["memory"].startswith("MEMORY.md has 13 lines, over its budget of 10")
         findings = (await engine.perform("doctor", {}))["findings"]
         assert any(one["what"] == status["memory"] for one in findings)
@@ -219,7 +219,7 @@ async def test_over_its_budget_memory_is_relieved_by_what_is_ticked_and_gets_it_
         note = next(path for path in await found(engine, "10.0.0.2") if path != "MEMORY.md")
         assert world.read(note).decode().endswith(f"{long.removeprefix('- ')}\n")
         assert "MEMORY.md#" in world.read(note).decode() and "kind: lesson" in world.read(note).decode()
-        assert (await engine.perform("status", {}))["memory"] is None
+        assert (await engine.status())["memory"] is None
         report = await dream(engine, rollback=done["run"])
         assert report["refused"] == []
         assert world.read("MEMORY.md") == before["MEMORY.md"] and world.read("DREAMS.md") == before["DREAMS.md"]
@@ -275,12 +275,16 @@ async def test_a_run_that_is_killed_at_any_write_is_done_by_the_next(world: Worl
         page = world.read("DREAMS.md").decode().replace(f"[ ] {PNPM}", f"[x] {PNPM}").replace("[ ] Lena", "[x] Lena")
         world.write("DREAMS.md", page)
         shutil.copytree(world.root, whole.root)
-        dreamer = engine.parts.dreamer
-        dreamer.append, dreamer.forget = dying(dreamer.append), dying(dreamer.forget)
         if at == 3:
-            dreamer.files = replace(dreamer.files, runs=world.root / "MEMORY.md")  # no folder, so that it refuses
-        with pytest.raises(BaseException):  # noqa: B017 -- in a group, or the journal's refusal
-            await dream(engine)
+            shutil.rmtree(world.state / "dreams")
+            (world.state / "dreams").write_text("no folder, so that it refuses")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Vault, "append", dying(Vault.append))
+            patch.setattr(Vault, "forget", dying(Vault.forget))
+            with pytest.raises(BaseException):  # noqa: B017 -- in a group, or the journal's refusal
+                await dream(engine)
+    if at == 3:
+        (world.state / "dreams").unlink()
     for each in (world, whole):
         async with each.engine(**settings) as engine:
             await dream(engine)
@@ -306,7 +310,7 @@ async def test_proposals_are_ticked_and_rejected_in_the_review_and_the_next_run_
         page = world.read("DREAMS.md").decode()
         assert f"- [x] {other} ^dream-" in page and f"- [-] {BERLIN}" in page
         assert not (world.root / "MEMORY.md").exists()
-        assert (await engine.perform("inbox", {}))["waiting"] == []
+        assert await engine.inbox() == []
         await dream(engine)
         assert f"- {other} (" in world.read("MEMORY.md").decode()
         assert BERLIN not in world.read("DREAMS.md").decode()
@@ -321,18 +325,18 @@ async def test_what_is_saved_while_it_dreams_stays_and_so_it_does_after_a_rollba
     async with world.engine() as engine:
         await dream(engine)
         world.write("DREAMS.md", world.read("DREAMS.md").decode().replace(f"[ ] {PNPM}", f"[x] {PNPM}"))
-        dreamer = engine.parts.dreamer
-        append = dreamer.append
+        append = Vault.append
 
-        async def slowly(*given: Any) -> Any:
+        def slowly(*given: Any, **named: Any) -> Any:
             """Meanwhile a person writes on both pages in an editor."""
-            stored = await append(*given)
+            stored = append(*given, **named)
             world.write("DREAMS.md", world.read("DREAMS.md").decode() + "\nMine, of today.\n")
             world.write("MEMORY.md", world.read("MEMORY.md").decode() + "- Tom owns design.\n")
             return stored
 
-        dreamer.append = slowly
-        done = await dream(engine)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Vault, "append", slowly)
+            done = await dream(engine)
         page = world.read("DREAMS.md").decode()
         assert "Mine, of today." in page and PNPM not in page and BERLIN in page
         await dream(engine, rollback=done["run"])
@@ -352,8 +356,8 @@ async def test_a_rollback_of_an_earlier_run_keeps_what_a_later_one_stored(world:
         await dream(engine, rollback=runs[0])
         memory = world.read("MEMORY.md").decode()
         assert BERLIN in memory and PNPM not in memory
-        await engine.perform("reconcile", {})
-        assert (await engine.perform("lost", {}))["lost"] == []
+        await engine.sweep()
+        assert await engine.lost() == []
 
 
 @pytest.mark.parametrize("path", ["DREAMS.md", "MEMORY.md"])
@@ -361,7 +365,6 @@ async def test_a_rollback_leaves_a_file_that_is_saved_at_the_same_time(world: Wo
     logs(world).write("MEMORY.md", "# Memory\n")
     async with world.engine(dreams=DreamsConfig(auto_promote=0.65)) as engine:
         done = await dream(engine)
-        dreamer = engine.parts.dreamer
         put = DreamFiles.put
 
         def late(files: DreamFiles, which: str, was: str | None, text: str | None) -> None:
@@ -371,6 +374,6 @@ async def test_a_rollback_leaves_a_file_that_is_saved_at_the_same_time(world: Wo
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(DreamFiles, "put", late)
-            await dreamer.rollback(done["run"])
+            await dream(engine, rollback=done["run"])
         assert "Mine, of today." in world.read(path).decode()
         assert not await found(engine, "pnpm for the web shop", kinds=["decision"])

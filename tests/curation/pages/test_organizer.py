@@ -6,7 +6,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.background_jobs import organize
 from mcp_memory.models import NoteState
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, found, paths
@@ -38,9 +37,9 @@ async def test_a_page_for_each_project_person_and_service_and_an_index_of_them(w
     async with world.engine() as engine:
         await stocked(engine)
         await engine.append("Moved the database to port 5433.", kind="log", title="Database moved", project="shop")
-        assert await organize(engine.parts, again=True) == [], "only once you have run it"
-        assert await organize(engine.parts, dry_run=True) and "INDEX.md" not in world.files()
-        written = await organize(engine.parts)
+        assert (await engine.run_job("pages"))["changed"] == [], "only once you have run it"
+        assert await engine.organize(dry_run=True) and "INDEX.md" not in world.files()
+        written = await engine.organize()
         assert sorted(written) == [
             "INDEX.md", "entities/_dashboard.md", "entities/people/petra.md", "entities/projects/billing.md",
             "entities/projects/shop.md", "entities/services/nomad.md",
@@ -54,7 +53,7 @@ async def test_a_page_for_each_project_person_and_service_and_an_index_of_them(w
         index = page(world, "INDEX.md")
         assert "personal: 1, project: 6, task: 1" in index and len(index.encode()) <= 2000 and "Nomad, to" not in index
         assert "[Petra](./entities/people/petra.md) (people, 3)" in index
-        assert await organize(engine.parts) == [], "nothing new writes nothing"
+        assert await engine.organize() == [], "nothing new writes nothing"
         assert not [path for path in await found(engine, "Petra design") if path.startswith("entities")]
         assert "entities/people/petra.md" in await found(engine, "Petra design", path="entities")
         assert "MEMORY.md" not in world.files()
@@ -68,7 +67,7 @@ async def test_only_what_holds_and_may_be_told_is_on_a_page(world: World):
         await engine.append("The salary of Petra is secret.", kind="fact", project="shop", tags=["private"])
         await engine.append("A stranger said that Petra left.", kind="fact", project="channel:x")
         await engine.append("Petra sees a doctor.", kind="log", project="shop", tags=["private"])
-        await organize(engine.parts)
+        await engine.organize()
         text = "".join(data.decode() for path, data in world.files().items() if path.startswith("entities"))
         assert "8090" in text and "8087" not in text
         assert "salary" not in text and "stranger" not in text and "doctor" not in text
@@ -86,7 +85,7 @@ async def test_facts_are_one_only_if_numbers_names_and_negations_agree(
     async with world.engine() as engine:
         for content in (one, other):
             await engine.append(content, kind="fact", project="shop")
-        await organize(engine.parts)
+        await engine.organize()
         assert page(world, "entities/projects/shop.md").count("\n- The nightly") == (1 if is_same else 2)
 
 
@@ -94,12 +93,12 @@ async def test_a_forgotten_fact_is_withheld_at_once_and_gone_with_the_next_run(w
     async with world.engine() as engine:
         await stocked(engine)
         log = await engine.append("Moved the database.", kind="log", title="Database moved", project="shop")
-        await organize(engine.parts)
+        await engine.organize()
         for target in (log.id, "notes/decision/we-deploy-the-shop-with-nomad-to-eu-central-1.md"):
             await engine.forget(target)
             assert "withheld" in await engine.recall(path="entities/projects/shop.md")
             assert not await found(engine, "deploy database", path="entities/projects")
-            assert "entities/projects/shop.md" in await organize(engine.parts)
+            assert "entities/projects/shop.md" in await engine.organize()
             assert "withheld" not in await engine.recall(path="entities/projects/shop.md")
         assert "eu-central-1" not in page(world, "entities/projects/shop.md")
 
@@ -107,14 +106,14 @@ async def test_a_forgotten_fact_is_withheld_at_once_and_gone_with_the_next_run(w
 async def test_a_page_that_you_change_or_delete_stays_so_and_one_without_facts_says_so(world: World):
     async with world.engine() as engine:
         await stocked(engine)
-        await organize(engine.parts)
+        await engine.organize()
         world.write("entities/projects/shop.md", "# Mine\n")
         (world.root / "entities/people/petra.md").unlink()
         await engine.sweep()
         for path in paths(engine, NoteState.ACTIVE):
             if path.startswith("notes"):
                 await engine.forget(path)
-        await organize(engine.parts)
+        await engine.organize()
         assert page(world, "entities/projects/shop.md") == "# Mine\n" and "petra.md" not in str(world.files())
         assert "Nothing that is stored holds now." in page(world, "entities/projects/billing.md")
         assert "billing" not in page(world, "INDEX.md")
@@ -144,8 +143,8 @@ async def test_the_same_facts_make_the_same_bytes(
             await engine.append(form.format(about), kind=kind, project=project)
         for path in [path for path in paths(engine, NoteState.ACTIVE) if path.startswith("notes/")][:gone]:
             await engine.forget(path)
-        await organize(engine.parts)
+        await engine.organize()
         before = world.files()
-        assert await organize(engine.parts) == [] and world.files() == before
+        assert await engine.organize() == [] and world.files() == before
         ours = {path for path in before if path.startswith("entities") or path == "INDEX.md"}
         assert ours == set(paths(engine, NoteState.SUMMARY))
