@@ -13,16 +13,18 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from anyio.from_thread import start_blocking_portal
+from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from mcp_memory.client.connection import Address
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.vault.vault import Vault
 from tests.daemon.place import Place, Running
 from tests.daemon.wire import Wire
+from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World, draft, vault_in
 
 Append = Callable[[str, str, str | None], dict[str, Any] | None]
@@ -92,7 +94,18 @@ def on_the_storage(root: Path, name: str) -> Iterator[Append]:
 def through_an_engine(root: Path, name: str) -> Iterator[Append]:
     world = World(root / "vault", root / name, root / "models")
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(world.engine()) as engine:
-        yield into(engine.parts.vault, name)
+        yield by_calls(portal, engine, name)
+
+
+def by_calls(portal: BlockingPortal, engine: KeywordEngine, name: str) -> Append:
+    def append(content: str, kind: str, title: str | None) -> dict[str, Any] | None:
+        try:
+            stored = portal.call(partial(engine.append, content, kind=kind, title=title, session=name))
+        except DeadlineExceeded:
+            return None  # eight wait for one lock
+        return {"id": stored.id, "path": stored.path} if stored.id else None
+
+    return append
 
 
 def into(vault: Vault, name: str) -> Append:

@@ -209,7 +209,7 @@ class Rounds:
         faults = tree_judge.on_disk(world, self._book) + tree_judge.left_behind(world)
         async with world.engine(topics=TOPICS) as engine:
             with anyio.fail_after(30):
-                while engine.parts.run_journal.unfinished_jobs():
+                while tree_judge.unfinished(journal):
                     await anyio.sleep(0.01)
             faults += tree_judge.on_disk(world, self._book)
             faults += await self._settled(engine, world)
@@ -219,7 +219,7 @@ class Rounds:
         return faults
 
     async def _settled(self, engine: KeywordEngine, world: World) -> list[str]:
-        await engine.parts.admin.reindex()
+        await engine.perform("reindex", {})
         for _ in range(SETTLED):
             if not (await engine.compact()).done:
                 break
@@ -230,7 +230,7 @@ class Rounds:
         return faults + await tree_judge.tree(engine, world, with_people=self._with_people)
 
     async def _taken_back(self, engine: KeywordEngine, world: World, *, is_calm: bool) -> list[str]:
-        runs = engine.parts.run_journal.list_runs()
+        runs = await engine.runs()
         left: list[str] = []
         for run in reversed(runs):
             left += (await engine.undo_compaction(run)).left

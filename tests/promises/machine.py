@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from mcp_memory.errors import AlreadyExists, InvalidInput, NotFound, PathRefused, Refused
 from mcp_memory.models import NoteState, Receipt
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World, made, paths, records
+from tests.support.world import World, embedded, index_of, made, paths
 
 WORDS = ["violet", "crimson", "teapot", "kettle", "bicycle", "rain", "osaka", "train", "名前", "café"]
 QUERIES = ["violet teapot", "kettle", "where is the bicycle in the rain", "名前", "train osaka 2026-11-20"]
@@ -167,7 +167,7 @@ class VaultMachine(RuleBasedStateMachine):
             self.receipts.append(receipt)
             found = self.call(lambda: self.engine.search(content, limit=1000, mode="keyword", path=receipt.path))
             # Somebody may have retired or archived today's log as a whole.
-            if self.engine.parts.vault.read(receipt.path).record.state is NoteState.ACTIVE:
+            if self.world.vault().read(receipt.path).record.state is NoteState.ACTIVE:
                 assert receipt.path in [hit.path for hit in found.hits]
 
     @precondition(lambda self: self.receipts)
@@ -192,7 +192,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule(path=places)
     def adopt(self, path: str) -> None:
-        self.attempt(lambda: self.engine.parts.admin.adopt(path))
+        self.attempt(lambda: self.engine.adopt(path))
 
     # -- time --------------------------------------------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule()
     def sweep(self) -> None:
-        self.call(self.engine.parts.admin.reconcile)
+        self.call(self.engine.sweep)
 
     @rule(lose_the_index=st.booleans())
     def start_again(self, lose_the_index: bool) -> None:
@@ -213,8 +213,8 @@ class VaultMachine(RuleBasedStateMachine):
 
     @rule()
     def compare(self) -> None:
-        self.call(self.engine.parts.admin.reconcile)
-        self.call(self._embedded)
+        self.call(self.engine.sweep)
+        self.call(lambda: embedded(self.engine))
         # What the state folder holds beside the index, entries that were added or forgotten, no rebuilding brings back.
         fresh = replace(self.world, state=self.folder / "fresh")
         shutil.copytree(self.world.state, fresh.state, ignore=shutil.ignore_patterns("index"))
@@ -224,29 +224,23 @@ class VaultMachine(RuleBasedStateMachine):
             for path, known in one.items():
                 assert known == other[path], path
             assert self.answers(self.engine) == self.answers(rebuilt)
-            one, other = ({(p.path, p.reason) for p in each.parts.admin.problems()} for each in (self.engine, rebuilt))
-            assert {path for path, _ in one} == {path for path, _ in other}, (one, other)
+            one, other = self.call(self.engine.problems), self.call(rebuilt.problems)
+            assert one.keys() == other.keys(), (one, other)
         shutil.rmtree(fresh.state)
-
-    async def _embedded(self) -> None:
-        await self.engine.parts.model.embed()
-        assert self.engine.parts.admin.status()["pending"] == 0
 
     # -- what always holds -------------------------------------------------------------------------------------------
 
     @invariant()
     def every_chunk_of_an_unchanged_file_is_a_slice_of_it(self) -> None:
-        for record in records(self.engine):
-            file = self.world.root / record.path
-            if (
-                file.is_symlink()
-                or not file.is_file()
-                or self.engine.parts.vault.read(record.path).record.etag != record.etag
-            ):
-                continue
-            text = self.engine.parts.vault.read(record.path).text
-            for passage in self.engine.parts.index.passages(record.path):
-                assert passage.chunk.text == text[passage.chunk.start : passage.chunk.end]
+        vault = self.world.vault()
+        with index_of(self.engine) as index:
+            for record in index.scan(index.active):
+                file = self.world.root / record.path
+                if file.is_symlink() or not file.is_file():
+                    continue
+                now = vault.read(record.path)
+                for passage in index.passages(record.path) if now.record.etag == record.etag else ():
+                    assert passage.chunk.text == now.text[passage.chunk.start : passage.chunk.end]
 
     # -- below -------------------------------------------------------------------------------------------------------
 
@@ -274,16 +268,16 @@ class VaultMachine(RuleBasedStateMachine):
         return self.receipts[number % len(self.receipts)]
 
     def known(self, engine: KeywordEngine) -> dict[str, Any]:
-        index = engine.parts.index
-        return {
-            record.path: (
-                replace(record, signature=""),
-                [passage.chunk for passage in index.passages(record.path)],
-                index.links_from(record.path),
-                index.links_to(record.path, 9),
-            )
-            for record in records(engine)
-        }
+        with index_of(engine) as index:
+            return {
+                record.path: (
+                    replace(record, signature=""),
+                    [passage.chunk for passage in index.passages(record.path)],
+                    index.links_from(record.path),
+                    index.links_to(record.path, 9),
+                )
+                for record in index.scan(index.active)
+            }
 
     def answers(self, engine: KeywordEngine) -> list[Any]:
         found: list[Any] = []

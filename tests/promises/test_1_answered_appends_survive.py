@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.text.markdown import logs
-from tests.support.world import EXHAUSTIVE, REPOSITORY, World, more
+from tests.support.world import EXHAUSTIVE, REPOSITORY, World, more, records
 
 LIVES = more(12)
 
@@ -31,21 +31,21 @@ async def test_a_killed_engine_has_kept_every_receipt(world: World) -> None:
         lives.stdin.close()
     assert len(receipts) > LIVES
     async with world.engine() as engine:
-        files = world.files()
+        files, known = world.files(), {record.id: record for record in records(engine)}
         for receipt in receipts:
             assert receipt["path"] in files
             if "#" in receipt["id"]:
                 entries = logs.entries(files[receipt["path"]].decode(), 0)
                 assert receipt["id"].endswith(tuple(entry.hash for entry in entries))
             else:
-                record = engine.parts.index.note_by_id(receipt["id"])[0]
+                record = known[receipt["id"]]
                 assert record.etag == receipt["etag"] or record.state == "archived"
                 assert f"{receipt['word']} was said\n".encode() in files[record.path]
         for receipt in chance.sample(receipts, min(len(receipts), 60)):
             hits = (await engine.search(receipt["word"], include_archived=True, mode="keyword")).hits
             assert receipt["id"] in [hit.id for hit in hits]
-        assert engine.parts.admin.problems() == []
-        assert engine.parts.vault.ledger.damaged_lines <= LIVES
+        assert await engine.problems() == {}
+        assert world.vault().ledger.damaged_lines <= LIVES
     assert not [path for path in files if "conflict" in path]
 
 

@@ -33,7 +33,7 @@ def in_the_file(world: World, path: str = LOG) -> set[str]:
 
 
 async def listed(engine) -> set[str]:
-    return {each["id"] for each in (await engine.perform("lost", {}))["lost"]}
+    return {each["id"] for each in await engine.lost()}
 
 
 async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
@@ -46,35 +46,35 @@ async def test_stale_saves_make_no_entry_vanish(fast_folder: Path) -> None:
     buffer = world.read(LOG)
     restarts = 4
     for _ in range(restarts):
-        async with world.engine() as engine:
-            for number in range(SAVES // restarts):
-                if chance.random() < 0.4:
-                    buffer = world.read(LOG)  # the editor notices the change, and loads it
-                for _ in range(chance.choice((1, 1, 2))):
-                    # Not through the index, which would cut the whole log into passages each time.
-                    stored = engine.parts.vault.append(draft(f"entry {len(receipts)} of {number}.", "log"))
-                    receipts.append(f"{stored.file.record.path}#{stored.entry}")
-                    texts.append(f"entry {len(receipts) - 1} of {number}.".encode())
-                    world.later(seconds=chance.choice((0, 7, 61)))
-                if chance.random() < 0.3:
-                    buffer += f"\nA line by hand, {number}\n".encode()
-                save(world.root / LOG, buffer, by_rename=chance.random() < 0.5)
-                if chance.random() < 0.1:
-                    await engine.sweep()
+        # Not through the index, which would cut the whole log into passages each time.
+        vault = world.vault()
+        for number in range(SAVES // restarts):
+            if chance.random() < 0.4:
+                buffer = world.read(LOG)  # the editor notices the change, and loads it
+            for _ in range(chance.choice((1, 1, 2))):
+                stored = vault.append(draft(f"entry {len(receipts)} of {number}.", "log"))
+                receipts.append(f"{stored.file.record.path}#{stored.entry}")
+                texts.append(f"entry {len(receipts) - 1} of {number}.".encode())
+                world.later(seconds=chance.choice((0, 7, 61)))
+            if chance.random() < 0.3:
+                buffer += f"\nA line by hand, {number}\n".encode()
+            save(world.root / LOG, buffer, by_rename=chance.random() < 0.5)
+            if chance.random() < 0.1:
+                vault.settle()
+                vault.shared.compare()
     async with world.engine() as engine:
         lost = await listed(engine)
         assert len(lost) > SAVES / 4, "the editor has taken away what it could"
         standing = world.read(LOG)
         gone = [text for each, text in zip(receipts, texts, strict=True) if text not in standing and each not in lost]
         assert gone == []
-        found = (await engine.perform("doctor", {}))["findings"]
-        assert any(finding["what"].startswith(f"{LOG} was overwritten") for finding in found)
+        assert any(finding.what.startswith(f"{LOG} was overwritten") for finding in await engine.doctor())
         await engine.perform("recover", {"ids": [LOG]})
         assert world.read(LOG).startswith(standing), "what stands there is not touched"
         assert lost <= in_the_file(world)
         assert all(world.read(LOG).count(text) == 1 for text in texts)
         assert await listed(engine) == set()
-        assert not any(LOG in finding["what"] for finding in (await engine.perform("doctor", {}))["findings"])
+        assert not any(LOG in finding.what for finding in await engine.doctor())
         assert texts[-1].decode() in await engine.recall(ids=[receipts[-1]])
 
 
@@ -91,7 +91,7 @@ async def test_nothing_comes_back_by_itself(world: World) -> None:
         assert world.read(LOG) == kept, "a person may have taken it out on purpose"
     async with world.engine() as engine:
         assert world.read(LOG) == kept
-        [lost] = (await engine.perform("lost", {}))["lost"]
+        [lost] = await engine.lost()
         assert lost["why"] == "missing"
         assert "beta" in lost["text"]
         await engine.perform("recover", {"ids": [lost["id"]], "dismiss": True})

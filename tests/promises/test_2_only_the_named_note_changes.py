@@ -27,10 +27,10 @@ CALLS: dict[str, Callable[[KeywordEngine], Awaitable[object]]] = {
     "recall": lambda e: e.recall("diary"),
     "session start": lambda e: e.recall(),
     "recall by path": lambda e: e.recall(path="diary.md"),
-    "reindex": lambda e: e.parts.admin.reindex(),
-    "sweep": lambda e: e.parts.admin.reconcile(),
+    "reindex": lambda e: e.perform("reindex", {}),
+    "sweep": lambda e: e.sweep(),
     "doctor": lambda e: e.perform("doctor", {}),
-    "adopt": lambda e: e.parts.admin.adopt(),
+    "adopt": lambda e: e.adopt(),
     "append": lambda e: e.append("A new fact", kind="fact"),
     "append a log entry": lambda e: e.append("Something happened", kind="log"),
     "forget a missing note": lambda e: e.forget("a/none.md"),
@@ -98,4 +98,4 @@ async def test_frontmatter_that_a_person_formatted_stays_formatted(world: World)
         kept = [line for line in odd.split(b"\r\n") if line in changed.split(b"\r\n")]
         assert kept == odd.split(b"\r\n")
         assert changed.count(b"\n") == changed.count(b"\r\n")
-        assert engine.parts.vault.read(NotePath(receipt.path)).record.id == receipt.id
+        assert world.vault().read(NotePath(receipt.path)).record.id == receipt.id

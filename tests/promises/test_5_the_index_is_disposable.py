@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import EXHAUSTIVE, World, eventually, made
+from tests.support.world import EXHAUSTIVE, World, embedded, eventually, made
 
 pytestmark = pytest.mark.anyio
 
@@ -22,7 +22,7 @@ async def answers(engine: KeywordEngine) -> list[Any]:
         result = await engine.search(question, limit=50, include_archived=True)
         told.append([(h.id, h.path, h.start_line, h.end_line, h.snippet, round(h.score, 3)) for h in result.hits])
         told.append(await engine.recall(question))
-    return [*told, await engine.recall(), [record.id for record in engine.parts.admin.tree()]]
+    return [*told, await engine.recall(), [record.id for record in await engine.notes()]]
 
 
 async def fill(world: World) -> None:
@@ -68,10 +68,10 @@ async def test_the_same_answers_by_the_real_model(tmp_path: Path, model_cache: P
     world.models = model_cache
     await fill(world)
     async with world.engine() as engine:
-        assert engine.parts.admin.status()["pending"] == 0
+        assert (await engine.status())["pending"] == 0
         before = await answers(engine)
         near = await engine.append("The cracked one is the violet teapot", kind="fact")
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await embedded(engine)
         await engine.forget(near.id)
         meant = await engine.search("what broke when we released?", mode="semantic", limit=3)
         assert "deploy" in " ".join(hit.snippet for hit in meant.hits).lower()
@@ -100,4 +100,4 @@ async def test_an_engine_starts_on_whatever_page_is_damaged_and_builds_the_index
         file.write_bytes(whole[:at] + b"\xa5" * page + whole[at + page :])
         async with world.engine(watching=True) as engine:
             await eventually(lambda engine=engine: is_whole(engine))
-            assert not engine.parts.health.faults
+            assert not any(finding.fixable for finding in await engine.doctor())

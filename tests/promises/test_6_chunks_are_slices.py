@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_memory.text.chunking.chunker import ChunkingConfig
-from tests.support.world import made, more, records
+from tests.support.world import index_of, made, more, records
 
 pieces = st.sampled_from(
     [
@@ -39,13 +39,16 @@ def test_every_passage_is_a_slice(content: bytes, other: bytes, config: Chunking
             world.write("a.md", content)
             world.write("memory/2026-11-21.md", other)
             async with world.engine(chunking=config) as engine:
-                if engine.parts.vault.read("memory/2026-11-21.md").text:
+                vault = world.vault()
+                if vault.read("memory/2026-11-21.md").text:
                     await engine.append("one more entry", kind="log")
                 checked = 0
-                for record in records(engine):
-                    file = engine.parts.vault.read(record.path)
+                with index_of(engine) as index:
+                    passages = {record.path: index.passages(record.path) for record in records(engine)}
+                for path, cut in passages.items():
+                    file = vault.read(path)
                     lines = file.text.split("\n")
-                    for passage in engine.parts.index.passages(record.path):
+                    for passage in cut:
                         chunk = passage.chunk
                         assert chunk.text == file.text[chunk.start : chunk.end]
                         assert (

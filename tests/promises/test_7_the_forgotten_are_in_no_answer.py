@@ -38,7 +38,7 @@ async def everything_said(engine: KeywordEngine, target: str, path: str) -> str:
         said.append(await engine.recall(ids=[target], budget_tokens=100_000))
     except McpMemoryError as error:
         said.append(str(error))
-    said += [f"{record.title} {record.tags}" for record in engine.parts.admin.tree()]
+    said += [f"{record.title} {record.tags}" for record in await engine.notes()]
     return "\n".join(said)
 
 

@@ -13,15 +13,18 @@ import pytest
 
 from mcp_memory.embedders import circuit_breaker
 from mcp_memory.errors import EmbedderUnavailable
+from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.embedding_backlog import TRIES
 from mcp_memory.indexing.index_rows import BATCH_CHUNKS
 from mcp_memory.search import embedder_lifecycle as models
 from mcp_memory.search import retrievers, searcher
 from mcp_memory.text.chunking import chunker
 from mcp_memory.vault.config import VaultConfig
+from mcp_memory.vault.journals.ledger import Ledger, LedgerEntry
 from tests.daemon.place import Place
 from tests.daemon.wire import Wire
-from tests.support.world import World, eventually, found, python
+from tests.support.toy import OPENING
+from tests.support.world import World, embedded, eventually, found, python, until
 
 pytestmark = pytest.mark.anyio
 
@@ -53,9 +56,7 @@ INDEX_HEAVY = """
 import sys
 from pathlib import Path
 import anyio
-from tests.daemon.place import Place
-from tests.daemon.wire import Wire
-from tests.support.world import World, found
+from tests.support.world import World, found, index_of
 
 def peak_kb():
     lines = Path("/proc/self/status").read_text().splitlines()
@@ -70,9 +71,10 @@ async def main(world):
             target.parent.mkdir(exist_ok=True)
             target.hardlink_to(file)
             await engine.sweep()
-            note = engine.parts.index.passages(str(target.relative_to(world.root)))
-            print(target.relative_to(world.root), len(note), flush=True)
-        problems = {problem.path for problem in engine.parts.admin.problems()}
+            path = target.relative_to(world.root)
+            with index_of(engine) as index:
+                print(path, len(index.passages(str(path))), flush=True)
+        problems = set(await engine.problems())
         print("problems", *sorted(problems))
         print("found", *(await found(engine, "plain")))
         print("grown", (peak_kb() - before) // 1024)
@@ -111,20 +113,18 @@ async def test_what_stands_above_the_limit_is_found_and_the_problem_says_where_i
     content = "".join(f"# heading{n}\n\nword{n} stands here\n" for n in range(1000))
     file = world.write("long.md", content)
     async with world.engine() as engine:
-        (problem,) = engine.parts.admin.problems()
-        assert "line 2,001" in problem.reason and "2,000 lines" in problem.reason
+        (reason,) = (await engine.problems()).values()
+        assert "line 2,001" in reason and "2,000 lines" in reason
         for number in (0, 49, 50, 300, 665):
             hits = (await engine.search(f"word{number}")).hits
             assert any(f"word{number} stands here" in hit.snippet for hit in hits)
         assert await found(engine, "word700") == []
         assert file.read_text() == content
     async with world.engine() as engine:
-        assert [each.path for each in engine.parts.admin.problems()] == [
-            "long.md"
-        ]  # also after a start that reads nothing
+        assert [*await engine.problems()] == ["long.md"]  # also after a start that reads nothing
         file.write_text("short")
         await engine.sweep()
-        assert engine.parts.admin.problems() == []
+        assert await engine.problems() == {}
 
 
 async def test_an_own_heavy_note_is_reported_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ async def test_an_own_heavy_note_is_reported_too(world: World, monkeypatch: pyte
     async with world.engine() as engine:
         receipt = await engine.append("line\n\n" * 100, kind="fact")
         assert receipt.indexed == "keywords"
-        assert [each.path for each in engine.parts.admin.problems()] == [receipt.path]
+        assert [*await engine.problems()] == [receipt.path]
 
 
 async def test_the_beginning_of_a_file_over_the_size_limit_is_searched_and_no_character_is_halved(
@@ -146,9 +146,10 @@ async def test_the_beginning_of_a_file_over_the_size_limit_is_searched_and_no_ch
         assert len(await found(engine, "violet")) == len(sizes) + 1
         # Half an entry has another hash: it could be shown although it was forgotten.
         assert await found(engine, "scarlet") == []
-        problems = [each for each in engine.parts.admin.problems() if each.path[:2] == "n4" or "memory/" in each.path]
+        said = (await engine.problems()).items()
+        problems = [reason for path, reason in said if path[:2] == "n4" or "memory/" in path]
         assert len(problems) == len(sizes) + 1
-        assert all("100 bytes" in problem.reason and "UTF-8" not in problem.reason for problem in problems)
+        assert all("100 bytes" in reason and "UTF-8" not in reason for reason in problems)
         text = await engine.recall(path="n40.md")
         assert "🎈" in text and "\ufffd" not in text
 
@@ -175,7 +176,9 @@ async def test_a_small_note_does_not_wait_until_a_heavy_one_is_cut(world: World)
         assert answered[0] == "small 0" and "heavy" in answered
 
 
-async def test_a_sweep_writes_in_small_batches_and_notes_of_agents_come_between(world: World) -> None:
+async def test_a_sweep_writes_in_small_batches_and_notes_of_agents_come_between(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for number in range(NOTES):
         paragraphs = "\n\n".join(f"{WORDS} {number} {n} " + "x" * 300 for n in range(30))
         world.write(f"bulk/n{number}.md", paragraphs)
@@ -184,15 +187,15 @@ async def test_a_sweep_writes_in_small_batches_and_notes_of_agents_come_between(
             with (world.root / f"bulk/n{number}.md").open("a") as file:
                 file.write("changed\n")
         batches: list[int] = []
-        real = engine.parts.index.apply
+        real = SqliteIndex.apply
 
-        def apply(generation: int, changes: list) -> int:
+        def apply(index: SqliteIndex, generation: int, changes: list) -> int:
             batches.append(sum(len(getattr(change, "chunks", ())) for change in changes))
-            return real(generation, changes)
+            return real(index, generation, changes)
 
-        engine.parts.index.apply = apply
+        monkeypatch.setattr(SqliteIndex, "apply", apply)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(engine.parts.admin.reconcile)
+            tasks.start_soon(engine.sweep)
             await eventually(lambda: len(batches) >= 2)
             receipt = await engine.append("freshword", kind="fact")
             # Notes written meanwhile took their turn while most of the sweep was still to come.
@@ -249,7 +252,7 @@ async def test_a_model_that_hangs_costs_vectors_and_few_threads(toy_world: World
     gate = threading.Event()
     async with toy_world.engine() as engine:
         await engine.append("violet teapot", kind="fact")
-        toy = engine.parts.model.embedder
+        toy = OPENING.toy
         real = toy.embed_query, toy.embed_documents
         toy.embed_query = toy.embed_documents = stuck(gate)
         before = threading.active_count()
@@ -262,14 +265,14 @@ async def test_a_model_that_hangs_costs_vectors_and_few_threads(toy_world: World
             receipt = await engine.append(f"crimson kettle {number}", kind="fact")
             assert receipt.indexed == "keywords"
             assert receipt.path in await found(engine, f"kettle {number}")
-        assert "not answering" in engine.parts.admin.status()["model_state"]
+        assert "not answering" in (await engine.status())["model_state"]
         # Those who asked before the model was overdue, its backlog, and the pool that all the others share.
         assert threading.active_count() - before < circuit_breaker.AT_ONCE + 1 + 12
         toy.embed_query, toy.embed_documents = real
         gate.set()
-        await eventually(lambda: engine.parts.admin.status()["model_state"] == "ready")
-        engine.parts.model.wake()
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await until(engine, lambda status: status["model_state"] == "ready")
+        await engine.sweep()
+        await embedded(engine)
         assert await found(engine, "kettle", mode="semantic")
 
 
@@ -278,7 +281,7 @@ async def test_an_engine_closes_although_its_model_hangs(toy_world: World, impat
     try:
         with anyio.fail_after(20):
             async with toy_world.engine() as engine:
-                engine.parts.model.embedder.embed_query = engine.parts.model.embedder.embed_documents = stuck(gate)
+                OPENING.toy.embed_query = OPENING.toy.embed_documents = stuck(gate)
                 await engine.append("violet teapot", kind="fact")
                 await engine.search("violet")
     finally:
@@ -290,18 +293,18 @@ async def test_a_model_that_raises_anything_costs_vectors_alone(toy_world: World
         raise RuntimeError("canary in the words")
 
     async with toy_world.engine() as engine:
-        engine.parts.model.embedder.embed_query = engine.parts.model.embedder.embed_documents = raising
+        OPENING.toy.embed_query = OPENING.toy.embed_documents = raising
         receipt = await engine.append("violet teapot", kind="fact")
         assert receipt.indexed == "keywords"
         result = await engine.search("violet")
         assert [hit.path for hit in result.hits] == [receipt.path]
         assert "RuntimeError" in result.degraded and "canary" not in result.degraded
-        assert "canary" not in str(engine.parts.admin.status())
+        assert "canary" not in str(await engine.status())
 
 
 async def test_a_text_that_the_model_refuses_does_not_block_those_behind_it(toy_world: World, impatient: None) -> None:
     async with toy_world.engine() as engine:
-        toy = engine.parts.model.embedder
+        toy = OPENING.toy
         real, asked = toy.embed_documents, []
 
         def choosy(texts: list[str]) -> object:
@@ -315,30 +318,30 @@ async def test_a_text_that_the_model_refuses_does_not_block_those_behind_it(toy_
         for number in range(30):
             toy_world.write(f"b{number}.md", f"violet note {number}")
         await engine.sweep()
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 1)
-        await eventually(lambda: any("1 passages are refused" in each.reason for each in engine.parts.admin.problems()))
+        await until(engine, lambda status: status["pending"] == 1)
+        await until(engine, lambda status: any("1 passages are refused" in each for each in status["errors"]))
         assert (await found(engine, "poison"))[0] == "a.md"
-        assert engine.parts.admin.status()["model_state"] == "ready"
+        assert (await engine.status())["model_state"] == "ready"
         tried = len(asked)
         assert tried <= 2 * TRIES
         receipt = await engine.append("violet once more", kind="fact")
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 1)
+        await until(engine, lambda status: status["pending"] == 1)
         assert receipt.path in await found(engine, "once more", mode="semantic")
         assert len(asked) == tried  # it was given up
         file.unlink()
         await engine.sweep()
-        await eventually(lambda: not engine.parts.admin.problems())
+        await until(engine, lambda status: not status["problems"])
 
 
 async def test_an_endpoint_that_is_down_refuses_no_text(toy_world: World, impatient: None) -> None:
     async with toy_world.engine() as engine:
-        engine.parts.model.embedder.down = True
+        OPENING.toy.down = True
         for _ in range(2 * TRIES):
             await engine.append(f"violet {_}", kind="fact")
-        await eventually(lambda: engine.parts.admin.status()["model_state"].startswith("failing"))
-        engine.parts.model.embedder.down = False
-        engine.parts.model.wake()
-        await eventually(lambda: engine.parts.admin.status()["pending"] == 0)
+        await until(engine, lambda status: status["model_state"].startswith("failing"))
+        OPENING.toy.down = False
+        await engine.sweep()
+        await embedded(engine)
 
 
 # -- a slow disk -----------------------------------------------------------------------------------------------------
@@ -380,20 +383,25 @@ async def test_notes_that_wait_for_the_ledger_go_to_disk_together(
 ) -> None:
     async with world.engine() as engine:
         await engine.append("violet teapot", kind="fact")
-        ledger, gate, syncs = engine.parts.vault.ledger, threading.Event(), []
-        real = os.fsync
+        gate, syncs, ledgers = threading.Event(), [], list[Ledger]()
+        real, record = os.fsync, Ledger.record
 
         def fsync(descriptor: int) -> None:
-            if Path(f"/proc/self/fd/{descriptor}").readlink() == ledger.file:
+            if Path(f"/proc/self/fd/{descriptor}").readlink() == world.state / "ledger.jsonl":
                 syncs.append(descriptor)
                 assert gate.wait(20)
             real(descriptor)
 
+        def recording(ledger: Ledger, *entries: LedgerEntry) -> None:
+            ledgers.append(ledger)
+            record(ledger, *entries)
+
         monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr(Ledger, "record", recording)
         async with anyio.create_task_group() as tasks:
             for number in range(6):
                 tasks.start_soon(lambda n=number: engine.append(f"slowword {n}", kind="fact"))
-            await eventually(lambda: len(ledger.waiting) == 5)
+            await eventually(lambda: ledgers and len(ledgers[0].waiting) == 5)
             gate.set()
         assert len(syncs) == 2
     async with world.engine() as engine:

@@ -11,16 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import anyio
-
 from mcp_memory.compaction.journal import JobOutcome, RunJournal
-from mcp_memory.engine.diagnosis.doctor import examine
 from mcp_memory.models import NoteState
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import CHILDREN, MAP, TOPICS, is_page
 from tests.support.keyword_engine import KeywordEngine
+from tests.support.topics import tree_of
 from tests.support.world import World, records
 
 MAP_PATH = f"{TOPICS}/{MAP}"
@@ -106,10 +104,10 @@ def _note_faults(word: str, path: str, data: bytes, book: Book) -> Iterator[str]
 
 async def tree(engine: KeywordEngine, world: World, *, with_people: bool) -> list[str]:
     """Once all is filed. `with_people`: what a killed write has put aside may be a person's save of that moment."""
-    topics, fresh = await anyio.to_thread.run_sync(engine.parts.compactor.planner_view.read_tree)
-    everything = [topic for top in topics for topic in top.walk()]
+    fresh = (await engine.perform("tree", {}))["fresh"]
+    everything = [topic for top in await tree_of(engine) for topic in top.walk()]
     active = {record.path for record in records(engine) if record.state is NoteState.ACTIVE}
-    led = Counter([*(note.path for note in fresh), *(note.path for topic in everything for note in topic.leaves)])
+    led = Counter([*(note["path"] for note in fresh), *(note.path for topic in everything for note in topic.leaves)])
     faults = [f"{path} is in the tree {led[path]} times" for path in active
               if path.startswith("topics/") and led[path] != 1]  # fmt: skip
     faults += [f"{path} is in the tree and not there" for path in led if not (world.root / path).is_file()]
@@ -127,17 +125,14 @@ async def tree(engine: KeywordEngine, world: World, *, with_people: bool) -> lis
         page = world.read(topic.page_path).decode()
         below = page[page.rindex(CHILDREN) :]
         linked = Counter(resolve(link.target, topic.page_path) for link in find_links(below))
-        topics, notes = topic.sources
-        wanted = Counter([*(note.path for note in notes), *(each.page_path for each in topics)])
-        if missing := wanted - linked:
+        if missing := Counter(topic.linked()) - linked:
             faults.append(f"{topic.page_path} does not lead to {', '.join(missing)}\n{page}")
         faults += [
             f"{topic.page_path} leads nowhere: {to}" for to in linked if not to or not (world.root / to).is_file()
         ]
-    found = [each for each in await anyio.to_thread.run_sync(examine, engine.parts) if each.severity != "info"]
+    found = [each for each in await engine.doctor() if each.severity != "info"]
     known = ["may be somebody's save"] if with_people else []
     faults += [f"doctor: {each.what}" for each in found if not any(words in each.what for words in known)]
-    engine.parts.vault.backend.settle(min_age_s=0)
     faults += left_behind(world)
     empty = [folder for folder in world.root.glob("topics/**/") if not any(folder.iterdir())]
     return faults + [
