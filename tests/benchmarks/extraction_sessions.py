@@ -65,7 +65,7 @@ from typing import Any
 import anyio
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.capture.readers.plain import write_plain
 from mcp_memory.models import NoteState
 from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.text.conversation.messages import Turn
@@ -73,7 +73,7 @@ from mcp_memory.text.language.facts import EXACT, Fact, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import NOON, World
+from tests.support.world import NOON, World, records
 
 SESSIONS = Path(__file__).parents[1] / "eval" / "extraction" / "sessions"
 AT_ONCE, PROPOSED, NOTHING, ELSEWHERE = "+", "?", "!", "~"
@@ -206,9 +206,10 @@ async def score_session(session: Session, provider: str, models: Path, *, whole:
             world.now = NOON + timedelta(hours=6)
             await engine.settled()
             for turn in [session.messages] if whole else _turns(session.messages):
-                captured = CapturedMessages("talk.jsonl", "claude-code", session.name, session.project, turn)
-                await engine.parts.candidate_ingest.ingest(captured)
-            return _judge(session, list(_found(engine)))
+                asked = {"file": "talk.jsonl", "client": "claude-code", "session": session.name}
+                asked |= {"project": session.project, "messages": write_plain(turn)}
+                await engine.perform("extract", asked)
+            return _judge(session, list(_found(world, engine)))
 
 
 def _turns(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptMessage]]:
@@ -222,11 +223,12 @@ def _turns(messages: Sequence[TranscriptMessage]) -> Iterator[list[TranscriptMes
     yield turn
 
 
-def _found(engine: KeywordEngine) -> Iterator[Found]:
-    for record in engine.parts.index.scan(engine.parts.writer.generation.number):
+def _found(world: World, engine: KeywordEngine) -> Iterator[Found]:
+    vault = world.vault()
+    for record in records(engine):
         if record.state is NoteState.DELETED:
             continue
-        file = engine.parts.vault.read(record.path)
+        file = vault.read(record.path)
         meta = frontmatter.parse(file.text).meta
         source, names = meta.get("derived_from"), [*record.supersedes, *record.meta.get("contradicts", ())]
         offset = int(str(source[0]).rpartition("@")[2]) if isinstance(source, list) and source else 0

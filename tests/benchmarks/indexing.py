@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import PurePosixPath
 
@@ -18,8 +18,9 @@ from tests.benchmarks.calls import timed
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, percentile
 from tests.benchmarks.search import LARGE, SMALL
-from tests.benchmarks.site import Site, fresh, indexed, remembering
-from tests.support.keyword_engine import KeywordEngine
+from tests.benchmarks.site import Site, fresh, indexed
+from tests.support.indexed_vault import IndexedVault, indexed_vault
+from tests.support.world import World
 
 FIRST = Corpus(notes=400, entries=5, series="first")
 MANY = Corpus(notes=10_000, entries=2, series="many")
@@ -81,7 +82,7 @@ async def _first_index(site: Site) -> float:
     async with open_engine(site.engine_config, watch=False) as engine:
         await engine.settled()
         took_s = time.perf_counter() - start
-        status = engine.parts.admin.status()
+        status = await engine.perform("status", {})
     if status["pending"] or status["chunks"] < FIRST.chunks:
         raise SystemExit(f"the first index is not complete: {status}")
     return took_s
@@ -89,29 +90,26 @@ async def _first_index(site: Site) -> float:
 
 async def _changes(corpora: list[Corpus], sites: list[Site]) -> list[list[float]]:
     """Seconds of `CHANGES` changes in each, in turns; afterwards every note is as it was."""
-    async with AsyncExitStack() as stack:
-        engines: list[KeywordEngine] = []
-        with remembering() as embedder:
-            for site in sites:
-                config = replace(site.engine_config, embedder=embedder)
-                engines.append(await stack.enter_async_context(open_engine(config, watch=False)))
-                await engines[-1].settled()
+    with ExitStack() as stack:
+        configs = [site.engine_config for site in sites]
+        worlds = [World(config.root, config.state, config.models) for config in configs]
+        rooms = [stack.enter_context(indexed_vault(world)) for world in worlds]
         times: list[list[float]] = [[] for _ in sites]
         for number in range(CHANGES):
-            for corpus, engine, taken in zip(corpora, engines, times, strict=True):
-                taken.append(await _change(engine, corpus, number))
+            for corpus, room, taken in zip(corpora, rooms, times, strict=True):
+                taken.append(await _change(room, corpus, number))
     return times
 
 
-async def _change(engine: KeywordEngine, corpus: Corpus, number: int) -> float:
-    file = engine.parts.vault.roots()[""] / corpus.path(number)
+async def _change(room: IndexedVault, corpus: Corpus, number: int) -> float:
+    file = room.vault.roots()[""] / corpus.path(number)
     path, kept = NotePath(corpus.path(number)), file.read_bytes()
     try:
         file.write_text(f"# Changed {number}\n\n" + replace(corpus, entries=10).text(number), encoding="utf-8")
-        note = engine.parts.vault.read(path)
+        note = room.vault.read(path)
         start = time.perf_counter()
-        await engine.parts.writer.index_note(note)
+        await room.writer.index_note(note)
         return time.perf_counter() - start
     finally:
         file.write_bytes(kept)
-        await engine.parts.writer.index_note(engine.parts.vault.read(path))
+        await room.writer.index_note(room.vault.read(path))

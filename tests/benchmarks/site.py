@@ -183,6 +183,6 @@ def bare() -> Iterator[int]:
 async def _index(config: EngineConfig) -> None:
     async with open_engine(config, watch=False) as engine:
         await engine.settled()
-        status = engine.parts.admin.status()
+        status = await engine.perform("status", {})
     if status["pending"] or not status["model"]:
         raise SystemExit(f"the index of {config.root} cannot be completed: {status}")

@@ -78,7 +78,6 @@ async def _measure(vault: Path, mine: Sequence[EvalQuestion], place: Path, evide
         engine = KeywordEngine(opened)
         await engine.settled()
         await _fill(engine, vault)
-        await engine.parts.model.embed()
         await engine.compact()
     for way, recall in ((FLAT, RecallConfig(topic_pages=False)), (SHIPPED, RecallConfig())):
         async with open_engine(replace(config, recall=recall), watch=False, clock=lambda: now) as opened:

@@ -20,12 +20,16 @@ from typing import Any
 
 import anyio
 
+from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import NotFound
+from mcp_memory.models import Filters
+from mcp_memory.recall.config import RecallConfig
 from mcp_memory.topics.config import TopicsConfig
 from tests.eval.ninety_days.replay import Count
 from tests.support.keyword_engine import KeywordEngine
+from tests.support.world import embedded, index_of
 
 FOLDER = Path(__file__).parent
 MODELS = Path(os.environ.get("MCP_MEMORY_TEST_MODEL_CACHE", Path(tempfile.gettempdir()) / "mcp-memory-models"))
@@ -71,19 +75,21 @@ async def measure(file: Path, place: Path, models: Path, wrong: list[str]) -> Ma
     settings = EngineConfig(place / "vault", place / "state", models, topics=TopicsConfig(automatic=False))
     (place / "vault").mkdir(parents=True)
     async with open_engine(settings, watch=False, clock=lambda: now) as opened:
-        engine = KeywordEngine(opened)
+        engine = KeywordEngine(opened, settings.state)
         ids: dict[int, str] = {}
         for note in labelled:
             now = datetime.fromisoformat(f"{note.day}T12:00:00+00:00").replace(minute=note.n)
             stored = await engine.append(note.text, kind=note.kind, project=note.project or "*")
             ids[note.n] = str(stored.id)
         await engine.settled()
-        await engine.parts.model.embed()
-        await engine.parts.conflicts.scan()
-        claims = engine.parts.claims.base.claims(engine.parts.filters())
+        await embedded(engine)
+        await engine.conflicts()
+        with index_of(engine) as index:
+            base = ClaimBase(index, Filters(private=RecallConfig().private_marks, foreign=False), lambda: now)
+            claims = base.claims(Filters(now=now))
+            pairs = {frozenset((one.older, one.newer)) for one in index.conflicts()}
         holding = {one.note.id for claim in claims if claim.holds for one in claim.evidence}
         refuted = {one.note.id for claim in claims if not claim.holds for one in claim.evidence}
-        pairs = {frozenset((one.older, one.newer)) for one in engine.parts.index.conflicts()}
         for note in labelled:
             if note.over is None and not note.conflicts:
                 _add(counts[HOLDS], wrong, f"{HOLDS}: {note.text}", is_right=ids[note.n] not in refuted)
@@ -98,7 +104,7 @@ async def measure(file: Path, place: Path, models: Path, wrong: list[str]) -> Ma
                     _add(counts[PAIRS], wrong, what, is_right=told)
         for question in questions_of(file.stem):
             with suppress(NotFound):
-                engine.parts.claims.find(question["subject"], engine.parts.filters())
+                await engine.perform("claims", {"subject": question["subject"]})
                 counts[SUBJECTS].right += 1
             counts[SUBJECTS].of += 1
             told = await engine.recall(query=question["q"])

@@ -95,9 +95,8 @@ class Life:
 
     async def _night(self, day: int) -> None:
         self.world.now = self.who.at(day, 23, 30)
-        scheduler = self.engine.parts.scheduler
-        for job in scheduler.overview():
-            await scheduler.run_now(job["name"])
+        for job in (await self.engine.perform("jobs", {"action": "list"}))["jobs"]:
+            await self.engine.perform("jobs", {"action": "run", "name": job["name"]})
         await self.engine.perform("reconcile", {})
         if day % 7 == FRIDAY:
             await self._review()

@@ -25,7 +25,6 @@ from mcp_memory.engine.factory import open_engine
 from mcp_memory.models import NoteId
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import PAGE, summary_text
-from mcp_memory.topics.topic_tree import Topic
 from tests.benchmarks.topics import v_measure
 from tests.eval.topics.labelled import (
     NAMES,
@@ -38,6 +37,7 @@ from tests.eval.topics.labelled import (
     vaults_of,
 )
 from tests.support.keyword_engine import KeywordEngine
+from tests.support.topics import ShownTopic, tree_of
 
 MODELS = Path(os.environ.get("MCP_MEMORY_TEST_MODEL_CACHE", Path(tempfile.gettempdir()) / "mcp-memory-models"))
 
@@ -103,25 +103,23 @@ async def file_vault(
             said[NoteId(stored.id)] = f"{note.title}\n{note.text}" if note.title else note.text
             if grown:
                 await engine.settled()
-                await engine.parts.model.embed()
                 await engine.compact()
         await engine.settled()
-        await engine.parts.model.embed()
         await engine.compact()
-        tree, fresh = engine.parts.compactor.planner_view.read_tree()
+        tree, fresh = await tree_of(engine), (await engine.perform("tree", {}))["fresh"]
         figures = Figures(notes=len(vault.notes))
         topics_of: dict[NoteId, str] = {}
         for topic in tree:
             _look_at(topic, 0, vault, groups, said, place / "vault", figures, topics_of, pages=pages)
         figures.filed = len(topics_of)
-        figures.lines += [f"waits: {note.title[:70]}" for note in fresh]
+        figures.lines += [f"waits: {note['title'][:70]}" for note in fresh]
         rows = [note_id for note_id in topics_of if vault.names[groups[note_id]]]
         figures.v = v_measure([groups[row] for row in rows], [topics_of[row] for row in rows]) if rows else 0.0
         return figures
 
 
 def _look_at(
-    topic: Topic, level: int, vault: LabelledVault, groups: dict[NoteId, str], said: dict[NoteId, str], root: Path,
+    topic: ShownTopic, level: int, vault: LabelledVault, groups: dict[NoteId, str], said: dict[NoteId, str], root: Path,
     figures: Figures, topics_of: dict[NoteId, str], *, pages: bool,
 ) -> None:  # fmt: skip
     below = [note for each in topic.walk() for note in each.leaves]
