@@ -14,27 +14,11 @@ from tests.eval.claims.measure import (
     OUTDATED,
     PAIRS,
     PARTLY,
-    authors,
     measure,
-    notes_of,
-    questions_of,
 )
 
 VAULTS = sorted(FOLDER.glob("*/*.jsonl"))
 HELD_OUT = FOLDER / "held_out"
-
-
-def test_labels_name_notes_of_the_vault_and_later_ones() -> None:
-    assert len(authors()) == 6 and len(VAULTS) == 30
-    for file in VAULTS:
-        notes = notes_of(file)
-        assert [note.n for note in notes] == list(range(1, len(notes) + 1))
-        assert [note.day for note in notes] == sorted(note.day for note in notes)
-        assert all(note.n < note.over <= len(notes) for note in notes if note.over), file
-        for note in notes:
-            assert all(note.n in notes[other - 1].conflicts for other in note.conflicts), (file, note.n)
-    for file in FOLDER.glob("author_1/*.jsonl"):
-        assert len(questions_of(file.stem)) == 12
 
 
 @pytest.mark.parametrize("name", ["internal-platform", "mobile-app"])

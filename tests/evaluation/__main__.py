@@ -149,11 +149,6 @@ def _table(
     for other, known in questions.baselines.items():
         cells = "".join(f"{known[m]:>11.3f}" if known.get(m) is not None else f"{'–':>11}" for m in columns)
         yield f"{cell(other)}{'':>6}{cells}"
-    if whole.curve:
-        start = " " * 6
-        yield f"\n{cell('stop at share of the best')}{start}{''.join(f'{share:>11.1f}' for share in whole.curve)}"
-        yield f"{cell('  mean tokens')}{start}{''.join(f'{tokens:>11.0f}' for tokens, _ in whole.curve.values())}"
-        yield f"{cell('  evidence')}{start}{''.join(f'{evidence:>11.3f}' for _, evidence in whole.curve.values())}"
     for kind, value in whole.aurocs.items():
         yield f"tells answerable from {kind}: AUROC {value:.3f}"
     if whole.aurocs:

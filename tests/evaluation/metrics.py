@@ -15,8 +15,6 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from tests.evaluation.sets import EvalQuestion, LineLengths
 
 BUDGETS = (500, 1000, 2000)
-SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4)
-"""Of the best hit's score, at which an answer may stop."""
 NOTES_AT, LINES_AT, RANKED = (1, 5, 10), (5, 10), 10
 
 Line = tuple[str, int]
@@ -69,16 +67,6 @@ def score(answer: RetrievalScore, lengths: LineLengths, budgets: Iterable[int] =
     scores |= {evidence_at(budget): len(seen[budget]) / len(gold) for budget in budgets}
     scores[f"all_evidence@{BUDGETS[-1]}tok"] = float(seen[BUDGETS[-1]] == gold)
     return scores
-
-
-def stopped(answer: RetrievalScore, lengths: LineLengths, share: float) -> tuple[float, float]:
-    """Returns the tokens and the evidence of the hits that have this share of the best one's score, within the greatest
-    budget."""
-    gold, most = gold_lines(answer.question, lengths), BUDGETS[-1]
-    least = share * answer.hits[0].score if answer.hits else 0.0
-    hits = [hit for hit in answer.hits if hit.score >= least]
-    tokens = min(sum(len(hit.text) for hit in hits) / CHARS_PER_TOKEN, most)
-    return tokens, len(_seen(hits, gold, most, lengths)) / len(gold)
 
 
 def recall_score(recall: RecallScore, lengths: LineLengths) -> dict[str, float]:

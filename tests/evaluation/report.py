@@ -3,12 +3,10 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from statistics import mean
 from typing import Any
 
 from mcp_memory.search.thresholds import UNSURE
 from tests.evaluation.metrics import (
-    SHARES,
     Interval,
     RecallScore,
     RetrievalScore,
@@ -18,7 +16,6 @@ from tests.evaluation.metrics import (
     recall_score,
     score,
     share_below,
-    stopped,
 )
 from tests.evaluation.sets import LineLengths
 
@@ -42,8 +39,6 @@ class EvaluationReport:
     thresholds: Sequence[float] = ()
     tokens: Mapping[int, float] = field(default_factory=dict[int, float])
     """Of what `memory_recall` returns within each budget, the mean."""
-    curve: Mapping[float, tuple[float, float]] = field(default_factory=dict[float, tuple[float, float]])
-    """Mean tokens and evidence if answers stop at a share of the best hit's score."""
 
     def silenced(self, kind: str, threshold: float) -> float:
         """Returns the share of these questions that would get no answer."""
@@ -74,10 +69,6 @@ def report(
     for answer in answers:
         if not answer.question.answerable:
             others.setdefault(answer.question.category, []).append(answer.confidence)
-    curve: dict[float, tuple[float, float]] = {}
-    for share in SHARES if asked else ():
-        points = [stopped(answer, lengths[answer.question.vault], share) for answer in asked]
-        curve[share] = mean(tokens for tokens, _ in points), mean(evidence for _, evidence in points)
     took = sorted(answer.latency_ms for answer in answers)
     return EvaluationReport(
         [score(answer, lengths[answer.question.vault], budgets) for answer in asked],
@@ -86,7 +77,6 @@ def report(
         {"p50": took[len(took) // 2], "p95": took[min(len(took) - 1, len(took) * 95 // 100)]} if took else {},
         ({ANSWERABLE: sure} if sure else {}) | others,
         sorted({*THRESHOLDS, bar}),
-        curve=curve,
     )
 
 
@@ -127,10 +117,6 @@ def as_json(found: EvaluationReport) -> dict[str, Any]:
         },
         "latency_ms": _rounded(found.latency_ms, 2),
         **({"tokens": dict(found.tokens)} if found.tokens else {}),
-        "curve": [
-            {"share": share, "tokens": round(tokens), "evidence": round(evidence, 4)}
-            for share, (tokens, evidence) in found.curve.items()
-        ],
     }
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.evaluation.context import ContextScore, context_figures, context_json, quoted_chars
-from tests.evaluation.metrics import ratio_interval
 from tests.evaluation.sets import EvalQuestion, GoldSpan
 
 PORT, OLD, LOG = "notes/port.md", "notes/port-old.md", "memory/2026-10-01.md"
@@ -89,16 +86,6 @@ def test_an_outdated_note_needs_a_mark_where_it_stands(text: str, unmarked: floa
     assert found["outdated_unmarked"] == unmarked
 
 
-def test_an_outdated_note_that_is_not_told_counts_as_none() -> None:
-    assert figures(told(prompt(WHOLE_PORT, outdated=(WHOLE_OLD,)), "x", WHOLE_PORT))["outdated_unmarked"] == 0.0
-
-
-def test_private_notes_are_counted_by_prompts_told_any() -> None:
-    labelled = replace(prompt(WHOLE_PORT), private=(WHOLE_OLD, MORNING))
-    found = figures(told(labelled, "x", WHOLE_PORT), told(labelled, "x", WHOLE_OLD, MORNING), told(prompt(WHOLE_PORT)))
-    assert found["private_told"] == 0.5
-
-
 def test_characters_are_counted_once_and_by_whole_lines_or_sentences() -> None:
     assert quoted_chars("one line twice; one line twice", ["one line", "one line", "line"]) == 16
     assert quoted_chars("> Kept: first sentence. …", ["first sentence. Second sentence."]) == 15
@@ -113,8 +100,3 @@ def test_figures_by_category_with_intervals() -> None:
     assert facts["chitchat"] == {"n": 1, "silent": {"mean": 1.0, "low": 1.0, "high": 1.0}}
     assert facts["overall"]["n"] == 2 and facts["overall"]["context_precision"]["mean"] == 1.0
     assert context_figures([])["overall"].metrics == {}
-
-
-def test_a_ratio_weighs_each_question_by_its_part() -> None:
-    found = ratio_interval([(1, 1), (0, 9)])
-    assert found.mean == 0.1 and (found.low, found.high) == (0.0, 1.0)

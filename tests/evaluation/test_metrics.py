@@ -17,7 +17,6 @@ from tests.evaluation.metrics import (
     interval,
     paired,
     score,
-    stopped,
 )
 from tests.evaluation.report import as_json, difference, report
 from tests.evaluation.sets import EvalQuestion, GoldSpan
@@ -56,20 +55,6 @@ def test_only_what_is_read_before_the_budget_is_spent_counts() -> None:
     assert (found["evidence@200tok"], found["evidence@300tok"], found["all_evidence@2000tok"]) == (0.5, 1.0, 1.0)
     clipped = scores(asked, padding, hit("a.md", 3, 4, "x" * 400), budgets=(200, 300))
     assert clipped["evidence@200tok"] == 1.0  # it paid for as much as it showed
-
-
-def test_a_note_that_is_not_there_costs_what_the_hit_shows() -> None:
-    found = scores(question(GoldSpan("gone.md", 1, 1)), hit("gone.md", 1, 2, "x" * 800), budgets=(50, 100))
-    assert (found["evidence@50tok"], found["evidence@100tok"]) == (0.0, 1.0)
-
-
-def test_an_answer_that_stops_at_a_share_of_the_best_costs_what_it_showed() -> None:
-    asked = question(GoldSpan("a.md", 3, 4))
-    hits = [FoundEvidence("a.md", 3, 3, "x" * 400, 0.8), FoundEvidence("a.md", 4, 4, "x" * 400, 0.4)]
-    answer = RetrievalScore(asked, hits, 0.5, 1.0)
-    assert [stopped(answer, Lines(), share) for share in (0.6, 0.5)] == [(100, 0.5), (200, 1.0)]
-    assert stopped(RetrievalScore(asked, (), 0.5, 1.0), Lines(), 0.5) == (0, 0.0)
-    assert report([answer], {"": Lines()}, (500,)).curve[0.9] == (100, 0.5)
 
 
 def test_ranks() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,10 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.engine.config import EngineConfig
-from mcp_memory.errors import InvalidInput, NotFound
-from mcp_memory.vault.config import VaultConfig
 from tests.evaluation.context import ContextScore, context_figures
 from tests.evaluation.metrics import RetrievalScore
 from tests.evaluation.report import EvaluationReport, recall_report, report
-from tests.evaluation.running import Variant, brief, recall, run, without
+from tests.evaluation.running import Variant, brief, recall, run
 from tests.evaluation.sets import QuestionSet, read_set
 
 SENTENCES = {
@@ -95,39 +92,12 @@ def test_the_budget_of_memory_recall_pays_for_its_frame(site: Site) -> None:
     assert 100 < recalled.tokens[200] <= 200
 
 
-def test_your_own_sources_answer_no_question_of_a_set(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "queue.md").write_text(f"# About the queue\n\n{SENTENCES['queue']}\n")
-    site.config = replace(site.config, vault=VaultConfig(sources={"other": str(tmp_path / "other")}))
-    hits = [hit.path for answer in site.run() for hit in answer.hits]
-    assert hits and not any(path.startswith("@") for path in hits)
-
-
 def test_a_kept_index_answers_as_a_new_one_and_follows_the_set(site: Site) -> None:
     first, second = ([answer.hits for answer in site.run()] for _ in range(2))
     assert first == second
     assert {file.stem for file in site.state.glob("my-set-1/vault/**/*.md")} == set(SENTENCES)
     site.write("notes/deploy.md", f"# About\n\n{SENTENCES['deploy']}\nAnd more.\n")
     assert "And more." in site.run()[1].hits[0].text
-
-
-def test_distractors_are_searched_too(site: Site, tmp_path: Path) -> None:
-    (tmp_path / "manuals" / "notes").mkdir(parents=True)
-    (tmp_path / "manuals" / "queues.md").write_text("# Queues\n\nWhat about the queue? A queue is a queue.\n")
-    (tmp_path / "manuals" / "notes" / "queue.md").write_text("never in place of the set's own note of that name\n")
-    questions = site.questions().among(tmp_path / "manuals")
-    assert questions.name == "my-set+manuals"
-    hits = [hit for answer in site.run(questions) for hit in answer.hits]
-    assert {"queues.md", "notes/queue.md"} <= {hit.path for hit in hits}
-    assert not any("never" in hit.text for hit in hits)
-    with pytest.raises(NotFound):
-        site.questions().among(tmp_path / "none")
-
-
-def test_no_other_part_of_the_search_can_be_ablated(site: Site) -> None:
-    with pytest.raises(InvalidInput, match="magic"):
-        without("magic", site.config.search)
-    assert without("section", site.config.search).search.fusion.section == 0.0
 
 
 def test_what_an_agent_is_shown_with_prompts(site: Site) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.errors import InvalidInput, NotFound
+from mcp_memory.errors import InvalidInput
 from tests.evaluation.sets import GoldSpan, read_set
 
 GOOD = {"id": "q1", "question": "why Postgres?", "gold": [{"path": "a.md", "line": 3}]}
@@ -95,11 +95,6 @@ def test_a_file_that_is_not_utf_8_or_holds_no_question(tmp_path: Path) -> None:
     (folder / "queries.jsonl").write_text("\n \n")
     with pytest.raises(InvalidInput, match=r"queries.jsonl has no questions"):
         read_set(folder)
-
-
-def test_a_folder_that_is_no_set(tmp_path: Path) -> None:
-    with pytest.raises(NotFound, match="not a question set"):
-        read_set(tmp_path)
 
 
 def test_prompts_are_a_set_too(tmp_path: Path) -> None:

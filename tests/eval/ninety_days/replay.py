@@ -22,7 +22,6 @@ import anyio
 from mcp_memory.capture.config import CaptureConfig
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.text.markdown.frontmatter import split_head
-from tests.eval.ninety_days.baseline import baseline
 from tests.eval.ninety_days.history import DAYS, PEOPLE, Person, Session, person, transcript
 from tests.support.keyword_engine import KeywordEngine
 from tests.support.world import World
@@ -245,12 +244,10 @@ def main() -> None:
             folder = (given.keep or Path(scratch)) / name
             began = datetime.now()
             life = anyio.run(replay, name, folder, Path(scratch) / "models")
-            plainly = baseline(life.who)
             took, sessions = (datetime.now() - began).seconds, len(life.who.sessions())
-            print(f"\n{name}: {DAYS} days, {sessions} sessions, {took} s; to the right a plain baseline")
+            print(f"\n{name}: {DAYS} days, {sessions} sessions, {took} s")
             for measure, count in judge(life).items():
-                plain = plainly.get(measure)
-                print(f"  {measure:<48}{count}   {f'{plain[0]} of {plain[1]}' if plain else '':>10}")
+                print(f"  {measure:<48}{count}")
                 for wrong in count.wrong[:8]:
                     print(f"      {wrong[:110]}")
 
