@@ -25,7 +25,7 @@ from mcp_memory.search.fitted_weights import fitted_weights
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, candidates, fuse
 from mcp_memory.text.conversation.speaker_prefix import possible_names
 from mcp_memory.text.language.question_dates import DateRange
-from mcp_memory.text.language.terms import fold, is_symbol, terms, words
+from mcp_memory.text.language.terms import is_symbol, terms, words
 from tests.support.passages import passage
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -62,17 +62,6 @@ class TestFuse:
             )
         )
         assert fused == pytest.approx({1: 1.0, 5: 0.25 + WEIGHTS.dense})
-
-    def test_the_scale_of_a_retriever_does_not_matter(self) -> None:
-        small = RetrieverRows(
-            lexical=scored_rows(Scored(1, 0.04), Scored(2, 0.01)),
-            dense=scored_rows(Scored(3, 0.3)),
-        )
-        large = RetrieverRows(
-            lexical=scored_rows(Scored(1, 4000), Scored(2, 1000)),
-            dense=scored_rows(Scored(3, 0.9)),
-        )
-        assert fused_of(small) == pytest.approx(fused_of(large))
 
     def test_what_stands_beside_a_good_chunk_gains(self) -> None:
         fused = fused_of(RetrieverRows(lexical=scored_rows(Scored(1, 9.0), Scored(2, 3.0), Scored(9, 3.0))))
@@ -266,24 +255,6 @@ class TestTerms:
 
     def test_long_questions_are_cut(self) -> None:
         assert len(terms("word " * 1_000_000, limit_chars=100)) == 1
-
-    @pytest.mark.parametrize(
-        "forms",
-        [
-            ["paint", "paints", "painted", "painting", "paintings"],
-            ["plan", "plans", "planned", "planning"],
-            ["dance", "dances", "danced", "dancing"],
-            ["story", "stories"],
-            ["study", "studies", "studied", "studying"],
-            ["class", "classes"],
-        ],
-    )
-    def test_forms_of_a_word_fold_together(self, forms: list[str]) -> None:
-        assert len({fold(form) for form in forms}) == 1
-
-    @pytest.mark.parametrize("word", ["bus", "is", "king", "red", "grass", "v2s"])
-    def test_what_is_no_suffix_stays(self, word: str) -> None:
-        assert fold(word) == word
 
     @given(st.text(max_size=200))
     def test_any_text(self, text: str) -> None:

@@ -7,6 +7,7 @@
             yield engine
             engine.close()
 
+What changes, generations and vectors make of each other, `tests/index/test_index_model.py` compares with a plain model.
 Scores are never compared between engines, only their order where the order is certain. Needs pytest.
 """
 
@@ -179,33 +180,6 @@ class IndexContract:
             index.apply(second.number, [])
         assert index.begin("third", "model", DIMENSION).number not in {first.number, second.number}
 
-    def test_another_chunker_reuses_the_vectors(self, index: Index) -> None:
-        first = index.begin("chunker 1", "model", DIMENSION)
-        index.apply(first.number, [make_upsert("a.md", ["alpha", "beta"])])
-        embed_all(index, first.number)
-        second = index.begin("chunker 2", "model", DIMENSION)
-        index.apply(second.number, [make_upsert("a.md", ["beta", "gamma"])])
-        assert index.missing_vectors(second.number, 10) == [(text_hash("gamma"), "gamma")]
-
-    def test_a_vector_reaches_every_generation_of_its_model(self, index: Index) -> None:
-        numbers = [index.begin(f"chunker {number}", "model", DIMENSION).number for number in range(3)]
-        for number in numbers:
-            index.apply(number, [make_upsert("a.md", ["alpha"])])
-        index.put_vectors(numbers[0], [text_hash("alpha")], vector_of("alpha")[None])
-        assert [index.missing_vectors(number, 10) for number in numbers] == [[], [], []]
-        index.activate(numbers[2], None)
-        assert len(index.dense(vector_of("alpha"), 9, Filters())) == 1
-
-    def test_drop_forgets_the_embeddings_that_nobody_uses_any_more(self, index: Index) -> None:
-        start(index, [make_upsert("a.md", ["alpha"])])
-        second = index.begin("second", "model of first", DIMENSION)
-        index.apply(second.number, [make_upsert("b.md", ["alpha", "beta"])])
-        embed_all(index, second.number)
-        index.drop(second.number)
-        third = index.begin("third", "model of first", DIMENSION)
-        index.apply(third.number, [make_upsert("b.md", ["alpha", "beta"])])
-        assert [text for _, text in index.missing_vectors(third.number, 10)] == ["beta"]
-
     def test_another_model_shares_no_vector(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"])])
         other = index.begin("other", "another model", 2 * DIMENSION)
@@ -216,51 +190,7 @@ class IndexContract:
         best = index.dense(vector_of("alpha", 2 * DIMENSION), 5, Filters())
         assert next(iter(best)).score == pytest.approx(1.0, abs=COSINE_TOLERANCE)
 
-    def test_a_generation_without_dimension_has_keywords_only(self, index: Index) -> None:
-        generation = index.begin("keywords", "", 0)
-        index.apply(generation.number, [make_upsert("a.md", ["alpha"])])
-        index.activate(generation.number, None)
-        assert index.missing_vectors(generation.number, 10) == []
-        assert index.watermark().vectors_pending == 0
-        assert list(index.dense(vector_of("alpha"), 5, Filters())) == []
-        assert len(index.lexical(["alpha"], 5, Filters())) == 1
-
     # -- writing -----------------------------------------------------------------------------------------------
-    def test_tokens_grow_with_every_change(self, index: Index) -> None:
-        generation = start(index)
-        tokens = [index.watermark().token]
-        tokens.append(index.apply(generation.number, [make_upsert("a.md", ["alpha"])]))
-        tokens.append(index.put_vectors(generation.number, [text_hash("alpha")], vector_of("alpha")[None]))
-        tokens.append(index.apply(generation.number, [Delete(NotePath("a.md"))]))
-        assert tokens == sorted(set(tokens))
-        assert index.watermark().token == tokens[-1]
-
-    def test_an_upsert_replaces_all_rows_of_its_note(self, index: Index) -> None:
-        generation = start(
-            index, [make_upsert("a.md", ["alpha old", "beta old"]), make_upsert("b.md", ["alpha stays"])]
-        )
-        before = {row.chunk_id for row in index.lexical(["old"], 9, Filters())}
-        index.apply(generation.number, [make_upsert("a.md", ["alpha new"], title="New")])
-        assert index.get(before) == {}
-        assert list(index.lexical(["old"], 9, Filters())) == []
-        assert set(texts_of(index, index.lexical(["alpha"], 9, Filters()))) == {"alpha new", "alpha stays"}
-        assert texts_of(index, index.dense(vector_of("alpha old"), 9, Filters())) == ["alpha stays"]
-        record = index.note(NotePath("a.md"))
-        assert record is not None and record.title == "New"
-        mark = index.watermark()
-        assert (mark.notes, mark.chunks, mark.vectors_pending) == (2, 2, 1)
-
-    def test_the_last_of_several_changes_of_a_path_counts(self, index: Index) -> None:
-        path = NotePath("a.md")
-        start(index, [make_upsert(path, ["alpha"]), Delete(path), Delete(path), make_upsert(path, ["beta"])])
-        assert [passage.chunk.text for passage in index.passages(path)] == ["beta"]
-        assert list(index.lexical(["alpha"], 9, Filters())) == []
-
-    def test_a_deleted_path_leaves_every_retriever(self, index: Index) -> None:
-        generation = start(index, [make_upsert("a.md", ["alpha"]), make_upsert("b.md", ["alpha beta"])])
-        index.apply(generation.number, [Delete(NotePath("a.md"))])
-        assert set(map(frozenset, _paths_found(index, EVERY_STATE).values())) == {frozenset({"b.md"})}
-        assert index.note(NotePath("a.md")) is None
 
     def test_a_forgotten_note_is_known_but_has_no_chunk(self, index: Index) -> None:
         start(index, [make_upsert("a.md", ["alpha"], id="X", state=NoteState.DELETED)])
@@ -280,25 +210,6 @@ class IndexContract:
         with pytest.raises(InvalidInput):
             index.put_vectors(generation.number, [text_hash("alpha")], np.ones((1, 3), dtype=np.float32))
         assert index.watermark() == before
-
-    def test_chunks_answer_to_keywords_before_their_vectors_are_in(self, index: Index) -> None:
-        generation = start(index)
-        index.apply(generation.number, [make_upsert("a.md", ["alpha", "alpha", "beta"])])
-        assert index.watermark().vectors_pending == 3
-        assert len(index.lexical(["alpha"], 9, Filters())) == 3
-        assert list(index.dense(vector_of("alpha"), 9, Filters())) == []
-        waiting = index.missing_vectors(generation.number, 10)
-        assert waiting == [(text_hash("alpha"), "alpha"), (text_hash("beta"), "beta")]
-        assert index.missing_vectors(generation.number, 1) == waiting[:1]
-        index.put_vectors(generation.number, [text_hash("alpha")], vector_of("alpha")[None])
-        assert texts_of(index, index.dense(vector_of("alpha"), 9, Filters())) == ["alpha", "alpha"]
-        assert index.watermark().vectors_pending == 1
-
-    def test_a_known_text_has_its_vector_at_once(self, index: Index) -> None:
-        generation = start(index, [make_upsert("a.md", ["alpha"])])
-        index.apply(generation.number, [Delete(NotePath("a.md")), make_upsert("moved/a.md", ["alpha"])])
-        assert index.watermark().vectors_pending == 0
-        assert len(index.dense(vector_of("alpha"), 9, Filters())) == 1
 
     def test_purge_forgets_the_embeddings_of_what_is_gone(self, index: Index) -> None:
         generation = start(index, [make_upsert("a.md", ["alpha", "beta"]), make_upsert("b.md", ["beta"])])

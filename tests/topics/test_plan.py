@@ -156,18 +156,6 @@ def test_rounds_end_and_keep_to_the_limits(world: tuple[list[str], Matrix, Topic
     assert plan(there, vectors, config) == []
 
 
-@settings(max_examples=60, deadline=None)
-@given(world=worlds(), data=st.data())
-def test_the_order_of_the_notes_does_not_matter(
-    world: tuple[list[str], Matrix, TopicsConfig], data: st.DataObject
-) -> None:
-    notes, vectors, config = world
-    order = data.draw(st.permutations(range(len(notes)))) if notes else []
-    while jobs := plan(notes, vectors, config):
-        assert plan([notes[at] for at in order], vectors[np.array(order, dtype=int)], config) == jobs
-        notes = carried_out(notes, jobs)
-
-
 def test_a_settled_tree_is_found_again_from_its_fields() -> None:
     vectors = fields(1, 300, topics=20, fields=2)
     there, rounds = settled(fresh(300), vectors, replace(ALL_READY, leaf_cosine=0.2))
@@ -176,16 +164,6 @@ def test_a_settled_tree_is_found_again_from_its_fields() -> None:
         mine = vectors[[at for at, note in enumerate(there) if note.startswith(f"{parent}/")]]
         assert (mine @ mine.T).min() > 0.3 > (vectors @ vectors.T).min(), "one field"
     assert any(job.topics for jobs in rounds for job in jobs)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_latest_notes_stay_fresh(seed: int) -> None:
-    config = replace(ALL_READY, fresh_tail_count=32)
-    notes, vectors = fresh(100, start=940), fields(seed, 100, topics=4)
-    there, _ = settled(notes, vectors, config)
-    stayed = {note for note in there if folder_of(note) == FRESH}
-    assert set(notes[-32:]) <= stayed and len(stayed) < 60, "1000 is later than 999"
-    assert plan(notes[:32], vectors[:32], config) == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -229,37 +207,6 @@ def test_notes_without_a_vector_wait() -> None:
     assert plan([], np.zeros((0, 1), dtype=np.float32), ALL_READY) == []
 
 
-def test_topics_without_a_vector_are_left_alone() -> None:
-    notes = [f"{topic:02}-topic/{at}-leaf.md" for topic in range(1, 9) for at in range(3)]
-    for config in (ALL_READY, replace(ALL_READY, topic_cosine=-1.0, leaf_cosine=-1.0)):
-        assert plan(notes, np.zeros((24, 4), dtype=np.float32), config) == []
-        assert plan(notes, np.zeros((24, 0), dtype=np.float32), config) == []
-
-
-def test_a_single_note_waits_for_others_like_it() -> None:
-    middle = np.eye(4, dtype=np.float32)[:1]
-    notes = fresh(2)
-    assert plan(notes, np.repeat(middle, 2, axis=0), ALL_READY) == []
-    (job,) = plan(fresh(3), np.repeat(middle, 3, axis=0), ALL_READY)
-    assert job == PlanJob(None, TOP, leaves=tuple(fresh(3)))
-
-
-def test_a_folder_that_a_person_made_is_left_alone() -> None:
-    same = np.repeat(np.eye(4, dtype=np.float32)[:1], 60, axis=0)
-    theirs = ["_tea", "_tea/01-ours", "01-ours/_tea", f"{FRESH}/tea", f"{FRESH}/01-tea", ""]
-    notes = [f"{folder}/{at}.md".lstrip("/") for folder in theirs for at in range(5)]
-    assert plan(notes, same[: len(notes)], replace(ALL_READY, condensed_min_fanout=2)) == []
-    jobs = plan([*notes, *fresh(4)], same[: len(notes) + 4], ALL_READY)
-    assert jobs == [PlanJob(None, TOP, leaves=tuple(fresh(4)))]
-
-
-@pytest.mark.parametrize("folder", ["My tea", "tea", "1-tea", "01-"])
-def test_a_topic_that_a_person_renamed_goes_on_growing(folder: str) -> None:
-    same = np.repeat(np.eye(4, dtype=np.float32)[:1], 8, axis=0)
-    jobs = plan([*(f"{folder}/{at}.md" for at in range(4)), *fresh(4)], same, ALL_READY)
-    assert jobs == [PlanJob(folder, TOP, leaves=tuple(fresh(4)))]
-
-
 @pytest.mark.parametrize("config", [TopicsConfig(shared_words=0), TopicsConfig(shared_words=0, fresh_tail_count=3)])
 def test_thousands_of_notes_that_say_the_same(config: TopicsConfig) -> None:
     vectors = np.repeat(unit(np.random.default_rng(1).standard_normal((1, 384))), 5000, axis=0)
@@ -299,22 +246,6 @@ def test_numbers_follow_the_highest() -> None:
     assert next_number([]) == 1
     assert next_number(["01-a", "07-b", "tea", "2-c", "1234567-d", "_fresh"]) == 8
     assert is_topic_name("01-a") and is_topic_name("100-ä b") and not is_topic_name("01-") and not is_topic_name("1-a")
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_notes_of_two_projects_are_never_in_one_topic(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    vectors, notes = fields(seed, 120, topics=4, fields=1), fresh(120)
-    projects = [("", "harbor", "lantern")[at] for at in rng.integers(3, size=120)]
-    while jobs := plan(notes, vectors, ALL_READY, projects):
-        notes = carried_out(notes, jobs)
-    tops: dict[str, set[str]] = {}
-    for note, project in zip(notes, projects, strict=True):
-        tops.setdefault(note.partition("/")[0], set()).add(project)
-    assert all(len(found) == 1 for top, found in tops.items() if top != FRESH)
-    theirs = [note for note, project in zip(notes, projects, strict=True) if project]
-    assert not any(folder_of(note) == FRESH for note in theirs), "a project's notes have its topic at least"
-    assert len({note.partition("/")[0] for note in theirs}) == 2
 
 
 def test_a_small_project_is_one_topic_until_it_has_two_subjects() -> None:
