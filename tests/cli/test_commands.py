@@ -112,14 +112,6 @@ def test_a_folder_or_file_by_path(served: Place):
     assert served.run("search", "--json", "--path", "notes/les", "sluice").ok().json["hits"] == []
 
 
-def test_a_date_that_is_none_is_named(served: Place):
-    for argument in ("since", "until"):
-        ran = served.run("search", "x", f"--{argument}", "lunch")
-        assert ran.code == 2
-        assert f"--{argument}: " in ran.err
-        assert "yesterday" in ran.err and "2026-11-21" in ran.err, "what is accepted"
-
-
 def test_nothing_is_made_by_looking(place: Place):
     for command in (["--help"], ["search", "--help"], ["config", "show"], ["config", "path"], ["headers"], ["status"]):
         place.run(*command)
@@ -217,14 +209,6 @@ def test_json_everywhere(served: Place):
     assert served.run("token", "--json", "--client", "x").ok().json["client"] == "x"
     assert served.run("token", "--json", "--client", "x", "--revoke").ok().json["revoked"] is True
     assert served.run("status", "--json").ok().json["ready"] is True
-
-
-def test_a_note_by_the_shell_says_so(served: Place):
-    note = served.run("append", "--json", "--project", "mill", "--title", "Who keeps the keys", "Ada does.").ok().json
-    text = (served.vault / note["path"]).read_text()
-    assert "source: cli" in text
-    assert "project: mill" in text
-    assert "title: Who keeps the keys" in text
 
 
 def test_daemon_and_process_answer_alike(model_cache, tmp_path):

@@ -13,7 +13,11 @@ FERRY = "The ferry to Hven leaves Landskrona at nine."
 
 
 def test_appends_then_finds(served: Machine, anthropic: AnthropicStub) -> None:
-    talk = claude_code(served, anthropic).ask(
+    agent = claude_code(served, anthropic)
+    talk = agent.ask(call("memory_search", query="anything"))
+    assert {PREFIX + "memory_search", PREFIX + "memory_recall"} <= set(talk.listed), "from the start"
+    assert "confidence" in talk.receipt(0)
+    talk = agent.ask(
         find_in_claude("memory_append"),
         call("memory_append", content=FERRY, kind="fact", title="Departure of the ferry to Hven"),
         call("memory_search", query="when does the ferry leave"),
@@ -30,17 +34,6 @@ def test_appends_then_finds(served: Machine, anthropic: AnthropicStub) -> None:
     note = (served.vault / stored["path"]).read_text(encoding="utf-8")
     assert FERRY in note
     assert "source: claude-code" in note
-
-
-def test_search_and_recall_are_listed_from_the_start(served: Machine, anthropic: AnthropicStub) -> None:
-    talk = claude_code(served, anthropic).ask(call("memory_search", query="anything"))
-    assert {PREFIX + "memory_search", PREFIX + "memory_recall"} <= set(talk.listed)
-    assert talk.called == [PREFIX + "memory_search"]
-    assert "confidence" in talk.receipt(0)
-
-
-def test_the_model_never_sees_a_token(served: Machine, anthropic: AnthropicStub) -> None:
-    claude_code(served, anthropic).ask(call("memory_search", query="anything"))
     headers = json.loads(served.mcp_memory("headers", "--client", "claude-code").out)
-    assert headers["Authorization"].removeprefix("Bearer ") not in anthropic.raw_log
+    assert headers["Authorization"].removeprefix("Bearer ") not in anthropic.raw_log, "the model sees no token"
     assert headers["Authorization"] not in (served.home / ".claude.json").read_text(encoding="utf-8")

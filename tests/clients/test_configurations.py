@@ -39,26 +39,12 @@ def test_each_names_the_address(name: str) -> None:
     assert SHIPPED_URL in _read(name)
 
 
-def test_claude_code() -> None:
-    assert json.loads(_read("claude-code.json")) == {
-        "type": "http",
-        "url": SHIPPED_URL,
-        "headersHelper": f"{LAUNCHER} mcp-memory headers --client claude-code",
-    }
-
-
 def test_codex() -> None:
     server = tomllib.loads(_read("codex.toml"))["mcp_servers"]["memory"]
     assert server["url"] == SHIPPED_URL
     assert server["http_headers_helper"] == f"{LAUNCHER} mcp-memory headers --client codex"
     assert (server["tool_timeout_sec"], server["startup_timeout_sec"]) == (60, 45), "Codex alone waits for minutes"
     assert set(server) == {"url", "http_headers_helper", "tool_timeout_sec", "startup_timeout_sec"}
-
-
-def test_openclaw() -> None:
-    server = json.loads(_read("openclaw.json"))["mcp"]["servers"]["memory"]
-    assert server["url"] == SHIPPED_URL
-    assert server["headers"] == {"Authorization": "Bearer ${MCP_MEMORY_TOKEN}"}
 
 
 def test_stdio() -> None:

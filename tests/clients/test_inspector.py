@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.clients.agents import TEMPLATES, inspect, inspector_calls, shell_commands
+from tests.clients.agents import TEMPLATES, inspect, shell_commands
 from tests.clients.machine import Machine
 from tests.clients.programs import run
 
 AUTH_REQUIRED = 3
 """The Inspector's exit status for a refused token."""
-
-LIGHTHOUSE = "The lighthouse of Hven flashes twice every ten seconds."
 
 
 def test_a_wrong_token_is_refused(served: Machine) -> None:
@@ -45,18 +43,3 @@ def test_over_stdio(served: Machine) -> None:
     found = inspected(*call, "memory_search", "--tool-arg", "query=ferry")["structuredContent"]
     assert found["hits"][0]["id"] == stored["id"]
     assert "source: NAME" in (served.vault / stored["path"]).read_text(encoding="utf-8")
-
-
-def test_every_tool_can_be_called(served: Machine) -> None:
-    stored = inspector_calls(served, "memory_append", content=LIGHTHOUSE, kind="fact")["structuredContent"]
-    assert stored["outcome"] == "created"
-
-    found = inspector_calls(served, "memory_search", query="lighthouse flashes")["structuredContent"]
-    assert found["hits"][0]["id"] == stored["id"]
-
-    recalled = inspector_calls(served, "memory_recall", query="lighthouse flashes")
-    assert LIGHTHOUSE in recalled["content"][0]["text"]
-
-    inspector_calls(served, "memory_forget", id=stored["id"])
-    left = inspector_calls(served, "memory_search", query="lighthouse flashes")["structuredContent"]
-    assert stored["id"] not in [hit["id"] for hit in left["hits"]]

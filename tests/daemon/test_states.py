@@ -30,12 +30,6 @@ def remedy(said: str) -> str:
     return said.rpartition("→ ")[2].strip()
 
 
-def test_not_running(place: Place):
-    ran = place.run("status")
-    assert ran.code == 3 and "no daemon runs for" in ran.err
-    assert remedy(ran.err) == f"mcp-memory start --vault {place.vault}"
-
-
 def test_one_that_hangs_is_said_to_and_restart_ends_it(place: Place):
     with place.serving() as served:
         hung(served)

@@ -113,13 +113,6 @@ async def test_the_very_bytes_come_back_however_late(world: World) -> None:
         assert await found(engine, "four") == [paths[0]]
 
 
-async def test_a_vault_that_is_a_file_is_a_clear_error(world: World) -> None:
-    world.root.write_text("no folder")
-    with pytest.raises(StorageFailed, match="vault"):
-        async with world.engine():
-            pass
-
-
 async def test_an_error_in_the_body_comes_out_as_it_is(world: World) -> None:
     with pytest.raises(KeyError):
         async with world.engine():

@@ -23,15 +23,10 @@ async def _days(world: World) -> None:
 @pytest.mark.parametrize(
     ("filters", "days"),
     [
-        ({"since": "today"}, "21"), ({"since": "yesterday"}, "20 21"), ({"since": "2 days ago"}, "19 20 21"),
-        ({"since": "today", "until": "today"}, "21"), ({"since": "yesterday", "until": "yesterday"}, "20"),
-        ({"until": "today"}, "19 20 21"), ({"until": "yesterday"}, "19 20"), ({"until": "last week"}, ""),
-        ({"since": "heute"}, "21"), ({"since": "gestern"}, "20 21"), ({"since": "vor 2 Tagen"}, "19 20 21"),
-        ({"since": "hier"}, "20 21"), ({"since": "il y a 2 jours", "until": "avant-hier"}, "19"),
-        ({"since": "ayer"}, "20 21"), ({"since": "hace 2 días"}, "19 20 21"), ({"until": "anteayer"}, "19"),
-        ({"since": "Friday"}, "20 21"), ({"since": "vendredi dernier"}, "20 21"), ({"since": "el viernes"}, "20 21"),
-        ({"since": "letzten Freitag"}, "20 21"), ({"since": "this week"}, "19 20 21"), ({"until": "Friday"}, "19 20"),
-        ({"since": "semaine dernière"}, "19 20 21"), ({"since": "3 hours ago"}, "21"), ({"since": "10:00"}, ""),
+        ({"since": "yesterday"}, "20 21"), ({"since": "today", "until": "today"}, "21"), ({"until": "last week"}, ""),
+        ({"since": "yesterday", "until": "yesterday"}, "20"), ({"until": "yesterday"}, "19 20"),
+        ({"since": "il y a 2 jours", "until": "avant-hier"}, "19"), ({"since": "letzten Freitag"}, "20 21"),
+        ({"until": "Friday"}, "19 20"), ({"since": "3 hours ago"}, "21"), ({"since": "10:00"}, ""),
         ({"since": "2026-11-20"}, "20 21"), ({"until": "2026-11-20"}, "19"), ({"since": "2026-11"}, "19 20 21"),
     ],
 )  # fmt: skip
@@ -43,10 +38,8 @@ async def test_since_and_until_in_words(world: World, filters: dict[str, str], d
 @pytest.mark.parametrize(
     ("expires", "at"),
     [
-        ("tomorrow", "2026-11-22"), ("in 2 weeks", "2026-12-05"), ("next Friday", "2026-11-27"),
-        ("nächsten Freitag", "2026-11-27"), ("vendredi prochain", "2026-11-27"), ("pasado mañana", "2026-11-23"),
-        ("end of month", "2026-11-30"), ("fin du mois", "2026-11-30"), ("today", "2026-11-22"),
-        ("31.12.2026", "2026-12-31"), ("2026-12-31", "2026-12-31"),
+        ("tomorrow", "2026-11-22"), ("nächsten Freitag", "2026-11-27"), ("end of month", "2026-11-30"),
+        ("today", "2026-11-22"), ("2026-12-31", "2026-12-31"),
     ],
 )  # fmt: skip
 async def test_expires_in_words(world: World, expires: str, at: str) -> None:

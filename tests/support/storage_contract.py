@@ -76,9 +76,6 @@ class StorageContract:
         assert not backend.prepare().leftovers
         assert backend.list().files == {}
 
-    def test_an_empty_back_end_lists_nothing(self, backend: StorageBackend) -> None:
-        assert backend.list().files == {}
-
     def test_a_change_shows_in_the_signature(self, backend: StorageBackend) -> None:
         first = backend.write(NOTE, b"one", None)
         before = backend.list().files[NOTE]
