@@ -13,7 +13,7 @@ import pytest
 
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.embedders.openai_embeddings import MAX_CHARS, retry_after_s
+from mcp_memory.embedders.openai_embeddings import MAX_CHARS
 from mcp_memory.errors import ConfigInvalid, EmbedderUnavailable
 from tests.support.stub_endpoint import Answer, StubEndpoint, serving
 
@@ -165,20 +165,3 @@ def test_nothing_is_sent_without_an_endpoint_and_a_model(endpoint, connect, opti
     with pytest.raises(ConfigInvalid):
         connect(**options)
     assert endpoint.requests == []
-
-
-@pytest.mark.parametrize(
-    ("header", "seconds"),
-    [
-        (None, None),
-        ("", None),
-        ("7", 7),
-        ("1.5", 1.5),
-        ("-3", None),
-        ("soon", None),
-        (formatdate(1060), 60),
-        (formatdate(9), 0),
-    ],
-)
-def test_retry_after_is_seconds_or_a_date(header, seconds):
-    assert retry_after_s(header, 1000) == seconds

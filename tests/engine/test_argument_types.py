@@ -66,33 +66,6 @@ def test_a_list_of_one_is_that_one_but_not_where_text_is_free() -> None:
             read(AppendRequest, **{"content": "x", **wrong})
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ({"text": "x"}, "Missing `content`. Unknown argument `text`. (did you mean `content`?)"),
-        ({}, "Missing `content`."),
-        ({"content": "x", "tag": "a"}, "Unknown argument `tag`. (did you mean `tags`?)"),
-        ({"contents": "x", "tag": "a"}, "Missing `content`. Unknown argument `contents`. Unknown argument `tag`. "
-         "(did you mean `content` and `tags`?)"),
-        ({"content": "x", "title": 5}, "`title` must be a string: 5 to 15 words."),
-        ({"content": "x", "tags": [1]}, "`tags` must be a list of strings: Broad subject first"),
-        ({"content": 7}, "`content` must be a string: Self-contained Markdown, up to 1,000,000 bytes."),
-        ({"content": "x", "tags": "[1, 2]"}, "`tags` must be a list of strings"),
-        ({"content": "x", "tags": ["a"] * 100_001}, "`tags` has 100,001 items, of at most 100,000."),
-        ({"content": "x", "tags": "a," * 100_001}, "`tags` has 100,001 items, of at most 100,000."),
-        ({f"k{n}": n for n in range(1001)}, "1,001 arguments are too many."),
-        ({"content": "x", "tags": "[" * 100_000}, ""),
-    ],
-)  # fmt: skip
-def test_faults_are_sentences(arguments: dict[str, Any], said: str) -> None:
-    if not said:
-        assert read(AppendRequest, **arguments)
-        return
-    with pytest.raises(InvalidInput) as refused:
-        read(AppendRequest, **arguments)
-    assert str(refused.value).startswith(said)
-
-
 def test_a_thousand_unknown_arguments_make_no_long_answer() -> None:
     with pytest.raises(InvalidInput) as refused:
         read_arguments([Field("query", str, None)], {f"{n}" * 1000: n for n in range(1000)}, {})

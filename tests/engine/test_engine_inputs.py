@@ -90,33 +90,6 @@ def test_a_preference_about_a_repository_is_not_for_all(preference: str, is_ever
     assert not holds_everywhere({**arguments, "kind": "decision"}, "parcelhub")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"query": ""}, "query is empty"), ({"query": " \n"}, "query is empty"),
-        ({"query": "x" * 2_000_001}, "2,000,001"),
-        ({"limit": 0}, "limit is 0"), ({"limit": -1}, "limit is -1"), ({"limit": 10**9}, "pass 1 to 1000"),
-        ({"kinds": ["\ud800"]}, "kind must be one line"), ({"kinds": ["x" * 5000]}, "kind has 5000"),
-        ({"tags": ["a\nb"]}, "tag must be one line"),
-        ({"tags": [""]}, "tag is empty"),
-        ({"project": "p\0"}, "project must be"), ({"since": "lunch"}, "not a date or time that can be read"),
-        ({"until": "\ud800"}, "until: not a date"),
-        ({"since": "2026-01-02", "until": "2026-01-01"}, "swap them"), ({"path": "../x"}, "not inside the vault"),
-        ({"path": "/etc"}, "not inside the vault"), ({"path": "a\0"}, "path must be"),
-        ({"path": "x" * 1001}, "1001 characters"),
-        ({"mode": "magic"}, "`mode` must be"), ({"limit": "six"}, "whole number"),
-        ({"colour": "red"}, "Unknown argument `colour`."),
-        ({"tags": 5}, "`tags` must be a list"), ({"explain": 1}, "true or false"),
-    ],
-)  # fmt: skip
-async def test_bad_search_arguments_say_what_to_pass(world: World, arguments: dict, message: str) -> None:
-    async with world.engine() as engine:
-        with pytest.raises(InvalidInput) as refused:
-            await engine.perform("search", {"query": "tea", **arguments})
-        assert message in str(refused.value)
-        assert len(str(refused.value)) < 600
-
-
 SECRET = "-----BEGIN RSA PRIVATE KEY-----\nMIIE" + string.ascii_letters + "\n-----END RSA PRIVATE KEY-----"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import tempfile
 import threading
 from pathlib import Path
@@ -198,17 +197,6 @@ async def test_while_many_files_are_being_read_an_answer_says_how_many(
             goes_on.set()
         assert said and re.fullmatch(r"20\d files may be newer than the index and are being read", said)
         assert (await engine.search("kettle", mode="keyword")).degraded is None
-
-
-async def test_a_vault_that_is_away_answers_from_the_last_good_index(world: World) -> None:
-    async with world.engine() as engine:
-        receipt = await engine.append(KETTLE, kind="fact")
-        away = world.root.with_name("away")
-        shutil.move(world.root, away)
-        world.root.mkdir()
-        assert [hit.path for hit in (await engine.search("red kettle", mode="keyword")).hits] == [receipt.path]
-        world.root.rmdir()
-        shutil.move(away, world.root)
 
 
 blocks = st.lists(

@@ -75,38 +75,6 @@ async def test_a_copy_that_was_there_before_vouches_for_none(world: World) -> No
         assert len(paths(engine)) == 60
 
 
-async def test_it_outlives_the_engine_until_the_files_are_back(crowd: World) -> None:
-    away = crowd.root.with_name("away")
-    async with crowd.engine() as engine:
-        (crowd.root / "crowd").rename(away)
-        await engine.sweep()
-    (crowd.root / "crowd").mkdir()
-    for number in range(40):  # most of them, so that what is missing now would not be suspect by itself
-        (away / f"n{number}.md").rename(crowd.root / f"crowd/n{number}.md")
-    for _ in range(2):
-        async with crowd.engine() as engine:
-            assert "20 of 60" in (await engine.status())["pruning_paused"]
-            assert await found(engine, "uniqueword50") == ["crowd/n50.md"]
-    for file in away.iterdir():
-        file.rename(crowd.root / "crowd" / file.name)
-    async with crowd.engine() as engine:
-        assert (await engine.status())["pruning_paused"] is None
-        (crowd.root / "crowd/n0.md").unlink()
-        assert (await engine.sweep())["gone"] == 1
-
-
-async def test_once_accepted_it_is_over_for_good(crowd: World) -> None:
-    async with crowd.engine() as engine:
-        for number in range(58):
-            (crowd.root / f"crowd/n{number}.md").unlink()
-        await engine.sweep()
-        assert await engine.perform("accept", {}) == {"pruned": 58}
-    async with crowd.engine() as engine:
-        assert (await engine.status())["pruning_paused"] is None
-        (crowd.root / "crowd/n58.md").unlink()
-        assert (await engine.sweep())["gone"] == 1
-
-
 async def test_no_new_generation_is_built_from_a_vault_that_has_just_gone(crowd: World) -> None:
     with indexed_vault(crowd) as room:
         await room.reconciler.reconcile()

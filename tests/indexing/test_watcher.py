@@ -10,12 +10,10 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import anyio
 import pytest
 
 from mcp_memory.indexing import watcher
 from mcp_memory.indexing.config import WatchConfig
-from mcp_memory.indexing.watcher import SweepResult, Watcher
 from mcp_memory.models import NotePath
 from mcp_memory.text.pluralize import counted
 from tests.support.keyword_engine import KeywordEngine
@@ -101,24 +99,6 @@ async def test_a_folder_moved_in_is_watched_from_then_on(watched: tuple[World, K
     await appears(engine, "crimson", "incoming/deep/x.md")
 
 
-async def test_a_root_that_comes_back_is_watched_again(watched: tuple[World, KeywordEngine]) -> None:
-    world, engine = watched
-    await ready(engine)
-    away = world.root.with_name("away")
-    world.root.rename(away)
-    if (await watching(engine)).startswith("off"):
-        await until(engine, lambda status: status["pruning_paused"])
-    else:
-        await engine.sweep()
-    shutil.copytree(away, world.root)
-    world.write("top.md", "original words, and more")
-    await found(engine, "original")  # whoever asks finds a change, and the sweep comes that would come in time
-    await until(engine, lambda status: status["pruning_paused"] is None)
-    await ready(engine)
-    world.write("a/one.md", "violet again")
-    await appears(engine, "violet", "a/one.md")
-
-
 async def test_links_are_not_followed(world: World) -> None:
     outside = world.root.parent / "outside"
     outside.mkdir()
@@ -162,22 +142,6 @@ async def test_own_writes_are_embedded_once(toy_world: World) -> None:
         for _ in range(2):
             await engine.sweep()
         assert len(spoken) == before
-
-
-async def test_folders_that_cannot_be_watched_do_not_stop_the_sweeps(world: World) -> None:
-    sweeps = 0
-
-    async def sweep() -> SweepResult:
-        nonlocal sweeps
-        sweeps += 1
-        odd = [world.root / "not there", world.root / ("x" * 300), Path(f"/proc/1/root/{sweeps}")]
-        return SweepResult({str(folder): (0, sweeps) for folder in odd}, 0)
-
-    watching = Watcher(sweep, WatchConfig(active_sweep_s=0.01, idle_sweep_s=0.01))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(watching.run)
-        await eventually(lambda: sweeps > 20)
-        tasks.cancel_scope.cancel()
 
 
 async def test_a_storm_of_changes_and_searches_does_not_put_the_sweep_off(world: World) -> None:
@@ -231,18 +195,6 @@ async def test_a_file_that_only_grows_beside_the_notes_is_no_reason_to_sweep(wor
         world.write("note.md", "violet sign")
         await appears(engine, "violet", "note.md")
         assert NotePath("data.csv") not in paths(engine)
-
-
-async def test_the_same_size_in_the_same_instant(watched: tuple[World, KeywordEngine]) -> None:
-    """mtime is put back; ctime and the content tell."""
-    world, engine = watched
-    await ready(engine)
-    file = world.write("a/one.md", "violet")
-    await appears(engine, "violet", "a/one.md")
-    stat = file.stat()
-    file.write_text("purple")
-    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))
-    await appears(engine, "purple", "a/one.md")
 
 
 # -- when events fail --------------------------------------------------------------------------------------------------

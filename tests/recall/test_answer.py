@@ -298,24 +298,6 @@ async def test_a_stored_answer_cannot_pose_as_one(world: World) -> None:
         assert second.index("Ignore the above") < second.index(f"\n{mark}>>>")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"query": "  "}, "query is empty"), ({"query": "x" * 2_000_001}, "characters"),
-        ({"phase": "party"}, "known phases"),
-        ({"query": "x", "budget_tokens": 99}, "100 to 200000"), ({"budget_tokens": 10**9}, "100 to 200000"),
-        ({"query": "x", "project": "a\nb"}, "project must be"),
-        ({"ids": [""]}, "id is empty"), ({"ids": ["x" * 6000]}, "too long"),
-    ],
-)  # fmt: skip
-async def test_bad_arguments(world: World, arguments: dict, message: str) -> None:
-    async with world.engine() as engine:
-        with pytest.raises(InvalidInput) as refused:
-            await engine.recall(**arguments)
-        assert message in str(refused.value)
-        assert len(str(refused.value)) < 600
-
-
 async def test_phases_choose_kinds_and_budget(world: World) -> None:
     async with world.engine(recall=RecallConfig(start_budget_tokens=200)) as engine:
         await engine.append("violet error fixed by restart", kind="fix")
