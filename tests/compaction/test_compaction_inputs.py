@@ -112,40 +112,6 @@ async def test_a_note_moved_out_is_nobodys_and_comes_back_by_hand(toy_world: Wor
         assert "renamed%20by%20hand.md" in (topic / PAGE).read_text()
 
 
-async def test_a_renamed_topic_is_still_ours_and_its_parent_leads_to_it(toy_world: World) -> None:
-    texts = [f"Green tea of {place} number {n}: {place} {place} water." for place in
-             ("Uji", "Yame", "Kyoto", "Shizuoka") for n in range(3)]  # fmt: skip
-    config = {
-        "fresh_tail_count": 0,
-        "leaf_cosine": 0.3,
-        "shared_words": 0,
-        "topic_cosine": 0.2,
-        "min_leaves": 3,
-        "max_leaves": 4,
-    }
-    async with toy_world.engine(topics=type(ALL_AT_ONCE)(**config)) as engine:
-        ids = await told(engine, texts)
-        await engine.compact()
-        old = toy_world.root / topic_of_below(toy_world, "uji")
-        new = old.rename(old.with_name("07-my-favourite"))
-        assert await settled(engine, toy_world) == []
-        assert "07-my-favourite" in (new.parent / PAGE).read_text()
-        await told(engine, ["Green tea of Uji number 9: Uji Uji water."])
-        await engine.forget(ids[0])
-        assert await settled(engine, toy_world) == []
-        assert len(list(new.glob("0*.md"))) == 4 and "number 0" not in (new / PAGE).read_text()
-        copied = (new / PAGE).read_bytes()
-        toy_world.write("topics/09-copy/_summary.md", copied)
-        toy_world.write("topics/09-copy/mine.md", "My own words.")
-        await engine.compact()
-        assert toy_world.read("topics/09-copy/_summary.md") == copied, "a copy is a person's"
-
-
-def topic_of_below(world: World, word: str) -> Path:
-    (folder,) = {each.parent for each in world.root.glob(f"topics/[0-9]*/**/*{word}*.md")}
-    return folder
-
-
 WORDS_OF = {
     "languages": [
         "茶は宇治で育つ。", "녹차는 우지에서 자란다.", "Зелёный чай растёт в Удзи.", "الشاي الأخضر من أوجي.",

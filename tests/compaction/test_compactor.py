@@ -81,34 +81,6 @@ async def test_a_run_is_taken_back_to_the_byte(toy_world: World) -> None:
             await engine.undo_compaction("never")
 
 
-async def test_what_was_written_since_a_run_stays_when_it_is_taken_back(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        ids = await told(engine, TEA)
-        report = await engine.compact()
-        mine = toy_world.write(f"{topic_of(toy_world, 'green-tea')}/mine.md", "My own words on tea.")
-        edited = next((toy_world.root / topic_of(toy_world, "green-tea")).glob("001-*.md"))
-        edited.write_text(edited.read_text() + "And a biscuit.\n")
-        await engine.forget(ids[1])
-        undone = await engine.undo_compaction(report.run)
-        files = toy_world.files()
-        assert mine.read_text() == "My own words on tea."
-        assert sum(b"And a biscuit." in data for data in files.values()) == 1
-        assert len(leaves(files)) == 5 and len(undone.left) == 1  # the forgotten one stays where it is
-
-
-async def test_a_forgotten_note_is_gone_from_its_page_after_the_next_run(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice for it."])
-        await engine.compact()
-        page = f"{topic_of(toy_world, 'green-tea')}/{PAGE}"
-        assert "invoice" in toy_world.read(page).decode()
-        await engine.forget(ids[-1])
-        (topic,) = await tree_of(engine)
-        assert topic.stale
-        await engine.compact()
-        assert "invoice" not in toy_world.read(page).decode()  # nor in its title
-
-
 async def test_a_note_moved_by_hand_is_told_by_both_pages(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA + RAIL)
@@ -203,18 +175,6 @@ async def test_what_a_crash_left_is_done_at_the_next_start(toy_world: World) -> 
         assert sorted(paths(engine)) == sorted(path for path in done if path.endswith(".md"))
 
 
-async def test_an_erased_note_leaves_no_word_in_the_journal(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        ids = await told(engine, [*TEA, "Green tea from Uji needs water, and Bob pays the secret invoice for it."])
-        await engine.compact()
-        planned = await engine.perform("erase", {"target": ids[-1], "sure": True})
-        assert any("compaction" in line for line in planned["erased"])
-        assert any("the page" in line for line in planned["erased"])
-        await engine.compact()
-        kept = [file for file in toy_world.state.rglob("*") if file.is_file() and b"invoice" in file.read_bytes()]
-        assert not kept and not any(b"invoice" in data for data in toy_world.files().values())
-
-
 async def test_two_runs_at_once_are_one(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
@@ -242,16 +202,6 @@ async def test_notes_of_one_name_both_find_a_place(toy_world: World) -> None:
         fresh.rename(fresh.with_name(taken.name))
         await engine.compact()
         assert len(leaves(toy_world.files())) == 5
-
-
-async def test_a_hundred_notes_of_the_same_words(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, [f"Green tea, green tea. {'x' * n}" for n in range(1, 101)])
-        before = leaves(toy_world.files())
-        report = await engine.compact()
-        assert sorted(leaves(toy_world.files()).values()) == sorted(before.values()) and not report.left
-        largest = max(len(topic.leaves) for top in await tree_of(engine) for topic in top.walk())
-        assert largest <= ALL_AT_ONCE.max_leaves
 
 
 async def test_a_name_that_we_would_not_give_waits_and_stops_nobody(toy_world: World) -> None:
@@ -303,17 +253,6 @@ async def test_pages_are_neither_appended_nor_forgotten(toy_world: World) -> Non
             await engine.append("mine", path="topics/01-x/_summary.md")
         with pytest.raises(Refused, match="made from other notes"):
             await engine.forget(f"{topic_of(toy_world, 'green-tea')}/{PAGE}")
-
-
-async def test_a_damaged_journal_stops_nothing(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, TEA)
-        run = (await engine.compact()).run
-        journal = toy_world.state / "compaction" / f"{run}.jsonl"
-        journal.write_bytes(b"\xff{\n" + journal.read_bytes() + b'{"key": "cut off')
-        await told(engine, RAIL)
-        assert (await engine.compact()).done
-        await engine.undo_compaction(run)
 
 
 @pytest.mark.parametrize("what", ["note", "folder"])

@@ -221,22 +221,6 @@ async def test_a_run_over_an_edited_page_is_taken_back_to_the_byte(toy_world: Wo
         assert "99 degrees" in page.read_text() and "\nMine.\n" in page.read_text()
 
 
-async def test_a_page_without_our_properties_is_a_persons_and_never_written(toy_world: World) -> None:
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        await told(engine, TEA)
-        await engine.compact()
-        page = toy_world.root / topic_of(toy_world, "green-tea") / PAGE
-        page.write_text("My very own tea, without any properties.\n")
-        await told(engine, ["Green tea from Uji needs water of 99 degrees and a warm pot."])
-        assert not (await engine.compact()).left
-    async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
-        assert not (await engine.compact()).left
-        assert page.read_text() == "My very own tea, without any properties.\n"
-        page.unlink()
-        await engine.compact()
-        assert "99 degrees" in page.read_text()
-
-
 async def test_a_persons_words_stay_on_the_page_of_a_topic_without_notes(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)

@@ -81,11 +81,6 @@ def crowd(world: World) -> World:
     return world
 
 
-def remove(world: World, numbers: range) -> None:
-    for number in numbers:
-        (world.root / f"crowd/n{number}.md").unlink()
-
-
 async def test_it_ends_by_itself_when_the_files_return_and_not_before(crowd: World) -> None:
     async with crowd.engine() as engine:
         away = crowd.root.with_name("away")
