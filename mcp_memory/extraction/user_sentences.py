@@ -5,10 +5,10 @@ In doubt a sentence is skipped, since the user's words are stored without review
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mcp_memory.text.conversation.own_words import masked, own_words, pasted_from
-from mcp_memory.text.conversation.relayed_words import relays
+from mcp_memory.text.conversation.own_words import MASK, masked, own_words, pasted_from
+from mcp_memory.text.conversation.relayed_words import asks_whether_it_is_true, relays
 
 MAX_CHARS = 4000
 """The most characters of a typed message; nothing of a longer message is stored without review."""
@@ -40,8 +40,8 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
     found: list[UserSentence] = []
     above: int | None = None
     relayed_to = 0
-    for start, end in _sentences(view):
-        seen = view[start:end]
+    for start, end in _sentences(view, kept):
+        seen = _with_thumbs_as_words(view[start:end])
         if introduces(seen):
             # A quotation in this sentence is masked already; the words after its colon aren't the user's either.
             break
@@ -56,16 +56,29 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
             above = line if above is None else above
             may_be_pasted = start >= pasted_at or start < relayed_to
             found.append(UserSentence(text, text_view, is_question, may_be_pasted, line - above))
-    return found
+    return _without_certainty(found)
 
 
-def _sentences(view: str) -> Iterator[tuple[int, int]]:
+def _with_thumbs_as_words(view: str) -> str:
+    """Read a sentence of thumbs alone as `k`, at the same length."""
+    return "k".ljust(len(view)) if _THUMBS.fullmatch(view) else view
+
+
+def _without_certainty(found: list[UserSentence]) -> list[UserSentence]:
+    """Treat sentences as perhaps pasted if their line goes on to ask whether they are true."""
+    asked = {one.line: at for at, one in enumerate(found) if one.is_question and asks_whether_it_is_true(one.view)}
+    return [replace(one, may_be_pasted=True) if at < asked.get(one.line, 0) else one for at, one in enumerate(found)]
+
+
+def _sentences(view: str, text: str) -> Iterator[tuple[int, int]]:
     for line in re.finditer(r"[^\n]+", view):
         marker = _MARKER.match(line[0])
         begin = line.start() + (marker.end() if marker else 0)
-        for end in _END.finditer(view, begin, line.end()):
-            yield begin, end.end()
-            begin = end.end()
+        ends = {end.end() for end in _END.finditer(view, begin, line.end())}
+        ends |= {end.end() for end in _QUOTED_END.finditer(text, begin, line.end()) if view[end.end() - 1] == MASK}
+        for end in sorted(ends):
+            yield begin, end
+            begin = end
         if begin < line.end():
             yield begin, line.end()
 
@@ -78,3 +91,9 @@ _END = re.compile(
 )
 """Matches the end of a sentence, except after an abbreviation or a single letter, or within a date: Prof. Li, z. B., 1.
 Mai. `...` may not end a sentence."""
+_THUMBS = re.compile(
+    r"\s*(?:[👍👌✅🆗🙌💯🫡🤝][\U0001f3fb-\U0001f3ff\ufe0f]?\s*){1,5}"
+    r"(?:thanks|thank you|thx|danke|merci|gracias)?[.!]*\s*"
+)
+_QUOTED_END = re.compile(r"[.!?…][\"”“»](?=\s+[A-ZÄÖÜÉÀ¿¡])")
+"""Matches the end of a quotation that ends a sentence, too."""

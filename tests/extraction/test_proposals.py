@@ -62,13 +62,30 @@ def agreed(*messages: object) -> list[str]:
             "Ejecutar las migraciones antes.",
         ),
         ("Recomiendo guardar las sesiones en Redis.", "vale, hazlo", "Guardar las sesiones en Redis."),
+        ("I suggest we use httpx for all calls from now on. Shall we?", "👍", "Use httpx for all calls from now on."),
+        ("I propose CalVer for all releases. OK?", "👍🏽", "CalVer for all releases."),
+        ("I'd suggest Vite for the frontend. OK?", "👍👍 thanks", "Vite for the frontend."),
+        ("Propongo usar Valkey como caché. ¿Te parece bien?", "✅", "Usar Valkey como caché."),
+        ("Ich schlage vor, ab jetzt Ruff zu nehmen. Ok?", "jo, gerne", "Ab jetzt Ruff zu nehmen."),
+        ("Wollen wir ab jetzt pnpm verwenden? Ich würde das vorschlagen.", "jo, gerne", "Ab jetzt pnpm verwenden."),
+        ("Proposal: every table gets a tenant id. OK?", "ok let's do it that way", "Every table gets a tenant id."),
+        ("I propose we use Caddy instead of nginx. Shall we?", "do it", "Use Caddy instead of nginx."),
+        ("I suggest Polars for the pipelines. Shall I switch and keep to that?", "do it", "Polars for the pipelines."),
+        ("I'd suggest trunk-based work from now on. OK?", "love it, go for it", "Trunk-based work from now on."),
+        (
+            "The rule would be: we always squash. Is that right?",
+            "yes, that's the rule",
+            "The rule would be: we always squash.",
+        ),
+        ("Propongo que usemos Astro para la web. ¿De acuerdo?", "adelante", "Usemos Astro para la web."),
+        ("Je suggère qu'on utilise Loki pour les logs. D'accord ?", "vas-y", "Utilise Loki pour les logs."),
     ],
 )
 def test_a_proposal_is_agreed_to(said: str, answer: str, statement: str) -> None:
     assert agreed(assistant(said, 1), person(answer, 2)) == [statement]
 
 
-@pytest.mark.parametrize("answer", ["sounds good", "yes", "ok, like that", "agreed", "perfect, do that"])
+@pytest.mark.parametrize("answer", ["👍", "sounds good", "yes", "ok, like that", "agreed", "perfect, do that"])
 @pytest.mark.parametrize(
     "said",
     [
@@ -108,6 +125,10 @@ def test_a_proposal_is_agreed_to(said: str, answer: str, statement: str) -> None
         "Dans le mail : Je recommande de couper TLS.",
         "En el correo: Recomiendo apagar TLS.",
         "The guide's advice: we should pin Python to 2.7. Does that work for you?",
+        "Auf Deutsch heißt er: „Wir nutzen ab heute nur Gitflow und niemals Trunk.“ Passt das so?",
+        "Entwurf: Ab sofort arbeiten wir immer samstags. Samstag ist Pflicht. Passt das so?",
+        'That reads well: "From now on nobody uses Excel for reports." Is that fine?',
+        "Here's the translation: We never ship on Fridays. Does that fit?",
     ],
 )
 def test_what_is_reported_or_quoted_is_not(said: str, answer: str) -> None:

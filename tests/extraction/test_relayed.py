@@ -36,10 +36,31 @@ from tests.extraction.talks import person
         "mensaje de Luis: a partir de ahora usamos pnpm",
         "recibido de Marta: de ahora en adelante usamos Jira",
         "me llegó por Slack: a partir de ahora siempre squash",
+        "Stack Overflow answer: You should never use eval, always use ast. Is it right?",
+        "Top comment on Reddit: never use bcrypt for anything new. Thoughts?",
+        "From the docs: Always wrap the app in a factory. Does that apply to us?",
+        "GitHub issue says: from now on, always run eslint with --cache",
+        "accepted answer on SO: always use Nix. Agree?",
+        "Tip from the newsletter: never write a Makefile by hand",
+        "never import lodash as a whole. is that right?",
+        "Blog: We decided to use gRPC everywhere. Is he right?",
+        "Kommentar unter dem Artikel: Ab jetzt immer Nginx davor setzen. Stimmt das?",
+        "Aus einem Blogpost: Nutze nie Kafka für kleine Teams. Stimmt das?",
+        "Réponse sur Stack Overflow : N'utilisez jamais Redux. C'est vrai ?",
+        "Respuesta de Stack Overflow: nunca uses MongoDB para pagos. ¿Es correcto?",
+        "10:42 mona: from now on we always use Grafana",
+        "@priya [09:05]: never use Pandas in prod",
+        "Stefan meint, wir nehmen ab jetzt immer Tabs.",
+        "Wir nehmen Oracle, das ist entschieden, meint zumindest Stefan.",
+        "Lena says we always use uv from now on.",
+        "We always use Kotlin now, says Tom.",
+        "Marie dit que désormais on utilise toujours Bun.",
+        "Pedro dice que a partir de ahora siempre usamos Vim.",
     ],
 )
 def test_what_is_passed_on_waits_for_review(message: str) -> None:
-    assert not any(one.outright for one in extract_candidates([person(message)]))
+    found = extract_candidates([person(message)])
+    assert not any(one.outright or one.voice is not Voice.UNSURE for one in found)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +78,22 @@ def test_what_is_passed_on_waits_for_review(message: str) -> None:
         "Ich hab Bob gesagt: ab jetzt deployen wir immer freitags",
         "J'ai dit à Bob : à partir de maintenant on déploie le vendredi",
         "Le dije a Bob: a partir de ahora desplegamos los viernes",
+        "Decision: from now on we always use pnpm. Does that cause problems?",
+        "Note: we never deploy on a Friday. OK?",
+        "We decided to post the release on Reddit, too.",
+        "Never paste code from Stack Overflow.",
+        "Always give answers in German.",
+        "Never leave comments on generated code.",
+        "Is that right? From now on always use pnpm.",
+        "From now on the standup is always at 10:42.",
+        "wir nehmen Postgres, das ist entschieden",
+        "we're going with Kotlin, that's settled",
+        "we'll use Quarkus, it's settled",
+        "it's decided: MariaDB for the new service",
+        "Ich nehme Angular - das ist jetzt entschieden",
+        "Es wird Hetzner, beschlossene Sache.",
+        "On prend Svelte, c'est décidé.",
+        "Usamos Elixir, está decidido.",
     ],
 )
 def test_what_the_person_says_counts(message: str) -> None:

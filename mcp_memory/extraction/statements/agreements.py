@@ -103,9 +103,11 @@ def agreement(sentence: UserSentence, assistant: str) -> Agreement | None:
     said = user_sentences(assistant, lambda _: False)
     last = range(max(0, len(said) - MOST_SENTENCES), len(said))
     proposals = [at for at in last if is_own_proposal(said, at) and not found["chore"].search(said[at].view)]
-    if not proposals:
+    if not proposals or found["refuses"].match(view):
         return None
-    proposal, is_asked_for = said[proposals[-1]], is_put_to_the_person(said, proposals[-1])
+    points_back = len(proposals) > 1 and found["points_back"].search(said[proposals[-1]].view)
+    at = proposals[-2 if points_back else -1]
+    proposal, is_asked_for = said[at], is_put_to_the_person(said, at)
     words = content_words(sentence.text)
     repeats = words & content_words(proposal.text)
     if not manner and not found["yes"].match(view) and not (words and repeats == words and len(view.split()) < 4):

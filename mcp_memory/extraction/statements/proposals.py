@@ -18,7 +18,8 @@ LEAST_REPEATED = 2
 REPEATED_SHARE = 0.8
 SHORT_QUESTION = 5
 QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
-"""A sentence with a quotation of at least 4 words and fewer than 3 content words of its own is a quotation."""
+"""A sentence with a quotation of at least 4 words is a quotation if fewer than 3 content words are its own, or if it
+proposes nothing and fewer than half of the words are its own."""
 
 _SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
 
@@ -87,4 +88,6 @@ def _passes(view: str) -> bool:
 def _is_quotation(sentence: UserSentence) -> bool:
     masked = [sentence.text[run.start() : run.end()] for run in re.finditer(f"{MASK}+", sentence.view)]
     own = content_words(sentence.view.replace(MASK, " "))
-    return any(len(quote.split()) >= QUOTED_WORDS for quote in masked) and len(own) < UNQUOTED_WORDS
+    longest = max((len(quote.split()) for quote in masked), default=0)
+    proposes = patterns(PROPOSAL)["proposes"].search(sentence.view) is not None
+    return longest >= QUOTED_WORDS and (len(own) < UNQUOTED_WORDS or (not proposes and len(own) < longest))

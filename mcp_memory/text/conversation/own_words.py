@@ -62,6 +62,8 @@ def _without_handed_over(text: str) -> str:
     view = lowered(text)
     for wish in _HANDS_OVER.finditer(view):
         above, below = text[: wish.start()], text[wish.end() :]
+        if wish["colon"] and below.strip():
+            return text[: wish.end()] + covered(below, " ")
         if not below.strip():
             return covered(above, " ") + text[wish.start() :]
         if not above.strip() and not wish["opinion"]:  # the text after a question may be a person's own
@@ -89,6 +91,8 @@ _TIME = (
     r"[0-9]{1,2}[:.][0-9]{2}(?::[0-9]{2})?(?: ?[APap]\.?[Mm]\.?)?\]?"
 )
 _NAME = r"[^\W\d_a-z][\w.’-]{0,30}(?: [\w.’-]{1,30}){0,2}"
+_ANY_NAME = r"@?[^\W\d_][\w.’-]{0,30}(?: [\w.’-]{1,30}){0,2}"
+_TIMED = rf"(?:{_TIME}[ \t]?(?:[-–] )?{_ANY_NAME} ?:|{_ANY_NAME}[ ,(]{{1,3}}{_TIME}\)? ?:)"
 
 _FOREIGN = (
     re.compile(r"^(?: {4}|\t)[^\n]*", re.MULTILINE),  # code; first, because masked text looks like it
@@ -109,6 +113,9 @@ _FOREIGN = (
         rf"<[^\W\d_][\w.-]{{0,30}}>) .*",
         re.DOTALL | re.MULTILINE,
     ),  # a chat in which each line begins with the time or the speaker
+    re.compile(
+        rf"^(?:(?=\[){_TIMED}|{_TIMED} [^\n]*\n{_TIMED}) .*", re.DOTALL | re.MULTILINE
+    ),  # a chat with names in small letters
     re.compile(r"^commit [0-9a-f]{6,40}\b.*", re.DOTALL | re.MULTILINE),
     re.compile(r"^[ \t]*([=~+-])\1{2,40} [^\n]{1,80} \1{3,40}[ \t]*$.*", re.DOTALL | re.MULTILINE),  # a banner
     re.compile(r"\{\{#[ \t]{0,9}([\w-]{1,40})[^{}\n]{0,80}\}\}.*?(?:\{\{/[ \t]{0,9}\1\b|\Z)", re.DOTALL),
@@ -145,20 +152,46 @@ _POLITE = (
     r"(?:(?:hey|hi|ok|please|pls|bitte|kurz|now|and|so|can you|could you|would you|kannst du|könntest du|peux-tu|"
     r"pouvez-vous|puedes|podrías|me|mir|s’il te plaît|por favor),? ){0,4}"
 )
+_KIND_OF_TEXT = (
+    r"(?:text|prompt|message|mail|e-?mail|letter|memo|draft|paragraph|sentence|passage|snippet|post|tweet|announcement|"
+    r"reply|comment|wording|article|policy|rule|guideline|instruction|ticket|description|page|log|thread|nachricht|"
+    r"brief|"
+    r"entwurf|absatz|satz|abschnitt|beitrag|ankündigung|antwort|kommentar|formulierung|artikel|richtlinie|regel|"
+    r"anleitung|"
+    r"texte|courriel|lettre|brouillon|paragraphe|phrase|annonce|réponse|commentaire|consigne|texto|mensaje|correo|"
+    r"carta|"
+    r"borrador|párrafo|frase|anuncio|respuesta|comentario|artículo|regla|instrucci[oó]n)(?:e?s|e?n)?"
+)
 _THE_TEXT = (
-    r"(?:this|that|it|these|those|the (?:following|above|text|mail|e-?mail|message|page|log|thread|below)|"
-    r"what this says|das|dies\w*|den (?:folgenden )?text|die mail|ça|cela|ceci|ce (?:texte|mail)|le texte|"
-    r"esto|eso|(?:este|el) texto)"
+    r"(?:(?:this|that|these|those|the following|dies\w*|(?:den|die|das) folgenden?|folgenden?|cet?(?:te)?|es[et]e|"
+    r"est[ae])"
+    rf"(?: [\w-]{{2,20}})? {_KIND_OF_TEXT}(?!\w)|"
+    r"(?:the|my|our|den|die|mein\w*|unser\w*|le|mon|notre|el|mi|nuestro) "
+    r"(?:text|mail|e-?mail|message|page|log|thread|draft|prompt|nachricht|entwurf|texte|brouillon|texto|"
+    r"borrador)(?!\w)|"
+    r"(?:this|that|it|these|those|the (?:following|above|below)|what this says|das|dies\w*|ça|cela|ceci|esto|"
+    r"eso)(?!\w))"
 )
 _DO_WITH_IT = (
     r"(?:explain|summari[sz]e|translate|proofread|rewrite|rephrase|reword|paraphrase|shorten|polish|simplify|review|"
     r"correct|edit|improve|decode|tidy up|clean up|condense|interpret|analy[sz]e|comment on|reply to|respond to|"
-    r"erkläre?|übersetze?|korrigiere?|verbessere?|kürze?|formuliere?|explique[zs]?|traduis|traduire|corrige[zs]?|"
-    r"résume[zs]?|reformule[zs]?|explica(?:me)?|traduce|traducir|resume)"
+    r"tighten|"
+    r"enhance|refine|critique|format|erkläre?|übersetze?|korrigiere?|verbessere?|kürze?|formuliere?|überarbeite?|"
+    r"optimiere?|prüfe?|fasse?|explique[zs]?|traduis|traduire|corrige[zs]?|résume[zs]?|reformule[zs]?|améliore[zs]?|"
+    r"relis|relire|simplifie[zs]?|explica(?:me)?|traduce|traducir|resume|mejora|corrige|reescribe|revisa|simplifica)"
+    r"(?: (?:me|mir|uns|moi|nous))?"
 )
 _DO_IT_GERMAN = (
-    r"(?:das|dies|den text|die mail)(?: (?:bitte|mal|kurz)){0,2} (?:erklären|übersetzen|korrigieren|zusammenfassen|"
-    r"kürzen|verbessern|umformulieren)"
+    rf"{_THE_TEXT}(?: (?:bitte|mal|kurz|etwas)){{0,2}} (?:erklären|übersetzen|korrigieren|zusammenfassen|"
+    r"kürzen|verbessern|umformulieren|überarbeiten|\w+er (?:machen|formulieren|ausdrücken))"
+)
+_MAKE_IT = (
+    rf"(?:(?:turn|convert|put) {_THE_TEXT} into|"
+    rf"(?:make|get) {_THE_TEXT} (?:(?:sound|read|look|be|a|bit|little|lot|much) ){{0,4}}(?:\w+er\b|more \w+|"
+    rf"less \w+)|"
+    rf"mach(?:e|t|en sie)? {_THE_TEXT}(?: (?:bitte|mal|etwas|ein|bisschen|viel)){{0,3}} \w+er\b|"
+    rf"(?:rends|rendez|fais|faites) {_THE_TEXT} (?:un peu )?(?:plus|moins) \w+|"
+    rf"(?:haz|haga) {_THE_TEXT} (?:un poco )?(?:más|menos) \w+|(?:haz|házme)l[oa] (?:un poco )?(?:más|menos) \w+)"
 )
 _GRAMMAR = (
     r"(?:fix|check|correct|korrigiere?|prüfe?|corrige[zs]?|vérifie[zs]?|revisa) (?:the |my |die |la |les |el |los )?"
@@ -173,18 +206,20 @@ _OPINION = (
     r"(?:(?:any )?thoughts|what do you (?:think|make) of (?:this|that|it)|is (?:this|that) (?:right|true|correct)|"
     r"what(?:’s| is) (?:this|that) about|(?:is|does) (?:this|that|it) (?:sound )?(?:good|correct|proper|ok|okay)"
     r"(?: (?:english|german|french|spanish|grammar|style))?|\^+ ?what does (?:this|that|it) mean|"
-    r"make (?:it|this|that) (?:a bit )?(?:\w+er|more \w+|less \w+)|klingt das (?:gut|so gut|richtig)|"
+    r"klingt das (?:gut|so gut|richtig)|"
     r"was hältst du davon|stimmt das|qu’en penses-tu|c’est vrai|qué opinas)"
 )
 _MANNER = (
-    r"(?: (?:please|pls|bitte|a bit|more clearly|s’il te plaît|por favor|zusammen|mal|kurz|"
+    r"(?: (?:please|pls|bitte|a bit|up|more clearly|s’il te plaît|por favor|zusammen|mal|kurz|"
     r"(?:for|für|to|in|into|auf|ins|en|al|like) [^\n.:]{1,30})){0,2}"
 )
 _HANDS_OVER = re.compile(
-    rf"(?:^[ \t]{{0,20}}|(?<=[.!?…] )){_POLITE}"
-    rf"(?:{_DO_WITH_IT} {_THE_TEXT}|{_GRAMMAR}|{_SUM_UP}|{_DO_IT_GERMAN}){_MANNER}"
-    rf"(?:[ \t]{{0,9}}[.!?:…]{{0,3}}[ \t]{{0,9}}$|:)"
-    rf"|^[ \t]{{0,20}}(?P<opinion>{_OPINION})[ \t]?[.!?…]{{0,3}}[ \t]{{0,9}}$",
+    rf"(?:^[ \t]{{0,20}}|(?<=[.!?…,:] )){_POLITE}"
+    rf"(?:(?:{_DO_WITH_IT} {_THE_TEXT}|{_GRAMMAR}|{_SUM_UP}|"
+    rf"{_DO_IT_GERMAN}){_MANNER}[ \t]{{0,9}}[.!?…]{{0,3}}[ \t]{{0,9}}$|"
+    rf"(?P<colon>(?:{_DO_WITH_IT} {_THE_TEXT}|{_GRAMMAR}|{_SUM_UP}|{_DO_IT_GERMAN}|{_MAKE_IT})[^\n.:!?]{{0,60}}:))"
+    rf"|^[ \t]{{0,20}}(?P<opinion>{_OPINION}|{_POLITE}{_MAKE_IT}(?: please| pls|"
+    rf" bitte)?)[ \t]?[.!?…]{{0,3}}[ \t]{{0,9}}$",
     re.MULTILINE,
 )
 """Matches a line that asks for work on a text, which the person therefore didn't write."""
