@@ -1,13 +1,12 @@
 """Drop the turns of a session that its person wants nobody to keep. A turn is a message of the person's and the
 messages until the next one."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from itertools import pairwise
 
 from mcp_memory.capture.readers.message import MOST_SILENCES, ReaderContext, Role, Silence, TranscriptMessage
-from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.conversation.off_record import (
     OffRecord,
     off_record,
@@ -16,44 +15,77 @@ from mcp_memory.text.conversation.off_record import (
     words_taken_back,
 )
 from mcp_memory.text.conversation.typed_words import typed_words
+from mcp_memory.text.language.terms import content_words, plain
+
+LONG = 4
+"""The least letters of a word that may be a part of another."""
+
+ON_AND_ON = 2**63
+"""An offset after every transcript's end."""
 
 START = "0001-01-01T00:00:00+00:00"
 """Before every session."""
 
 
-class Spoken(Protocol):
-    """A turn, and the byte of its transcript at which its line begins."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The messages of a transcript from the offset `begin` up to, but without, `end`."""
+
+    begin: int
+    end: int
+
+    def __contains__(self, offset: object) -> bool:
+        return isinstance(offset, int) and self.begin <= offset < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What a person takes back of the messages before. `is_missing`: nothing was found of a thing that the person
+    named."""
+
+    stretches: tuple[Stretch, ...] = ()
+    is_missing: bool = False
+
+    def __bool__(self) -> bool:
+        return bool(self.stretches)
+
+    def __contains__(self, offset: object) -> bool:
+        return any(offset in stretch for stretch in self.stretches)
 
     @property
-    def turn(self) -> Turn: ...
+    def end(self) -> int:
+        return max((stretch.end for stretch in self.stretches), default=0)
 
-    @property
-    def offset(self) -> int: ...
+    def meets(self, begin: int, end: int) -> bool:
+        """Return whether a message between these offsets may be taken back."""
+        return any(stretch.begin < end and begin < stretch.end for stretch in self.stretches)
+
+    def __add__(self, other: "TakenBack") -> "TakenBack":
+        return TakenBack((*self.stretches, *other.stretches), self.is_missing or other.is_missing)
+
+
+NOTHING = TakenBack()
 
 
 def on_record(
-    messages: Sequence[TranscriptMessage], context: ReaderContext, earlier: Sequence[Spoken] = ()
-) -> tuple[list[TranscriptMessage], int | None]:
-    """Return the messages that may be kept; and, if the person takes something back, the offset from which on no
-    earlier message may be kept. `context` remembers what the next messages need; `earlier` are kept messages, in which
-    a thing that the person takes back may be mentioned."""
+    messages: Sequence[TranscriptMessage],
+    context: ReaderContext,
+    earlier: Callable[[], Iterable[TranscriptMessage]] = tuple,
+) -> tuple[list[TranscriptMessage], TakenBack]:
+    """Return the messages that may be kept, and what the person takes back. `context` remembers what the next messages
+    need; `earlier` reads the kept messages before these, in which a thing that the person takes back may be named."""
     kept: list[TranscriptMessage] = []
-    taken_back: int | None = None
+    taken_back = NOTHING
     for message in messages:
-        if message.role is not Role.USER or not typed_words(message.turn.text).strip():
+        if not _is_typed(message):
             # A notice in the person's name, such as of an interruption, neither uses up a wish nor begins a turn.
             kept += [] if context.silence else [message]
             continue
         wish = off_record(message.turn.text)
-        if OffRecord.ALL in wish and context.turn_at >= 0:
-            context.turn_at, context.turn_began, context.turn_pages = 0, START, {}
-            if mention := _first_mention(words_taken_back(message.turn.text), [*earlier, *kept]):
-                context.turn_at = mention.offset
-                context.turn_began = mention.turn.at.isoformat() if mention.turn.at else START
         if OffRecord.BEFORE in wish and context.turn_at >= 0:
-            taken_back = context.turn_at if taken_back is None else min(taken_back, context.turn_at)
-            kept = [one for one in kept if one.offset < context.turn_at]
-            context.silences.append([context.turn_began, ""])
+            found = _taken_back(message, wish, context, earlier, kept)
+            kept = [one for one in kept if one.offset not in found]
+            taken_back += found
         context.turn_at = message.offset
         text = open_sentences(message.turn.text)
         context.silence = _silence(message, wish, context.silence)
@@ -65,13 +97,52 @@ def on_record(
     return kept, taken_back
 
 
-def _first_mention(words: frozenset[str], spoken: Sequence[Spoken]) -> Spoken | None:
-    """Return the first message that has all the words; if none has, the first with any of them."""
-    for has in (all, any) if words else ():
-        found = [one for one in spoken if has(word in one.turn.text.casefold() for word in words)]
-        if found:
-            return min(found, key=lambda one: one.offset)
-    return None
+def _taken_back(
+    message: TranscriptMessage,
+    wish: OffRecord,
+    context: ReaderContext,
+    earlier: Callable[[], Iterable[TranscriptMessage]],
+    kept: Sequence[TranscriptMessage],
+) -> TakenBack:
+    """Return what the message takes back, and remember the times of it for the session's sub-agents."""
+    words = words_taken_back(message.turn.text) if OffRecord.ALL in wish else frozenset[str]()
+    if words:
+        turns = _turns_about(words, [*earlier(), *kept, message])
+        context.silences += [[_time_of(begin), _time_of(end)] for begin, end in turns]
+        return TakenBack(tuple(Stretch(begin.offset, end.offset) for begin, end in turns), is_missing=not turns)
+    if OffRecord.ALL in wish:
+        context.turn_at, context.turn_began = 0, START
+    context.silences.append([context.turn_began, ""])
+    return TakenBack((Stretch(context.turn_at, message.offset),))
+
+
+def _turns_about(
+    words: frozenset[str], messages: Sequence[TranscriptMessage]
+) -> list[tuple[TranscriptMessage, TranscriptMessage]]:
+    """Return the turns before the last message that speak of a thing, each by its first message and the one after it:
+    those with all words of its name, or else with any of them."""
+    starts = [at for at, one in enumerate(messages) if at == 0 or _is_typed(one)]
+    turns = list(pairwise(starts))
+    named = [words & _words_in(words, messages[start:end]) for start, end in turns]
+    wanted = [len(found) == len(words) for found in named]
+    if not any(wanted):
+        wanted = [bool(found) for found in named]
+    return [(messages[start], messages[end]) for (start, end), is_about in zip(turns, wanted, strict=True) if is_about]
+
+
+def _words_in(words: frozenset[str], messages: Sequence[TranscriptMessage]) -> frozenset[str]:
+    """Return those of the folded words that are in the messages; a long word may be a part of another."""
+    text = " ".join(one.turn.text for one in messages)
+    said, letters = content_words(text), plain(text).casefold()
+    return frozenset(word for word in words if word in said or (len(word) >= LONG and word in letters))
+
+
+def _is_typed(message: TranscriptMessage) -> bool:
+    return message.role is Role.USER and bool(typed_words(message.turn.text).strip())
+
+
+def _time_of(message: TranscriptMessage) -> str:
+    return message.turn.at.isoformat() if message.turn.at else START
 
 
 def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequence[str]]) -> int:

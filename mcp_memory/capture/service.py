@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ import anyio
 
 from mcp_memory.capture.checkpoint import Checkpoint, Checkpoints
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.capture.readers.message import ReaderContext
+from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.readers.registry import CHAT
-from mcp_memory.capture.session_reader import CapturedMessages
+from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.capture.step import CaptureStep, build_step, drop_removed_segments, pages_of
 from mcp_memory.capture.tail import Unread, list_sessions, measure_unread, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
@@ -109,7 +109,7 @@ class CaptureService:
 
         async with self._one_at_a_time:
             step, result = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
-            if self._hear and (step.messages or step.taken_back is not None):
+            if self._hear and (step.messages or step.taken_back or step.taken_back.is_missing):
                 await self._tell(self._hear, path, step)
             save = partial(self.checkpoints.save, step.checkpoint, step.digests)
             await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
@@ -198,9 +198,16 @@ class CaptureService:
             checkpoint = Checkpoint(path.client, path.name, context=context)
         new = read_new(self.paths, path, checkpoint)
         seen = self.checkpoints.read_digests(checkpoint) if new.restarted or checkpoint.restarts else frozenset[bytes]()
+        until, tool_output = 0 if new.restarted else checkpoint.offset, self._config.tool_output
+
+        @cache
+        def earlier() -> Sequence[TranscriptMessage]:
+            before = read_session(self.paths, path, self._zone, self.project_of, until=until, tool_output=tool_output)
+            return before.messages
+
         step = build_step(
-            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output,
-            project_of=self.project_of, silences=silences,
+            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=tool_output,
+            project_of=self.project_of, silences=silences, earlier=earlier, begin_of=self.store.begin_of,
         )  # fmt: skip
         return replace(step, removed=(*removed, *step.removed))
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Self, cast
 
 from mcp_memory.capture.checkpoint import Checkpoint
+from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, TakenBack
 from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
 from mcp_memory.capture.readers.registry import parse_line
 from mcp_memory.capture.step import CaptureStep, build_step
@@ -26,8 +27,7 @@ LEAST_ID_CHARS = 6
 @dataclass(frozen=True, slots=True)
 class CapturedMessages:
     """New messages of a session, in order, without secrets. `file` is `TranscriptPath.name`; `tags` go to each note
-    that is made of them. `taken_back`: the person wants nothing kept of what was said from this offset on, before
-    these."""
+    that is made of them. `taken_back`: what the person takes back of the messages before."""
 
     file: str
     client: str
@@ -35,7 +35,7 @@ class CapturedMessages:
     project: str | None
     messages: Sequence[TranscriptMessage]
     tags: tuple[str, ...] = ()
-    taken_back: int | None = None
+    taken_back: TakenBack = NOTHING
     material: Callable[[], Iterable[str]] = field(default=tuple, compare=False)
     """A function that reads, from the transcript, the texts that the agent has read in the session."""
 
@@ -71,23 +71,30 @@ def find_transcript(paths: TranscriptPaths, named: str) -> TranscriptPath:
 
 
 def read_session(
-    paths: TranscriptPaths, path: TranscriptPath, zone: tzinfo, project_of: Callable[[str], str | None]
+    paths: TranscriptPaths,
+    path: TranscriptPath,
+    zone: tzinfo,
+    project_of: Callable[[str], str | None],
+    *,
+    until: int = ON_AND_ON,
+    tool_output: bool = False,
 ) -> CapturedMessages:
-    """Return the messages as a capture would pass them on. `project_of`: the project of a folder. Raises as
-    `read_new`."""
+    """Return the messages before the offset `until` as a capture would pass them on. `project_of`: the project of a
+    folder. Raises as `read_new`."""
     checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
     now = datetime.now(zone)
     while True:
         new = read_new(paths, path, checkpoint)
+        lines = tuple(line for line in new.batch.lines if line.offset < until)
         step = build_step(
-            path, new, checkpoint, frozenset(), zone=zone, now=now, tool_output=False, project_of=project_of
-        )
-        if step.taken_back is not None:
-            messages = [message for message in messages if message.offset < step.taken_back]
+            path, replace(new, batch=replace(new.batch, lines=lines)), checkpoint, frozenset(), zone=zone, now=now,
+            tool_output=tool_output, project_of=project_of, earlier=messages.copy,
+        )  # fmt: skip
+        messages = [message for message in messages if message.offset not in step.taken_back]
         messages += step.messages
         checkpoint = step.checkpoint
-        if step.at_end:
-            return replace(CapturedMessages.from_step(paths, path, step), messages=messages, taken_back=None)
+        if step.at_end or checkpoint.offset >= until:
+            return replace(CapturedMessages.from_step(paths, path, step), messages=messages, taken_back=NOTHING)
 
 
 _RESULTS = re.compile(rb"tool_result|_call_output|toolResult|functionResponse")

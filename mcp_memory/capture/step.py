@@ -1,14 +1,16 @@
 """Build a capture step: redact the next lines of a transcript and split them into pages. Writes nothing."""
 
 import hashlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
-from mcp_memory.capture.off_record_turns import on_record, silent_from
+from mcp_memory.capture.full_pages import pages_without
+from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, Stretch, TakenBack, on_record, silent_from
 from mcp_memory.capture.readers.lines import TranscriptLine
 from mcp_memory.capture.readers.message import ReaderContext, Role, Silence, TranscriptMessage
 from mcp_memory.capture.readers.openclaw import find_conversation
@@ -53,8 +55,7 @@ class CaptureStep:
     at_end: bool
     removed: tuple[str, ...] = ()
     """Pages, without `.md`, with words that the person took back."""
-    taken_back: int | None = None
-    """The offset from which on no earlier message may be kept."""
+    taken_back: TakenBack = NOTHING
 
     @property
     def session(self) -> str:
@@ -72,9 +73,12 @@ def build_step(
     tool_output: bool,
     project_of: Callable[[str], str | None],
     silences: Sequence[Sequence[str]] = (),
+    earlier: Callable[[], Iterable[TranscriptMessage]] = tuple,
+    begin_of: Callable[[str], int | None] = lambda _: None,
 ) -> CaptureStep:
     """Build a step. `seen`: the digests of earlier messages, if the file has ever been replaced. `project_of`: the
-    project of a folder. `silences`: the silences of a sub-agent's session."""
+    project of a folder. `silences`: the silences of a sub-agent's session. `earlier` reads the messages before, and
+    `begin_of` returns the offset of the first one on a page."""
     batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)
@@ -85,8 +89,7 @@ def build_step(
     spoken = [message for line in batch.lines for message in read.messages(line)]
     audible = silent_from(spoken, silences)
     silent_at = spoken[audible].offset if audible < len(spoken) else None
-    held = [turn for segment in checkpoint.threads.values() for turn in segment.turns]
-    kept, taken_back = on_record(spoken[:audible], context, held)
+    kept, taken_back = on_record(spoken[:audible], context, earlier)
     if silences:
         context.silences = [[*silence] for silence in silences]
     if silent_at is not None:
@@ -105,16 +108,15 @@ def build_step(
     def origin_of(thread: str) -> SegmentOrigin:
         return SegmentOrigin(path.client, path.name, thread or path.inner.stem, context.project)
 
-    if taken_back is not None:
+    if taken_back:
         for thread, last in threads.items():
-            first = context.turn_pages.get(thread, 1)
-            if not context.turn_pages and last.turns and last.turns[0].offset <= taken_back:
-                first = last.number  # all earlier pages are of before
-            removed += [page_of(number, origin_of(thread)) for number in range(first, last.number + 1)]
-            threads[thread] = last.before(taken_back)
-            pages |= render_segment(threads[thread], origin_of(thread))
-    if context.turn_at != checkpoint.context.turn_at:
-        context.turn_pages = {thread: last.number for thread, last in threads.items()}
+            origin, of_thread = origin_of(thread), partial(_of_thread, thread, earlier, tool_output=tool_output)
+            for page, others in pages_without(taken_back, last, origin, begin_of, of_thread):
+                removed.append(page)
+                pages |= others
+            removed.append(page_of(last.number, origin))
+            threads[thread] = last.without(taken_back)
+            pages |= render_segment(threads[thread], origin)
     for thread, turns in _by_thread(messages, tool_output=tool_output).items():
         segments = threads.get(thread, SessionSegment()).extend(turns)
         origin = origin_of(thread)
@@ -138,7 +140,7 @@ def build_step(
         read.secrets,
         batch.at_end,
         tuple(removed),
-        silent_at if taken_back is None else taken_back,
+        taken_back if silent_at is None else taken_back + TakenBack((Stretch(silent_at, ON_AND_ON),)),
     )
 
 
@@ -208,6 +210,13 @@ class _Reading:
             return False
         self.digests.append(digest)
         return True
+
+
+def _of_thread(
+    thread: str, messages: Callable[[], Iterable[TranscriptMessage]], *, tool_output: bool
+) -> list[TranscriptMessage]:
+    is_kept = [one for one in messages() if tool_output or one.role is not Role.TOOL]
+    return [one for one in is_kept if (one.turn.session or "") == thread]
 
 
 def _by_thread(messages: Sequence[TranscriptMessage], *, tool_output: bool) -> dict[str, list[SpokenTurn]]:

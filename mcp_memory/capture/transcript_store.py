@@ -9,14 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from heapq import heapify, heappop, heapreplace
 from pathlib import Path
 from time import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from mcp_memory.errors import InvalidInput
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -28,6 +28,8 @@ from mcp_memory.text.tokens import CHARS_PER_TOKEN
 
 MOST_CHARS = CHUNK_TOKENS * CHARS_PER_TOKEN
 KIND = "transcript"
+
+UNKNOWN = -1
 
 _AROUND = 40
 """Characters per turn besides its text: speaker, time, an occasional day heading."""
@@ -75,9 +77,9 @@ class SessionSegment:
             length += turn.length
         return [*done, SessionSegment(number, tuple(held))]
 
-    def before(self, offset: int) -> SessionSegment:
-        """Returns this segment without the turns from this byte on."""
-        return SessionSegment(self.number, tuple(spoken for spoken in self.turns if spoken.offset < offset))
+    def without(self, offsets: Container[int]) -> SessionSegment:
+        """Returns this segment without the turns at these bytes."""
+        return SessionSegment(self.number, tuple(spoken for spoken in self.turns if spoken.offset not in offsets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,17 @@ class TranscriptStore:
 
     def contains(self, path: str) -> bool:
         return (self.folder / path).exists()
+
+    def begin_of(self, path: str) -> int | None:
+        """Returns the offset of a page's first turn; UNKNOWN if the page doesn't say it, None for no page. Raises
+        StorageFailed."""
+        file = self.folder / path
+        with naming_the_cause(str(file)), suppress(FileNotFoundError):
+            sources = frontmatter.parse(file.read_text("utf-8", "replace")).meta.get("derived_from")
+            source = str(cast("list[object]", sources)[0]) if isinstance(sources, list) and sources else ""
+            place = source.rpartition("#")[2]
+            return int(place) if place.isdigit() else UNKNOWN
+        return None
 
     def write(self, pages: Mapping[str, bytes]) -> int:
         """Writes each page atomically, unless it has these bytes already. Returns how many changed. Raises

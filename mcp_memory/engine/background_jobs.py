@@ -151,6 +151,8 @@ async def take_captured(parts: EngineParts, captured: CapturedMessages) -> None:
     """Store what is worth remembering of new messages. What was taken back leaves no bytes in the index either."""
     if parts.config.extraction.automatic:
         await parts.candidate_ingest.ingest(captured)
-    if captured.taken_back is not None:
+    if captured.taken_back.is_missing:
+        parts.briefer.off_record.note_missing(f"{captured.client}/{captured.session}")
+    if captured.taken_back:
         await parts.indexer.reconcile()
         await in_thread(parts.index.purge, what="cleaning the index")

@@ -105,7 +105,7 @@ class CandidateIngest:
         """Ingest new messages. Raises the errors of an append, DeadlineExceeded and IndexUnavailable; calling it again
         then continues. `captured.session` may be any text."""
         before, captured = self._on_record(captured)
-        if captured.taken_back is not None:
+        if captured.taken_back:
             find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
             for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
                 await self._erase(path)
@@ -126,12 +126,10 @@ class CandidateIngest:
         while len(self._recent) > CONTEXT_SESSIONS:
             del self._recent[next(iter(self._recent))]
         context = ReaderContext()
-        before, _ = on_record(recent, context)
-        messages, taken_back = on_record(captured.messages, context, before)
-        if taken_back is None:
-            taken_back = captured.taken_back
-        if taken_back is not None:
-            before = [message for message in before if message.offset < taken_back]
+        kept, _ = on_record(recent, context)
+        messages, taken_back = on_record(captured.messages, context, lambda: kept)
+        taken_back += captured.taken_back
+        before = [message for message in kept if message.offset not in taken_back]
         return before, replace(captured, messages=messages, taken_back=taken_back)
 
     async def ingest_logs(self) -> list[NoteId]:

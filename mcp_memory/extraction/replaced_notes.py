@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
+from mcp_memory.capture.off_record_turns import TakenBack
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.conflicts.detector import Contradiction, NoteText
 from mcp_memory.conflicts.overtaken import replacement
@@ -93,8 +94,8 @@ def rejected_candidates(log: CandidateLog, index: Index, vault: Vault) -> list[R
     return found
 
 
-def notes_made_of(captured: CapturedMessages, taken_back: int, index: Index, vault: Vault) -> list[NotePath]:
-    """Return the notes, in any state, made from a session's words from this offset on. Raises IndexUnavailable."""
+def notes_made_of(captured: CapturedMessages, taken_back: TakenBack, index: Index, vault: Vault) -> list[NotePath]:
+    """Return the notes, in any state, made from the words of a session that are taken back. Raises IndexUnavailable."""
     wanted = Filters(
         states=WRITTEN - {NoteState.TRANSCRIPT}, session=captured.session[:MAX_WORD] or None, foreign=False
     )
@@ -105,7 +106,7 @@ def notes_made_of(captured: CapturedMessages, taken_back: int, index: Index, vau
             places = (
                 [str(one).rpartition("@") for one in cast("list[object]", sources)] if isinstance(sources, list) else []
             )
-            if any(file == captured.file and at.isdigit() and int(at) >= taken_back for file, _, at in places):
+            if any(file == captured.file and at.isdigit() and int(at) in taken_back for file, _, at in places):
                 found.append(note.path)
     return found
 

@@ -18,7 +18,7 @@ from mcp_memory.models import NO_PROJECT, Filters, NoteId, NotePath, NoteRecord,
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.recall.context_budget import with_notice
+from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render, with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.withdrawals import Withdrawals
@@ -199,7 +199,9 @@ class Briefer:
                 return briefing
             look = partial(self.withdrawals.describe, session)
             gone = await in_thread(look, deadline_s=LOOK_S, what="comparing what was told")
-            return replace(briefing, text="\n".join(filter(None, (gone, briefing.text))))
+            missing = self.off_record.tell_missing(session)
+            missing = render(TextFrame("memory", None), BudgetedText((), (missing,))) if missing else ""
+            return replace(briefing, text="\n".join(filter(None, (missing, gone, briefing.text))))
 
     async def reset(self, session: str) -> None:
         """Forget what the session has seen: its context is empty, or it ended."""

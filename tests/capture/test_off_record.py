@@ -129,7 +129,7 @@ async def test_a_whole_session_is_taken_back(desk: Desk, wish: str, *, together:
             transcript.write(some)
         await desk.take(file)
     assert SECRET not in desk.bytes_on_disk().decode(errors="replace") and "now the tests" in desk.said()
-    assert together or any(told.taken_back == 0 for told in desk.heard)
+    assert together or any(0 in told.taken_back for told in desk.heard)
 
 
 @pytest.mark.parametrize(
@@ -160,3 +160,90 @@ async def test_a_wish_about_a_program_keeps_the_session(desk: Desk) -> None:
     file.write_bytes(line(0, "don't save this: write to temp instead") + line(1, "Fine.", role="assistant"))
     await desk.take(file)
     assert "write to temp" in desk.said() and "Fine." in desk.said()
+
+
+@pytest.mark.parametrize(
+    ("tool", "output", "is_kept"),
+    [
+        (
+            "AskUserQuestion",
+            f'User has answered your questions: "Who?"="off the record: Bob moves to {SECRET}". You can now go on',
+            False,
+        ),
+        ("AskUserQuestion", f'User has answered your questions: "A?"="1", "B?"="don\'t store this: {SECRET}"', False),
+        (
+            "AskUserQuestion",
+            f'User has answered your questions: "Wer?"="Das bleibt unter uns: Bob moves to {SECRET}".',
+            False,
+        ),
+        ("request_user_input", f'{{"answers": {{"who": "keep this between us: Bob moves to {SECRET}"}}}}', False),
+        ("Bash", f"The tool use was rejected. The user said:\noff the record: Bob moves to {SECRET}", False),
+        (
+            "AskUserQuestion",
+            f'User has answered your questions: "Keep it off the record?"="No, {SECRET} is fine".',
+            True,
+        ),
+        ("Bash", f"grep: off the record: {SECRET}", True),
+    ],
+)
+async def test_an_answer_to_a_question_of_a_tool_can_ask_for_it(
+    desk: Desk, tool: str, output: str, *, is_kept: bool
+) -> None:
+    file = desk.file()
+    lines = [line(0, "the first message stays"), use(1, "c1", tool, question="Who?", command="x")]
+    lines += [result(2, "c1", output, failed=tool == "Bash"), line(3, f"So it is {SECRET}.", role="assistant")]
+    file.write_bytes(b"".join([*lines, line(4, "the last message stays, too")]))
+    await desk.take(file)
+    kept = desk.bytes_on_disk().decode(errors="replace")
+    assert (SECRET in kept) is is_kept and "the last message stays" in kept
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        "forget what I said about Zanzibar",
+        "vergiss bitte, was ich über Zanzibar gesagt habe",
+        "delete what I told you about the Zanzibar office",
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+async def test_only_the_turns_that_speak_of_the_thing_are_taken_back(desk: Desk, wish: str, *, together: bool) -> None:
+    file, said = desk.file(), "word " * 600
+    lines = [line(number, f"early {number} stays {said}") for number in range(8)]
+    lines += [line(10, f"Bob moves to the {SECRET} office"), line(11, f"I see. {said}", role="assistant")]
+    lines += [line(12, f"between {said}"), line(13, f"Fine {said}", role="assistant"), line(14, "Who is it?")]
+    lines += [line(15, f"The {SECRET} office, and the answer goes", role="assistant")]
+    lines += [line(number, f"late {number} stays {said}") for number in range(16, 20)]
+    lines += [line(20, wish), line(21, "Done.", role="assistant"), line(22, "the last message stays, too")]
+    for some in [b"".join(lines)] if together else [b"".join(lines[:-3]), *lines[-3:]]:
+        with file.open("ab") as transcript:
+            transcript.write(some)
+        await desk.take(file)
+    kept = desk.bytes_on_disk().decode(errors="replace")
+    assert SECRET not in kept.lower() and "I see." not in kept and "Who is it?" not in kept
+    stays = [*(f"early {number} stays" for number in range(8)), *(f"late {number} stays" for number in range(16, 20))]
+    assert [text for text in [*stays, "between word", "Fine word", "the last message"] if text not in desk.said()] == []
+
+
+async def test_what_is_taken_back_leaves_what_stands_before_it_on_its_page(desk: Desk) -> None:
+    file = desk.file()
+    file.write_bytes(line(0, "the first message stays") + line(1, f"{SECRET} begins"))
+    await desk.take(file)
+    with file.open("ab") as transcript:
+        transcript.write(b"".join(line(at, "word " * 600, role="assistant") for at in range(2, 12)))
+    await desk.take(file)
+    with file.open("ab") as transcript:
+        transcript.write(line(20, "forget what I just said") + line(21, "and now"))
+    await desk.take(file)
+    assert SECRET not in desk.bytes_on_disk().decode(errors="replace") and "the first message stays" in desk.said()
+
+
+@pytest.mark.parametrize("wish", ["forget what I said about Grubwort", "vergiss, was ich über Grubwort gesagt habe"])
+async def test_nothing_is_taken_back_where_nobody_spoke_of_it(desk: Desk, wish: str) -> None:
+    file = desk.file()
+    file.write_bytes(line(0, "the first message stays") + line(1, "and its answer", role="assistant") + line(2, wish))
+    await desk.take(file)
+    assert (
+        "the first message stays" in desk.said() and "and its answer" in desk.said() and "Grubwort" not in desk.said()
+    )
+    assert any(told.taken_back.is_missing for told in desk.heard)

@@ -24,3 +24,22 @@ async def test_no_byte_of_what_is_taken_back_stays(world: World) -> None:
             held = [one for root in (world.root, world.state) for one in root.rglob("*") if one.is_file()]
             holders = [one.name for one in held if b"zanzibar" in one.read_bytes()]
             assert bool(holders) == (number == 0), holders
+
+
+@pytest.mark.parametrize(("named", "is_found"), [("zanzibar", True), ("Grubwort", False)])
+async def test_a_thing_that_nobody_spoke_of_is_said_to_the_person(world: World, named: str, *, is_found: bool) -> None:
+    folder = world.state.parent / "claude"
+    folder.mkdir()
+    file = folder / "s-1.jsonl"
+    said = ["Always call the new office zanzibar.", "Always use tabs.", f"forget what I said about {named}"]
+    async with world.engine(capture=CaptureConfig(folders={"claude-code": str(folder)})) as engine:
+        for number, text in enumerate(said):
+            with file.open("ab") as transcript:
+                transcript.write(lately(line(10 * number, text)))
+            await engine.perform("capture", {"files": [str(file)]})
+        asked = {"session": "claude-code/s-1", "prompt": "run the tests"}
+        told = [(await engine.perform("brief", asked))["text"] for _ in range(2)]
+        held = [one for root in (world.root, world.state) for one in root.rglob("*") if one.is_file()]
+        kept = [words for words in (b"zanzibar", b"tabs") if any(words in one.read_bytes() for one in held)]
+    assert ["Nothing was taken out" in text for text in told] == [not is_found, False]
+    assert kept == ([b"tabs"] if is_found else [b"zanzibar", b"tabs"])

@@ -75,8 +75,6 @@ class ReaderContext:
     silences: list[list[str]] = field(default_factory=list[list[str]])
     """The beginnings and ends of times of which nothing may be kept; the last may have no end yet. A sub-agent has the
     silences of its session."""
-    turn_pages: dict[str, int] = field(default_factory=dict[str, int])
-    """Thread → number of the page on which the message at `turn_at` may be, or an earlier one."""
 
     def __post_init__(self) -> None:
         self.silence = Silence(self.silence)  # a checkpoint has its text

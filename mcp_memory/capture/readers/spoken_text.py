@@ -9,6 +9,7 @@ from typing import Any, cast
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.conversation.messages import Turn, read_turns
+from mcp_memory.text.conversation.off_record import off_record
 from mcp_memory.text.parsed_values import text_at
 
 Table = Mapping[str, Any]
@@ -26,6 +27,16 @@ _OURS = ("memory_search", "memory_recall", "memory_get", "memory_append", "memor
 
 WENT_WELL = "ok"
 """The output of a tool call that succeeded silently; in captures that of every one, unless tool output is kept."""
+
+_ASKS_THE_PERSON = re.compile(r"ask_?(?:user|followup|question)|request_?user_?input", re.IGNORECASE)
+_ANSWER = re.compile(
+    r"\"=\"(.*?)\"(?=, \"| selected | user notes|\.? You can now|\W*\Z)|\buser notes: ([^\n]*)", re.DOTALL
+)
+_REASON = re.compile(
+    r"\bthe user (?:said|provided the following reason[^:\n]{0,80}):\s*(.+)", re.DOTALL | re.IGNORECASE
+)
+"""Matches the person's words in the answer of a tool that asks, and in the refusal of a call."""
+_IN_JSON = re.compile(r"[:\[,]\s*\"((?:[^\"\\]|\\.)*)\"(?!\s*:)")
 
 _SPEAKERS = {Role.USER: "User", Role.ASSISTANT: "Assistant"}
 
@@ -56,13 +67,26 @@ def make_tool_message(
     call: tuple[str, Mapping[str, str]], output: str, at: object, session: str, offset: int, *, failed: bool
 ) -> list[TranscriptMessage]:
     """Returns the answer to a call of a tool with these arguments; none if it succeeded silently and nothing is known
-    of the call. Our own tools' answers are left out, because they would be stored again and again."""
+    of the call. Our own tools' answers are left out, because they would be stored again and again. An answer or refusal
+    of the person's is theirs if it asks that something is not kept."""
     tool, arguments = call
     if tool.endswith(_OURS):
         return []
+    typed = _typed_in_answer(tool, output[:MOST_OUTPUT_CHARS], failed=failed)
+    if off_record(typed):
+        return make_message(Role.USER, content_parts(typed), at, session, offset)
     printed = output[:MOST_OUTPUT_CHARS] or ("failed" if failed else WENT_WELL if arguments else "")
     turn = _turn(tool or "tool", printed, at, session)
     return [TranscriptMessage(Role.TOOL, turn, offset, tool or "tool", failed, arguments)] if turn else []
+
+
+def _typed_in_answer(tool: str, output: str, *, failed: bool) -> str:
+    """Return what the person typed into a question of a tool, or as the reason for refusing a call."""
+    if _ASKS_THE_PERSON.search(tool):
+        answers = [words for match in _ANSWER.finditer(output) for words in match.groups() if words]
+        return "\n".join(answers or _IN_JSON.findall(output) or [output])
+    reason = _REASON.search(output) if failed else None
+    return reason[1] if reason else ""
 
 
 def strip_tag(text: str, tag: str) -> str:

@@ -28,7 +28,7 @@ class OffRecord(Flag):
     BEFORE = auto()
     """The person's message before it, and everything after that message."""
     ALL = auto()
-    """Everything before the message; if it names a thing, from the first mention of it on."""
+    """Everything before the message; if it names a thing, the turns that speak of it."""
     SESSION = auto()
     """Everything from here on, until the person revokes it."""
 
@@ -76,6 +76,7 @@ class OffRecordSessions:
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[datetime, OffRecord]] = {}
+        self._missing: set[str] = set()
 
     def hear(self, session: str, prompt: str, at: datetime) -> tuple[bool, datetime | None]:
         """Return whether this prompt must not be kept, and the time from which earlier messages must be dropped, if the
@@ -92,6 +93,17 @@ class OffRecordSessions:
         while len(self._last) > _MOST_SESSIONS:
             del self._last[next(iter(self._last))]
         return bool(wish) or OffRecord.NEXT in before, began if OffRecord.BEFORE in wish else None
+
+    def note_missing(self, session: str) -> None:
+        """Remember that nothing was found of what the session's person named to be forgotten."""
+        self._missing.add(session)
+
+    def tell_missing(self, session: str) -> str:
+        """Return a line about that, once; else nothing."""
+        if session not in self._missing:
+            return ""
+        self._missing.remove(session)
+        return NOT_FOUND
 
 
 def on_record_again(message: str) -> bool:
@@ -121,6 +133,10 @@ def open_sentences(text: str) -> str:
     return "".join(part for part in _WHOLE_SENTENCE.findall(without_private(text, _CUT)) if _CUT not in part)
 
 
+NOT_FOUND = (
+    "Nothing was taken out of memory: no earlier message of this session names what the person asked to forget. Tell "
+    "the person. What is stored of other sessions, memory_search finds and memory_forget deletes."
+)
 _MOST_SESSIONS = 1000
 _FEW = 2
 """The number of content words beside a request from which it concerns its own message; with fewer, it concerns another

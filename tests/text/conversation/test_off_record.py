@@ -149,6 +149,27 @@ Erase what I wrote earlier about the Grubwort deal.
 vergiss bitte alles, was ich dir zu Grubwort erzählt habe!
 Oublie tout ce que je t'ai dit de Grubwort stp
 olvida todo lo que te dije de Grubwort, por favor
+mum's the word: Ostrix sells the company
+My lips are sealed and so are yours. We drop Brixa in May.
+keep it under your hat, we always overcharge Tolvan
+this goes no further: Bob leaves
+not a soul may know: Bob leaves
+don't breathe a word of this: Bob leaves
+keep this on the down-low, Bob leaves
+this stays within these four walls: Bob leaves
+between you, me and the lamp post, Bob leaves
+pls dont remember this lol: Bob leaves
+off teh record: Bob leaves
+Kein Wort davon zu niemandem: Bob geht
+das bleibt in diesen vier Wänden: Bob geht
+Das darf niemand erfahren: Bob geht
+Halt dicht: Bob geht
+motus et bouche cousue : Bob part
+ça ne sort pas d'ici : Bob part
+personne ne doit le savoir : Bob part
+de esto ni una palabra: Bob se va
+que quede entre estas cuatro paredes: Bob se va
+nadie debe enterarse: Bob se va
 """
 OTHERS = """\
 the off record flag of a log
@@ -240,6 +261,19 @@ n'oublie pas ce que j'ai dit sur les onglets
 no olvides lo que dije sobre tabs
 vergiss nicht, was ich über Tabs gesagt habe
 he said "off the record" to the reporter
+In the game the word is mum's name
+The tooltip says 'keep it under your hat'.
+The lipsync module is sealed
+this goes no further than 100 rows
+keep the socket on the down-low priority queue
+no word may be split: always wrap whole words
+the mute button hushes everything
+wrap between these four walls of the map
+Das Fenster bleibt in diesem Raum offen
+kein Wort im Titel wird übersetzt
+niemand darf die Datei ändern
+pas un mot de plus de 80 caractères par ligne
+ni una palabra más de 30 letras
 what does `don't store this` do?
 > off the record
 """
