@@ -82,7 +82,7 @@ class NoteCopies:
             change = ConfigChange(target, text.encode(), new)
             config_files.check(change)
             config_files.apply(change, self._parts.clock())
-        self._parts.scheduler.journal.erase(self._paths(erased))
+        self._parts.scheduler.erase(self._paths(erased))
         if not self._parts.dreamer.files.erase_traces(erased.path, erased.text):
             return []
         self._parts.vault.changes.drop_versions(NoteId(f"path:{DREAMS}"))

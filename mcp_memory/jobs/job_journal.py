@@ -17,12 +17,14 @@ class JobJournal:
 
     def __init__(self, file: Path) -> None:
         self._lines = JsonLines(file, synced=False, most_bytes=MOST_BYTES)
+        self._erased: set[str] = set()
+        """Files that no run may name any more, also one that was under way."""
 
     def record(self, run: Facts, report: JobReport, *, is_kept: bool) -> Facts:
         """Record a run and return the line, kept or not. If the disk refuses, only the log reports it."""
-        named = {"changed": list(report.changed[:MOST_NAMED]), "files": len(report.changed)}
-        line: dict[str, Any] = {**run, **asdict(report), **named}
-        if is_kept:
+        changed = [path for path in report.changed if path not in self._erased]
+        line: dict[str, Any] = {**run, **asdict(report), "changed": changed[:MOST_NAMED], "files": len(report.changed)}
+        if is_kept and not _names(line, self._erased):
             self._lines.try_append(line)
         return line
 
@@ -36,8 +38,13 @@ class JobJournal:
         return sum(_names(facts, paths) for facts in self._lines.read())
 
     def erase(self, paths: Collection[str]) -> None:
-        """Remove the runs that name one of these files. Raises StorageFailed."""
+        """Remove the runs that name one of these files, and keep later ones from naming it. Raises StorageFailed."""
+        self._erased.update(paths)
         self._lines.remove(lambda facts: _names(facts, paths))
+
+    def names_erased(self, result: str | None) -> bool:
+        """Return whether a job's result names an erased file."""
+        return _names({"about": result}, self._erased)
 
 
 def _names(facts: Facts, paths: Collection[str]) -> bool:

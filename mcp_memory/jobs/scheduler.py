@@ -137,6 +137,15 @@ class Scheduler:
             raise InvalidInput(f"unknown action {action[:100]!r}", hint="list, run, log, pause or resume")
         return {"jobs": self.overview()}
 
+    def erase(self, paths: Collection[str]) -> None:
+        """Remove the runs and results that name one of these files, also of a job under way. Blocking. Raises
+        StorageFailed."""
+        self.journal.erase(paths)
+        for state in (*self._known.values(), *self._states.values()):
+            if self.journal.names_erased(state.result):
+                state.result = None
+        self._write_states()
+
     @asynccontextmanager
     async def turn(self) -> AsyncGenerator[float]:
         """Take a turn for work that can't wait for a job's end: within the block no job is at work, but one may be
@@ -234,6 +243,8 @@ class Scheduler:
                 self.running = None
             state.ended = self._now()
             self._settle(state, job.name, report, error, waits=waits)
+            if self.journal.names_erased(state.result):
+                state.result = None
             with suppress(McpMemoryError):  # the job is done; only the time of its run would be forgotten
                 await self._save()
             done = report or JobReport("" if error else state.result or "")
@@ -269,13 +280,12 @@ class Scheduler:
 
     async def _save(self) -> None:
         """Save all states, also those of jobs that aren't registered now. Raises StorageFailed, DeadlineExceeded."""
+        await in_thread(self._write_states, deadline_s=10, what="the state of jobs")
+
+    def _write_states(self) -> None:
         states = {name: asdict(state) for name, state in {**self._known, **self._states}.items()}
-
-        def save() -> None:
-            with naming_the_cause(str(self._file)):
-                replace_file(self._file, json.dumps(states, indent=1).encode())
-
-        await in_thread(save, deadline_s=10, what="the state of jobs")
+        with naming_the_cause(str(self._file)):
+            replace_file(self._file, json.dumps(states, indent=1).encode())
 
 
 def _iso(when: float) -> str:

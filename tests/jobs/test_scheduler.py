@@ -236,3 +236,25 @@ async def test_a_damaged_state_is_as_if_new(machine: Machine, damage: str) -> No
     (machine.state / "jobs.json").write_text(damage)
     run = await machine.scheduler(machine.job("a", DAILY)).run_now("a")
     assert run["error"] is None and json.loads((machine.state / "jobs.json").read_text())["a"]["result"] == "a did it"
+
+
+@pytest.mark.parametrize("about", ["filed 2 notes", "cannot read notes/secret-plan.md"])
+async def test_an_erased_file_is_named_by_no_run_under_way_and_by_no_result(machine: Machine, about: str) -> None:
+    begun, is_erased = anyio.Event(), anyio.Event()
+
+    async def work(_: JobTurn) -> JobReport:
+        begun.set()
+        await is_erased.wait()
+        return JobReport(about, ["notes/secret-plan.md", "b.md"], {})
+
+    async with machine.daemon(machine.job("before", DAILY), machine.job("topics", DAILY, work)) as made:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(made.run_now, "topics")
+            await begun.wait()
+            await anyio.to_thread.run_sync(made.erase, {"notes/secret-plan.md"})
+            is_erased.set()
+        await made.run_now("before")
+        kept = made.journal.read_runs("topics")
+        assert [run["changed"] for run in kept] == ([["b.md"]] if about == "filed 2 notes" else [])
+    written = [file.read_text() for file in machine.state.glob("jobs*")]
+    assert len(written) == 2 and not any("secret-plan" in text for text in written)
