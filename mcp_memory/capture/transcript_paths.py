@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from mcp_memory.capture.profiles import profile_root, why_not_captured
 from mcp_memory.errors import InvalidInput, NotFound, PathRefused, Refused, StorageFailed
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
 
 DATABASE = "openclaw-agent.sqlite"
@@ -111,7 +112,7 @@ class TranscriptPaths:
         InvalidInput."""
         root = self._root(client)
         found: list[tuple[float, TranscriptPath]] = []
-        for folder, _, names in os.walk(_resolved(root)):
+        for folder, _, names in walk(_resolved(root)):
             for name in names:
                 inner = PurePosixPath(os.path.relpath(os.path.join(folder, name), _resolved(root)))  # noqa: PTH118 -- by the thousand
                 if inner.suffix == ".jsonl" or inner.name == DATABASE:

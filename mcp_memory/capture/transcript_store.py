@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, cast
 from mcp_memory.errors import InvalidInput
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.conversation.conversation_chunks import CHUNK_TOKENS, ConversationChunk, chunk_conversation
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.markdown import frontmatter
@@ -215,7 +216,7 @@ class TranscriptStore:
     def _sessions(self) -> list[_Session]:
         """Lists the sessions, the one with the oldest page first. Raises OSError."""
         found: list[_Session] = []
-        for folder, _, names in os.walk(self.folder):
+        for folder, _, names in walk(self.folder):
             pages: list[_Page] = []
             for name in names:
                 path = os.path.join(folder, name)  # noqa: PTH118 -- by the thousand

@@ -16,6 +16,7 @@ from mcp_memory.engine.parts import EngineParts
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.models import Filters, NoteId, NotePath, NoteState
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.path_rules import MAX_DEPTH
 from mcp_memory.storage.temp_files import TempName
 from mcp_memory.text.markdown.links import find_links, resolve
@@ -196,7 +197,7 @@ class Eraser:
 
     def _hidden(self) -> set[str]:
         found: set[str] = set()
-        for folder, folders, names in os.walk(self._root):
+        for folder, folders, names in walk(self._root):
             inner = PurePosixPath(os.path.relpath(folder, self._root))
             found.update(str(inner / name) for name in names if TempName.parse(name))
             if len(inner.parts) >= MAX_DEPTH:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.runtime.os_errors import failed, naming_the_cause
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.path_rules import MAX_DEPTH, SKIPPED_FOLDERS, is_note
 from mcp_memory.transfer.formats import archive, claude_code, codex, gemini, jsonl, markdown, openclaw, server_memory
 from mcp_memory.transfer.formats.folder import SourceFolder, is_markdown
@@ -109,7 +110,7 @@ def _of_folder(root: Path) -> SourceKind | None:
 
 def _has_notes(root: Path) -> bool:
     """Whether there is Markdown outside of repositories, where it documents a program."""
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in walk(root):
         if ".git" in (*folders, *files) or len(Path(folder).relative_to(root).parts) >= MAX_DEPTH:
             folders.clear()
         elif any(is_markdown(name) and not name.startswith(".") for name in files):

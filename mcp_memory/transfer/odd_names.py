@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from mcp_memory.errors import PathRefused
 from mcp_memory.models import NotePath
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.storage.folders import FOLDER_MODE, open_child, opened_file, opened_folder, opened_root
 from mcp_memory.storage.path_rules import (
     SKIPPED_FOLDERS,
@@ -102,7 +103,7 @@ def parse_names(data: bytes) -> dict[str, str]:
 
 
 def _odd_files(root: Path) -> Iterator[str]:
-    for folder, folders, files in os.walk(root):
+    for folder, folders, files in walk(root):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in SKIPPED_FOLDERS]
         for name in files:
             path = Path(folder, name).relative_to(root).as_posix()

@@ -20,6 +20,7 @@ from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, plan
 from mcp_memory.integrations.own_memory import OwnMemoryInPlace
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings, load
+from mcp_memory.storage.folder_walk import walk
 
 CLIENT = "openclaw"
 
@@ -90,7 +91,8 @@ def stop_outdated(before: Settings, changes: Sequence[ConfigChange]) -> None:
 def _why_not_vault(settings: Settings) -> str | None:
     if load({}).vault_path != settings.vault_path:
         return "another vault was chosen for this command"
-    has_notes = any(file.name != "README.md" for file in settings.vault_path.rglob("*.md"))  # that one is ours
+    files = [name for _, _, names in walk(settings.vault_path) for name in names]
+    has_notes = any(name.endswith(".md") and name != "README.md" for name in files)  # that one is ours
     return f"{settings.vault_path} is the vault, and has notes already" if has_notes else None
 
 

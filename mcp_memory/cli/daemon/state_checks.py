@@ -20,6 +20,7 @@ from mcp_memory.hooks.hook_command import STARTS
 from mcp_memory.hooks.hook_report import LIMITED, count_late
 from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import StateFolder
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.pluralize import counted
 
 CHECKED_CALLS = 50
@@ -114,7 +115,7 @@ def _exposed(state: StateFolder) -> list[Path]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    for at, folders, files in os.walk(folder):
+    for at, folders, files in walk(folder):
         yield from (Path(at, name) for name in sorted((*folders, *files)))
 
 

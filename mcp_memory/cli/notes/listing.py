@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime, time
+from pathlib import Path
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from mcp_memory.cli.notes.changes import changes
 from mcp_memory.cli.notes.forgotten import forgotten_lines
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import InvalidInput
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.dates import format_when
 from mcp_memory.text.pluralize import counted
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
@@ -121,9 +123,10 @@ def stats(cli: CommandContext, target: str | None) -> None:
     if target:
         cli.show(answer, _use_lines(answer))
         return
-    for file in cli.settings.state.index.rglob("*"):
-        with suppress(OSError):  # the daemon has replaced it
-            index_bytes += file.lstat().st_size
+    for folder, _, files in walk(cli.settings.state.index):
+        for name in files:
+            with suppress(OSError):  # the daemon has replaced it
+                index_bytes += Path(folder, name).lstat().st_size
     cli.show(answer, _stats_lines(answer, index_bytes))
 
 

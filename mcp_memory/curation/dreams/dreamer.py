@@ -26,6 +26,7 @@ from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NoteState, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.usage.use_counter import UseCounter
@@ -244,8 +245,9 @@ class Dreamer:
                     unsaid = {*file.forgotten_entries, *private_entries(file, self.private)}
                     said += find_said(day, note.path, file.body, unsaid)
                     days.add(day)
-        olds = [*Path(backfill).expanduser().rglob("*.md")] if backfill else []
-        olds = [old for old in sorted(olds) if logs.is_log_path(f"memory/{old.name}")]
+        found_in = walk(Path(backfill).expanduser()) if backfill else ()
+        names = [Path(folder, name) for folder, _, files in found_in for name in files if name.endswith(".md")]
+        olds = [old for old in sorted(names) if logs.is_log_path(f"memory/{old.name}")]
         for old in olds:
             if day := logs.is_log_path(f"memory/{old.name}"):
                 text, path = old.read_text("utf-8", "replace"), f"memory/{old.name}"
