@@ -57,6 +57,8 @@ _PHRASES = tuple(
         (r"\bheute morgen\b", " today morning "), (r"\bmorgens\b", " morning "), (r"\bguten morgen\b", ""),
         (r"\bmorgen\b|\bdemain\b|\bmañana\b|\btmrw\b", " tomorrow "),
         (r"\b(?:this |next |coming |the )?weekend\b|\bwochenende\b|\bweek-end\b|\bfin de semana\b", " saturday "),
+        (r"\b(?:end of|late|ende|fin de) (?:the |der |la )?(?:next week|(?:nächste|kommende)[nrs]? woche|próxima semana"
+         r"|semaine prochaine|semana que viene)\b", " nextweek friday "),
         (r"\b(?:end of|ende|fin de|fin) (?:the |this |der |dieser |la |cette )?(?:week|woche|semaine)\b",
          " endofweek "),
         (r"\b(?:end of|ende|fin|finales|final) (?:the |this |des |dieses |du |de |este )?(?:month|monats|mois|mes)\b"
@@ -64,6 +66,7 @@ _PHRASES = tuple(
         (r"\b(?:end of|ende|fin) (?:the |this |des |dieses |de l’|de |del )?(?:year|jahres|année|año)\b|\bjahresende\b",
          " endofyear "),
         (r"\b(?:end of (?:the )?day|eod)\b", " today "),
+        (r"\bweek after next\b|\bübernächste[nrs]? woche\b", " weekafternext "),
         (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|la próxima) (?:week|woche|semana)\b|\bsemaine prochaine\b"
          r"|\bsemana que viene\b|\b(?:early )next week\b", " nextweek "),
         (r"\b(?:next|nächste[nrs]?|kommende[nrs]?|el próximo) (?:month|monat|mes)\b|\bmois prochain\b"
@@ -74,20 +77,27 @@ _PHRASES = tuple(
         (r"\b(?:a )?couple of\b", " 2 "),
     )
 )  # fmt: skip
+_WEEKS = "nextweek|weekafternext"
 _MONTH, _DAY = f"(?:{'|'.join(MONTHS)})", r"(?:0?[1-9]|[12][0-9]|3[01])"
 _NOT = re.compile(
-    r"\b(?:last|every|each|since|from|ago|seit|letzte[nrs]?|vergangene[nrs]?|jede[nrs]?|chaque|tous les|dernière?"
-    r"|depuis|cada|todos los|pasad[oa]|desde|yesterday|gestern|ayer)\b *(?:week|day|den|el|le|dem)? *$"
+    r"\b(?:last|every|each|since|from|ago|seit|(?:vor)?letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?|jede[nrs]?|chaque"
+    r"|tous les|dernière?|depuis|cada|todos los|pasad[oa]|desde|yesterday|gestern|ayer)\b"
+    r" *(?:weeks?|day)? *(?:on|am|den|el|le|dem)? *$"
 )
 """Words before a day that has passed, or recurs."""
-_OVER = re.compile(r" *(?:dernier|pasado|passée?|ago)\b")
+_OVER = re.compile(
+    r" *(?:dernier|pasado|passée?|ago|(?:of |der )?(?:last|(?:vor)?letzte[nrs]?|vergangene[nrs]?|vorige[nrs]?) weeks?"
+    r"|de la weeks (?:dernière|passée|pasada))\b"
+)
 _CORE = re.compile(
     rf"\b(?P<iso>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})\b"
     rf"|\b(?P<absolute>{_DAY}(?:st|nd|rd|th|er)?\.? (?:of |de )?{_MONTH}\b\.?(?:,? (?:de |del )?[0-9]{{4}}\b)?"
     rf"|{_MONTH}\b\.? {_DAY}(?:st|nd|rd|th)?\b(?:,? [0-9]{{4}}\b)?)"
     rf"|(?:bis|am|zum|den|dem|vor|on|by|due|before|until|le|el) "
     rf"(?P<numbers>{_DAY}\.(?:0?[1-9]|1[0-2])\.(?:[0-9]{{4}})?)(?![0-9])"
-    rf"|\b(?P<word>{'|'.join(_DAYS)}|today|tomorrow|overmorrow|endofweek|endofmonth|endofyear|nextweek|nextmonth)\b"
+    rf"|\b(?:(?P<week>{_WEEKS})(?: ?,)? (?:(?:on|am|den|el|le) )?(?P<day>{'|'.join(_DAYS)})"
+    rf"|(?P<day2>{'|'.join(_DAYS)}),? (?:of (?:the )?|(?:in )?der |de (?:la )?)?(?P<week2>{_WEEKS}))\b"
+    rf"|\b(?P<word>{'|'.join(_DAYS)}|today|tomorrow|overmorrow|endofweek|endofmonth|endofyear|nextmonth|{_WEEKS})\b"
     rf"|\b(?:{_IN}) (?P<ahead>[0-9]{{1,3}} (?:minute|hour|day|week|month)s?)\b"
 )
 _CLOCK = re.compile(
@@ -124,7 +134,8 @@ def due_from(value: Any, zone: tzinfo) -> DueDate | None:
 
 def find_due(text: str, said: datetime) -> DueDate | None:
     """Return the first future day or time in a text. `said` is the time of the text, in its author's zone. A weekday,
-    also `next Friday`, is the next such day after `said`; next week is its Monday, next month its first day."""
+    also `next Friday`, is the next such day after `said`; next week is its Monday, or the weekday named with it; next
+    month is its first day."""
     plain = _in_english(text[:MOST_CHARS])
     clock = next(_CLOCK.finditer(plain), None)
     at = _time_of(clock) if clock else None
@@ -168,10 +179,14 @@ def _moment(match: re.Match[str], said: datetime) -> datetime | None:
     today, weekday = said.date(), said.weekday()
     left = monthrange(today.year, today.month)[1] - today.day
     ahead = {
-        "today": 0, "overmorrow": 2, "nextweek": 7 - weekday, "nextmonth": left + 1, "endofmonth": left,
+        "today": 0, "overmorrow": 2, "nextweek": 7 - weekday, "weekafternext": 14 - weekday, "nextmonth": left + 1,
+        "endofmonth": left,
         "endofweek": (WEEK_ENDS_ON if weekday <= WEEK_ENDS_ON else 6) - weekday,
         "endofyear": (date(today.year, 12, 31) - today).days,
     }  # fmt: skip
+    if week := match["week"] or match["week2"]:
+        day = _DAYS.index(match["day"] or match["day2"])
+        return datetime.combine(today + timedelta(ahead[week] + day), time())
     if match["word"] in ahead:
         return datetime.combine(today + timedelta(ahead[match["word"]]), time())
     if match["numbers"]:  # dateparser takes the numbers for a time

@@ -47,3 +47,11 @@ def test_what_names_no_period_is_refused_with_examples(text: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         read_date("since", text, "past", NOW)
     assert "last weekend" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    "text", ["letzte Woche Freitag", "Friday last week", "last week on Friday", "vorletzte Woche Dienstag"]
+)
+def test_a_weekday_of_a_past_week_is_no_day_to_come(text: str) -> None:
+    with pytest.raises(InvalidInput):
+        read_date("expires", text, "future", NOW)
