@@ -69,6 +69,17 @@ def test_the_last_change_needs_no_name(served: Place):
         assert {note["id"] for note in served.run("list", "--json").ok().json["notes"]} & {kept, gone} == listed
 
 
+def test_the_preview_names_a_note_once_with_what_becomes_of_it(served: Place):
+    note = served.run("append", "--json", "-k", "fact", "The mole is 300 metres long.").ok().json["id"]
+    served.run("append", "-k", "fact", "The mole has a lamp.").ok()
+    served.run("forget", note).ok()
+    served.run("restore", note).ok()
+    preview = served.run("undo", "--since", "today").out.splitlines()
+    lamp, long = sorted((line for line in preview if "mole" in line), key=lambda line: "300" in line)
+    assert "The mole is 300 metres long." in long and "will be forgotten  with 2 later changes" in long
+    assert "The mole has a lamp." in lamp and "later" not in lamp
+
+
 def test_what_cannot_be_undone_stays_and_ends_with_1(served: Place):
     note = served.run("append", "--json", "-k", "fact", "The buoy is red.").ok().json
     served.run("edit", note["id"], stdin=b"The buoy is green.").ok()

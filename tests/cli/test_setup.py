@@ -162,6 +162,8 @@ def test_a_file_that_its_client_would_not_load_is_refused(place: Place, home: Pa
 
 
 def test_a_home_without_clients_and_one_that_is_read_only(place: Place):
+    ran = place.run("setup")
+    assert (ran.code, "no client was found: install one" in ran.err, "--yes" in ran.err) == (5, True, False), ran
     ran = place.run("setup", "--yes").ok()
     assert "With example notes: mcp-memory demo" in ran.out
     assert "None was found. Install one and run this again" in ran.out

@@ -151,9 +151,14 @@ def _author(change: Mapping[str, Any]) -> str:
 
 
 def _preview(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Describe what becomes of each note. Of several changes that can be undone, the earliest decides."""
+    changes_of: dict[str, list[Mapping[str, Any]]] = {}
     for step in steps:
-        outcome = _ACTIONS.get(step["action"])
-        yield fit(f"{step['kind']:<10}", _named(step), f"{f'{outcome}  ' if outcome else ''}{step['id']}")
+        changes_of.setdefault(step["target"] if step["action"] else step["id"], []).append(step)
+    for changes in changes_of.values():
+        step, outcome = changes[-1], _ACTIONS.get(changes[-1]["action"])
+        later = f"with {counted(len(changes) - 1, 'later change')}  " if len(changes) > 1 else ""
+        yield fit(f"{step['kind']:<10}", _named(step), f"{f'{outcome}  ' if outcome else ''}{later}{step['id']}")
         yield from [] if outcome else wrap(f"stays: {step['why']}", "  ")
     if not steps:
         yield "nothing to undo"

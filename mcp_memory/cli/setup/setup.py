@@ -92,10 +92,17 @@ def setup(
     _explain(dialogue, settings, connected)
     cli.show(dialogue.report, ())
     if dialogue.preview and not dry_run:
-        print_status("nothing was changed, because there is no terminal to ask on: pass --yes (--diff shows each line)")
+        print_status(f"nothing was changed, because {_why_nothing(dialogue)}")
         click.get_current_context().exit(NOT_DONE)
     if dialogue.has_failed:
         click.get_current_context().exit(1)
+
+
+def _why_nothing(dialogue: Dialogue) -> str:
+    """Say why a setup without a terminal changed nothing, and what to do."""
+    if all(row["state"] == "not found" for row in dialogue.report["clients"]):
+        return "no client was found: install one and run this again, or see mcp-memory install generic"
+    return "there is no terminal to ask on: pass --yes (--diff shows each line)"
 
 
 def _place_workspace(dialogue: Dialogue, settings: Settings, use: str | None) -> Settings:
