@@ -71,6 +71,7 @@ class Problem:
     path: str
     reason: str
     unread: bool = False  # its bytes couldn't be read, so its rows in the index may be out of date
+    is_put_off: bool = False  # we wrote it, but the index doesn't have it yet
 
 
 @dataclass(frozen=True, slots=True)

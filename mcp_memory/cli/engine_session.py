@@ -19,9 +19,12 @@ def ask_engine(settings: Settings, operation: str, arguments: Mapping[str, Any],
 
 
 def no_vault(settings: Settings) -> NotFound:
-    """The error for a vault that doesn't exist."""
+    """The error for a vault that doesn't exist, or that has gone."""
     from mcp_memory.cli.clients.snippets import typed_command
 
+    if settings.state.marker_copy.is_file():
+        hint = "mount the disk, finish the sync, or name its new place with --vault"
+        return NotFound(f"the vault has gone from {settings.vault_path}", hint=hint)
     hint = f"check the path, or make one: {typed_command(settings)}"
     return NotFound(f"there is no vault at {settings.vault_path}", hint=hint)
 

@@ -64,9 +64,13 @@ class _PrivateFile(RotatingFileHandler):
         """Closes a file that was removed or exchanged; the next line opens the new one."""
         if not self.stream:
             return
-        with suppress(FileNotFoundError):
+        try:
             if os.path.samestat(os.fstat(self.stream.fileno()), os.stat(self.baseFilename)):  # noqa: PTH116 -- a str
                 return
+        except FileNotFoundError:
+            pass
+        except OSError:  # the name can't be looked at now, but the open file takes lines
+            return
         with suppress(OSError):  # lines that couldn't be written are tried again, and are counted already
             self.stream.close()
         self.stream = None  # pyright: ignore[reportAttributeAccessIssue] -- as logging itself does

@@ -86,7 +86,7 @@ def suspicion(listing: Listing, gone: int, known: int, *, unaccepted: bool) -> s
 
     `unaccepted`: a loss was suspected before, so any file that is still missing needs it."""
     if not listing.complete:
-        return "the vault or its marker is missing"
+        return "the vault or its marker is missing, or can't be read"
     if gone and (unaccepted or (gone >= MASS_LOSS_FILES and gone >= MASS_LOSS_SHARE * known)):
         return f"{gone} of {known} notes vanished at once"
     return None

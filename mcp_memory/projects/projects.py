@@ -178,7 +178,7 @@ class Projects:
 
     @property
     def _is_vault_there(self) -> bool:
-        return (self._vault / MARKER).is_file()
+        return os.path.isfile(self._vault / MARKER)
 
     def _facts_of(self, folder: str) -> RepositoryFacts | None:
         """Return the facts of a folder's repository, with git's earlier answers for the same repository."""

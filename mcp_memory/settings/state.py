@@ -30,6 +30,7 @@ class StateFolder:
         self.port = root / paths.PORT
         self.in_force = root / "in-force.json"
         self.index = root / "index"
+        self.marker_copy = root / "vault.toml"
         self.log = root / "log" / "daemon.log"
         self.hooks = root / paths.HOOKS_LOG
 

@@ -74,7 +74,8 @@ class FilesystemBackend(StorageBackend):
                 listing = list_notes(root, read_ignore(root))
                 fault = self._marker_fault(root)
         except OSError as error:
-            listing, fault = Listing({}), Problem(printable(str(self.root)), f"vault not readable: {reason(error)}")
+            why = f"vault not readable: {reason(error)}"
+            listing, fault = Listing({}), Problem(printable(str(self.root)), why, unread=True)
         if fault is None:
             return listing
         return replace(listing, problems=[*listing.problems, fault], complete=False)

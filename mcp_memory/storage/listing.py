@@ -74,7 +74,7 @@ class _Sweep:
                     elif is_note(name) or entry.is_symlink():
                         self._take(entry, prefix, all_ignored=all_ignored)
         except OSError as error:
-            self._report(prefix, f"folder not readable: {reason(error)}")
+            self._report(prefix, f"folder not readable: {reason(error)}", unread=True)
         for name in folders:
             self._enter(folder, name, prefix, depth + 1, all_ignored=all_ignored)
 
@@ -92,7 +92,7 @@ class _Sweep:
         except FileNotFoundError:
             return
         except OSError as error:
-            self._report(path, f"not readable: {reason(error)}")
+            self._report(path, f"not readable: {reason(error)}", unread=True)
             return
         if stat.S_ISREG(found.st_mode):
             file = file_stat(path, found, self._now_ns)
@@ -116,7 +116,7 @@ class _Sweep:
             self._report(path, error.message)
             return
         except OSError as error:
-            self._report(path, f"folder not readable: {reason(error)}")
+            self._report(path, f"folder not readable: {reason(error)}", unread=True)
             return
         try:
             ignored = all_ignored or (self._ignores is not None and self._ignores(path + "/"))
@@ -124,8 +124,8 @@ class _Sweep:
         finally:
             os.close(descriptor)
 
-    def _report(self, path: str, fault: str) -> None:
-        self.problems.append(Problem(printable(path.rstrip("/") or "."), fault))
+    def _report(self, path: str, fault: str, *, unread: bool = False) -> None:
+        self.problems.append(Problem(printable(path.rstrip("/") or "."), fault, unread=unread))
 
 
 def _too_far(path: str, depth: int) -> str | None:

@@ -125,12 +125,12 @@ class MarkerGuard:
     @property
     def read_only(self) -> bool:
         """Whether the folder exists and can't be written now; that may change while we run."""
-        return self._root.is_dir() and not os.access(self._root, os.W_OK)
+        return os.path.isdir(self._root) and not os.access(self._root, os.W_OK)  # noqa: PTH112 -- False on any error
 
     @property
     def vanished(self) -> bool:
-        """Whether the marker has gone: then an absent file proves nothing."""
-        return self._marked and not (self._root / MARKER).is_file()
+        """Whether the marker has gone or can't be looked at: then an absent file proves nothing."""
+        return self._marked and not os.path.isfile(self._root / MARKER)  # noqa: PTH113 -- False on any error
 
     def must_be_there(self) -> None:
         """Raise StorageFailed if the vault is away: a note written into an empty mount point would be lost later."""
@@ -140,6 +140,8 @@ class MarkerGuard:
             self._marked = True
             self._on_marked()
         elif self.vanished:
+            with naming_the_cause(str(self._root)), suppress(FileNotFoundError):
+                (self._root / MARKER).stat()
             raise StorageFailed(
                 f"the vault is not there: its marker {self._root / MARKER} is missing",
                 hint="mount the disk or finish the sync; if this is the vault: mcp-memory doctor --accept",

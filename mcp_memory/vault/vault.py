@@ -5,6 +5,7 @@ Verbs are synchronous and thread-safe; the engine runs them in worker threads. O
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -265,7 +266,7 @@ class Vault:
 
     def standing_leftovers(self) -> list[Problem]:
         """Return the leftovers that still exist."""
-        return [left for left in self.leftovers if (self._roots[""] / left.path).exists()]
+        return [left for left in self.leftovers if os.path.exists(self._roots[""] / left.path)]  # noqa: PTH110
 
     def original_etag(self, file: NoteFile) -> Etag:
         """Return the etag of a note's bytes as they were before it was forgotten, if it was."""

@@ -58,6 +58,17 @@ def test_a_removed_log_is_made_again_and_stays_private(file: Path, log: logging.
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
 
 
+def test_a_log_whose_folder_cannot_be_looked_at_stops_nobody(file: Path, log: logging.Logger):
+    log.info("before")
+    file.parent.rename(away := file.parent.with_name("away"))
+    file.parent.write_text("a file, so that looking below it is refused")
+    log.info("meanwhile")
+    file.parent.unlink()
+    away.rename(file.parent)
+    log.info("after")
+    assert [line.rpartition(" ")[2] for line in file.read_text().splitlines()] == ["before", "meanwhile", "after"]
+
+
 def test_who_speaks_no_http_cannot_rotate_the_log_away(place: Place):
     with place.serving(MCP_MEMORY_DAEMON_LOG_BYTES="20000", MCP_MEMORY_DAEMON_LOG_FILES="2") as served:
         for _ in range(200):

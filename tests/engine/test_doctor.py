@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shlex
 from functools import partialmethod
+from typing import Any
 
 import pytest
 
 from mcp_memory.engine.diagnosis.diagnostics import Finding, VaultFacts, findings_of
+from mcp_memory.errors import StorageFailed
 from mcp_memory.models import NoteId, NotePath, Problem
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.vault.journals.append_journal import JournaledAppend
+from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.odd_files.set_aside import original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry
 from tests.support.world import NOON, World
@@ -37,6 +42,14 @@ def findings(**facts) -> list[Finding]:
         ({"lost": [lost("missing", f"e{n}") for n in range(5)]}, "warning", "5 entries (", f"recover {LOG}"),
         ({"lost": [lost("missing", path="a b/memory/2026-11-21.md")]}, "warning", "a b/", "recover 'a b/memory"),
         ({"problems": [Problem("a.md", "odd")]}, "warning", "a.md: odd", "repair or remove"),
+        ({"problems": [Problem("a", "no", unread=True)]}, "warning", "a: no", "let the user that runs mcp-memory read"),
+        (
+            {"problems": [Problem(f"{n}.md", "the disk is full", is_put_off=True) for n in range(9)]},
+            "warning",
+            "the latest change of 9 notes: the disk is full",
+            "the notes are stored",
+        ),
+        ({"problems": [Problem(MARKER, "gone")], "pruning_paused": "it is away"}, "error", "it is away", "--accept"),
         ({"faults": [Problem("sweep", "no")]}, "warning", "sweep: no", "doctor --fix"),
         ({"overcome": [Problem("index.db", "was damaged")]}, "info", "was damaged", "nothing to do"),
         ({"leftovers": [Problem(".x.mcpm", "left")]}, "warning", ".x.mcpm: left", "less /v/.x.mcpm"),
@@ -132,3 +145,26 @@ async def test_a_memory_file_that_outgrew_the_session_start_is_named(world: Worl
         told = (await engine.brief("s")).text
         assert found.severity == "warning"
         assert f"has 706 lines, and a session start has room for the first {told.count('- Rule')}:" in found.what
+
+
+@pytest.mark.anyio
+async def test_a_vault_that_may_not_be_looked_at_is_named_and_passes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = os.stat
+
+    def refused(path: Any, *args: Any, **more: Any) -> os.stat_result:
+        if str(path).startswith(f"{world.root}/"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return look(path, *args, **more)
+
+    async with world.engine() as engine:
+        await engine.append("The kettle is on.", kind="fact")
+        with monkeypatch.context() as refusing:
+            refusing.setattr(os, "stat", refused)
+            with pytest.raises(StorageFailed, match="permission denied") as failed:
+                await engine.append("The kettle is off.", kind="fact")
+            assert "let the user that runs mcp-memory" in str(failed.value.hint)
+            assert [hit.title for hit in (await engine.search("kettle")).hits] == ["The kettle is on."]
+            assert await engine.perform("doctor", {})
+        assert (await engine.append("The kettle is off.", kind="fact")).path

@@ -12,6 +12,7 @@ from mcp_memory.projects.matching import NearMatch
 from mcp_memory.projects.project_book import FILE
 from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.odd_files.set_aside import Oddity, likely_originals_of, original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 
@@ -162,8 +163,15 @@ def _lost(lost: Sequence[LostEntry]) -> Iterator[Finding]:
 
 
 def _files(facts: VaultFacts) -> Iterator[Finding]:
+    put_off = Counter(problem.reason for problem in facts.problems if problem.is_put_off)
+    for reason, count in put_off.items():
+        what = f"searches may lack the latest change of {counted(count, 'note')}: {reason}"
+        yield Finding("warning", what, "the notes are stored; once that is mended, the next sweep indexes them")
     for problem in facts.problems:
-        yield Finding("warning", f"{problem.path}: {problem.reason}", "repair or remove the file; the rest is indexed")
+        is_named = problem.is_put_off or (problem.path == MARKER and facts.pruning_paused)
+        if not is_named:
+            remedy = "let the user that runs mcp-memory read it" if problem.unread else "repair or remove the file"
+            yield Finding("warning", f"{problem.path}: {problem.reason}", f"{remedy}; the rest is indexed")
     for path in facts.unheeded:
         what = f"{path} says always_load, but this installation didn't write it: no session starts with it"
         yield Finding("info", what, f"if you want that: mcp-memory adopt {shlex.quote(path)}, or edit it")

@@ -71,5 +71,5 @@ def put_off(parts: EngineParts, path: NotePath, error: Exception) -> None:
     """Leave a file that is written to the next sweep, which is due now."""
     why = error.message if isinstance(error, McpMemoryError) else "not indexed in time"
     parts.writer.reindex_later(path)
-    parts.writer.problems[path] = Problem(path, why)
+    parts.writer.problems[path] = Problem(path, why, is_put_off=True)
     parts.watcher.hint()

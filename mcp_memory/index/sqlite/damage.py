@@ -3,6 +3,7 @@
 import sqlite3
 
 from mcp_memory.errors import IndexUnavailable
+from mcp_memory.runtime.os_errors import failed
 
 _SIGNS_OF_DAMAGE = (
     "decode to UTF-8",
@@ -42,6 +43,9 @@ def is_damage(error: Exception) -> bool:
 
 
 def unavailable(error: Exception) -> IndexUnavailable:
+    if isinstance(error, OSError):
+        refusal = failed(error, str(error.filename or "the state folder"))
+        return IndexUnavailable(f"the index cannot be used: {refusal.message}", hint=refusal.hint)
     cause, hint = _CAUSES.get(_code(error), (str(error), None))
     return IndexUnavailable(f"the index cannot be used: {cause}", hint=hint)
 

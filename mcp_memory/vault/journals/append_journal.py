@@ -109,7 +109,8 @@ class AppendJournal:
 
     def _append(self, line: dict[str, Any], at: float, *, synced: bool) -> None:
         file = self._folder / f"{datetime.fromtimestamp(at, UTC).date()}.jsonl"
-        is_new = not file.exists()
+        with naming_the_cause(str(file)):
+            is_new = not file.exists()
         JsonLines(file).append(line, synced=synced)
         if is_new:
             with naming_the_cause(str(self._folder)):

@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 
 from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.runtime.json_lines import JsonLines
+from mcp_memory.runtime.os_errors import naming_the_cause
 
 Standing = Literal["revoked", "adopted", "written"]
 """The reason why a note at a place is the agents', or `revoked` if it no longer is."""
@@ -130,7 +131,9 @@ class Ledger:
 
     def _record(self, batch: Sequence[_Recording]) -> None:
         try:
-            if not self.file.exists():
+            with naming_the_cause(str(self.file)):
+                is_removed = not self.file.exists()
+            if is_removed:
                 self._write(self._entries)
             self._lines.append(*(asdict(recording.entry) for recording in batch))
         except Exception as error:  # raised in each waiting thread
