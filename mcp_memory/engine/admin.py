@@ -165,7 +165,7 @@ class Admin:
             "vault": str(parts.config.root),
             "home": parts.marker.home,
             "read_only": self._vault.read_only,
-            "full": self._is_full(),
+            "full": self.is_full(),
             "ready": parts.model.settled.is_set(),
             "notes": mark.notes,
             "chunks": mark.chunks,
@@ -189,7 +189,8 @@ class Admin:
             "errors": [f"{problem.path}: {problem.reason}" for problem in problems[:20]],
         }
 
-    def _is_full(self) -> bool:
+    def is_full(self) -> bool:
+        """Return whether the vault's disk has no room for notes."""
         with suppress(OSError):
             return disk_usage(self._parts.config.root).free < LEAST_FREE_BYTES
         return False

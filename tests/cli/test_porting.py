@@ -108,6 +108,8 @@ def test_a_restore_keeps_every_name_that_the_disk_takes(place: Place, tmp_path: 
     export, other = tmp_path / f"memory.{form}", tmp_path / "none/yet/restored"
     told = place.run("export", "--to", str(export)).ok().out
     assert told.count("left out: ") == (3 if form == "jsonl" else 0), told
+    book = place.run("export", "--to", str(tmp_path / "book.md")).ok().out
+    assert book.count("left out: ") == 3, book
     files |= {"back\\slash.md": b"x", "new\nline.md": b"x", "tab\t.md": b"x"} if form == "tar" else {}
     restored = place.run("--vault", str(other), "import", str(export), "--json").ok().json
     assert restored["counts"] == {"new": len(files)}, restored

@@ -55,6 +55,7 @@ def findings(**facts) -> list[Finding]:
         ({"leftovers": [Problem(".x.mcpm", "left")]}, "warning", ".x.mcpm: left", "less /v/.x.mcpm"),
         ({"warnings": ["slow"]}, "info", "slow", "local disk"),
         ({"read_only": True}, "warning", "cannot be written", "/v"),
+        ({"is_full": True}, "warning", "disk is full", "free some space"),
         ({"ignored": 3}, "info", "3 files", "edit it"),
         ({"damaged_ledger_lines": 2}, "warning", "2 lines of the ledger", "mcp-memory adopt PATH"),
         ({"memory": (300, 706)}, "warning", "MEMORY.md has 706 lines", "start_budget_tokens"),

@@ -142,6 +142,7 @@ class _Export:
         return number
 
     def write_book(self) -> int:
+        self.left_out += SourceFolder(self._settings.vault_path, most_bytes=0).tree().left_out
         with EngineSession(self._settings) as session:
             folder, catalog = _catalog(session)
         notes = {facts["path"]: facts for facts in catalog if self._is_chapter(facts, folder)}

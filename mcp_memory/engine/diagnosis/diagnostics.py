@@ -57,6 +57,7 @@ class VaultFacts:
     noticing: str = ""
     deaf: str | None = None
     read_only: bool = False
+    is_full: bool = False
     ignored: int = 0
     damaged_ledger_lines: int = 0
     damaged_undo: Sequence[Problem] = ()
@@ -106,6 +107,8 @@ def _vault(facts: VaultFacts) -> Iterator[Finding]:
         )
     if facts.read_only:
         yield Finding("warning", "the vault cannot be written", f"check its permissions and its mount: {facts.root}")
+    if facts.is_full:
+        yield Finding("warning", "the vault's disk is full, so nothing can be stored", f"free some space: {facts.root}")
     for warning in facts.warnings:
         yield Finding("info", warning, "use a local disk for the vault if you can")
     if facts.ignored:

@@ -77,6 +77,7 @@ def _facts(parts: EngineParts) -> VaultFacts:
         noticing=_noticing(parts),
         deaf=parts.watcher.fault,
         read_only=vault.read_only,
+        is_full=parts.admin.is_full(),
         ignored=indexer.ignored,
         open_objects=_open_objects(parts),
         commits=health.commits() if health.commits else None,
