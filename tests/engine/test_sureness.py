@@ -3,7 +3,7 @@ a small vault is asked is no weaker answered than in a large one."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.search.searcher import WEAK
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.world import World
+from tests.support.world import World, embedded
 
 pytestmark = pytest.mark.anyio
 
@@ -29,21 +29,29 @@ SILENCE = "Nothing relevant is stored."
 
 
 @asynccontextmanager
-async def vault_of(size: int, note: str, folder: Path, model_cache: Path) -> AsyncGenerator[KeywordEngine]:
-    """So many notes, this one among them, and the bundled model. Opened again in the same
-    folder with another note, it embeds that one alone."""
+async def vault_of(
+    size: int, folder: Path, model_cache: Path
+) -> AsyncGenerator[Callable[[str], Awaitable[KeywordEngine]]]:
+    """A vault of so many notes, with the bundled model: gives its engine once it has this note instead of the last."""
     world = World(folder / "vault", folder / "state", model_cache)
-    world.write("notes/wanted.md", note)
     for at, file in enumerate(sorted(OTHERS.rglob("*.md"))[: size - 1]):
         world.write(f"notes/{at}.md", file.read_bytes())
     async with world.engine(embedder=EmbedderConfig()) as engine:
-        yield engine
+
+        async def with_note(note: str) -> KeywordEngine:
+            world.write("notes/wanted.md", note)
+            await engine.sweep()
+            await embedded(engine)
+            return engine
+
+        yield with_note
 
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_what_is_stored_about_a_name_is_told(size: int, tmp_path: Path, model_cache: Path) -> None:
-    for name in NAMES:
-        async with vault_of(size, LONG.format(name), tmp_path, model_cache) as engine:
+    async with vault_of(size, tmp_path, model_cache) as with_note:
+        for name in NAMES:
+            engine = await with_note(LONG.format(name))
             for prompt in (each.format(name) for each in PROMPTS):
                 assert LONG.format(name) in await engine.recall(prompt, phase="prompt"), (prompt, size)
                 assert (await engine.search(prompt)).note is None, (prompt, size)
@@ -52,7 +60,8 @@ async def test_what_is_stored_about_a_name_is_told(size: int, tmp_path: Path, mo
 @pytest.mark.parametrize("size", SIZES)
 async def test_a_name_that_nothing_says_wants_nothing(size: int, tmp_path: Path, model_cache: Path) -> None:
     note = "The buses stop at nine, and the tests continue with the 2nd of the two options."
-    async with vault_of(size, note, tmp_path, model_cache) as engine:
+    async with vault_of(size, tmp_path, model_cache) as with_note:
+        engine = await with_note(note)
         for prompt in ("ZSTD_LEVEL", "E7755", "INC-7755", "STOP", "CONTINUE", "the 2nd one", "yes, go on"):
             assert SILENCE in await engine.recall(prompt, phase="prompt"), (prompt, size)
 
@@ -71,8 +80,9 @@ ANSWERED = {
 async def test_a_question_that_a_note_answers_in_other_words_is_not_weak(
     size: int, tmp_path: Path, model_cache: Path
 ) -> None:
-    for note, questions in ANSWERED.items():
-        async with vault_of(size, note, tmp_path, model_cache) as engine:
+    async with vault_of(size, tmp_path, model_cache) as with_note:
+        for note, questions in ANSWERED.items():
+            engine = await with_note(note)
             for asked in questions:
                 answer = await engine.search(asked)
                 assert answer.note is None, (asked, size, answer.confidence)
