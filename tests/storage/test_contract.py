@@ -11,7 +11,6 @@ from mcp_memory.storage import STORAGE
 from mcp_memory.storage.base import StorageBackend
 from mcp_memory.storage.filesystem import FilesystemBackend
 from tests.storage.refusing import LACKS, RefusingRenames
-from tests.support.memory_backend import MemoryBackend
 from tests.support.storage_contract import StorageContract
 
 
@@ -33,12 +32,6 @@ class TestFilesystemThatLacksCalls(StorageContract):
     @pytest.fixture
     def backend(self, tmp_path: Path, lacks: tuple[str, ...]) -> StorageBackend:
         return FilesystemBackend(tmp_path, marker=None, renames=RefusingRenames(*lacks), deadline_s=30)
-
-
-class TestMemory(StorageContract):
-    @pytest.fixture
-    def backend(self) -> StorageBackend:
-        return MemoryBackend()
 
 
 def test_back_ends_are_chosen_by_name() -> None:
