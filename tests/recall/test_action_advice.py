@@ -114,6 +114,32 @@ async def test_an_agents_entry_stays_the_agents_when_others_take_it_out_and_put_
         assert not (await _advice(engine, arguments=EDIT, stop=True))["stops"]
 
 
+async def test_an_agents_note_hides_no_order_of_the_person(world: World) -> None:
+    async with world.engine() as engine:
+        await engine.append(ORDER, kind="preference", project="mill", source=PERSON)
+        world.later(days=1)
+        for number in range(3):
+            await engine.append(f"{ORDER} ({number})", kind="preference", project="mill", source="codex")
+        await engine.append(ORDER, path="MEMORY.md", section="Rules", source="codex")
+        assert (await _advice(engine, arguments=EDIT, stop=True))["stops"]
+
+
+async def test_one_call_made_ten_times_at_once_is_refused_once(world: World) -> None:
+    refused: list[bool] = []
+
+    async with world.engine() as engine:
+        for number in range(10):
+            await engine.append(f"{ORDER} ({number})", kind="preference", project="mill", source=PERSON)
+
+        async def call() -> None:
+            refused.append((await _advice(engine, arguments=EDIT, stop=True))["stops"])
+
+        async with anyio.create_task_group() as tasks:
+            for _ in range(10):
+                tasks.start_soon(call)
+    assert sum(refused) == 1
+
+
 async def test_thirty_orders_refuse_a_call_once_in_a_session(world: World) -> None:
     async with world.engine() as engine:
         for number in range(30):

@@ -77,27 +77,42 @@ class ActionAdvisor:
         wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks, foreign=False)
 
         def look() -> Advice:
-            refusal, seen = _mark(f"{action} was refused"), briefer.seen.seen_by(session)
             found = self._naming(action, wanted) if output is None else self._quoting(output, wanted)
-            for _, mention, passage in sorted(found, key=lambda one: one[0], reverse=True):
+            ranked = sorted(found, key=lambda one: one[0], reverse=True)
+            for _, mention, passage in ranked if stop else ():
+                if self._stops(session, action, mention, passage, wanted):
+                    return told(passage, mention, is_stop=True)
+            for _, mention, passage in ranked if not orders else ():
                 if self._is_current(passage, wanted):
-                    note = passage.note
-                    forbids = mention.forbids and (_is_standing(passage) or note.kind not in _LEARNED_KINDS)
-                    can_stop = stop and forbids and refusal not in seen and is_persons_word(self.vault, passage, action)
-                    if (can_stop or not orders) and self._is_new(session, passage, str(action) if can_stop else ""):
-                        briefer.seen.add(session, [refusal] * can_stop)
-                        event = "before-tool" if output is None else "after-tool"
-                        briefer.withdrawals.add(session, [passage])
-                        briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
-                        excerpt = _line(excerpt_of(passage, project), mention)
-                        return self._advice(passage, excerpt, can_stop)
+                    if self._is_new(session, passage):
+                        return told(passage, mention, is_stop=False)
                     if output is not None:  # it has the best one
                         break
             return {**_SILENCE}
 
+        def told(passage: Passage, mention: Mention, *, is_stop: bool) -> Advice:
+            event = "before-tool" if output is None else "after-tool"
+            briefer.withdrawals.add(session, [passage])
+            briefer.log.add(briefer.answerer.clock(), session, project, [passage], (), None, None, event)
+            return self._advice(passage, _line(excerpt_of(passage, project), mention), is_stop)
+
         if action.commands and action.only_reads if output is not None else not (action.files or action.commands):
             return {**_SILENCE}
         return await in_thread(look, deadline_s=within_ms / 1000, what="looking for what an action needs")
+
+    def _stops(self, session: str, action: ToolAction, mention: Mention, passage: Passage, wanted: Filters) -> bool:
+        """Return whether the passage is the person's order against this call, which the session's agent has met
+        neither here nor in another refusal of the call."""
+        refusal, briefer = _mark(f"{action} was refused"), self.briefer
+        return (
+            mention.forbids
+            and (_is_standing(passage) or passage.note.kind not in _LEARNED_KINDS)
+            and refusal not in briefer.seen.seen_by(session)
+            and self._is_current(passage, wanted)
+            and is_persons_word(self.vault, passage, action)
+            and self._is_new(session, passage, str(action))
+            and briefer.seen.add(session, [refusal])
+        )
 
     def _naming(self, action: ToolAction, wanted: Filters) -> Iterator[Found]:
         """Yield the passages that name what the action touches; passages that forbid it rank first."""
@@ -130,7 +145,7 @@ class ActionAdvisor:
         now = self.briefer.freshness.check([passage], wanted).passages
         return now == [passage] and not (conflict and conflict.is_certain)
 
-    def _is_new(self, session: str, passage: Passage, call: str) -> bool:
+    def _is_new(self, session: str, passage: Passage, call: str = "") -> bool:
         """Return whether the session hasn't seen the passage. `call` is the call to stop: if an agent makes several
         calls at once, each is stopped."""
         mark = _mark(f"{mark_of(passage)} as it acts")
