@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
+from mcp_memory.capture.off_record_turns import Stretch, TakenBack
 from mcp_memory.capture.readers.message import ReaderContext
 from mcp_memory.capture.transcript_store import SessionSegment, SpokenTurn
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -42,6 +43,11 @@ class Checkpoint:
     """Lines that are not JSON, or too long."""
     captured_at: str | None = None
     """ISO 8601; None before the first capture."""
+
+    @property
+    def withdrawn(self) -> TakenBack:
+        """What the person took back in a copy of the transcript."""
+        return TakenBack(tuple(Stretch(begin, end) for begin, end in self.context.withdrawn))
 
     def payload(self) -> dict[str, Any]:
         threads = dict[str, list[Any]]()

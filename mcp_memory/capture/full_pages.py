@@ -1,6 +1,7 @@
-"""Take messages out of the full pages of a thread, which are filled again from the transcript."""
+"""Take messages out of the pages of a session. Full pages are filled again from the transcript."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 
 from mcp_memory.capture.off_record_turns import TakenBack
@@ -15,24 +16,62 @@ from mcp_memory.capture.transcript_store import (
     render_segment,
 )
 
+Spoken = Callable[[str], Iterable[TranscriptMessage]]
+"""Reads the earlier messages of a thread that pages show."""
+BeginOf = Callable[[str], int | None]
+"""Returns the offset of a page's first message, None for a page that doesn't exist."""
 
-def pages_without(
+
+@dataclass(frozen=True, slots=True)
+class ChangedPages:
+    """`removed`: pages, named by `page_of`. `pages` replace some of them. `threads`: the last segment of each. `full`:
+    whether a full page is among them."""
+
+    removed: list[str]
+    pages: dict[str, bytes]
+    threads: dict[str, SessionSegment]
+    full: bool
+
+
+def take_out(
+    taken_back: TakenBack,
+    threads: Mapping[str, SessionSegment],
+    origin_of: Callable[[str], SegmentOrigin],
+    begin_of: BeginOf,
+    spoken: Spoken,
+) -> ChangedPages:
+    """Return the pages of all threads that change."""
+    removed: list[str] = []
+    pages: dict[str, bytes] = {}
+    left: dict[str, SessionSegment] = {}
+    for thread, last in threads.items():
+        origin = origin_of(thread)
+        for page, others in _full_pages(taken_back, last, origin, begin_of, lambda of=thread: spoken(of)):
+            removed.append(page)
+            pages |= others
+        removed.append(page_of(last.number, origin))
+        left[thread] = last.without(taken_back)
+        pages |= render_segment(left[thread], origin)
+    return ChangedPages(removed, pages, left, len(removed) > len(threads))
+
+
+def _full_pages(
     taken_back: TakenBack,
     last: SessionSegment,
     origin: SegmentOrigin,
-    begin_of: Callable[[str], int | None],
+    begin_of: BeginOf,
     spoken: Callable[[], Iterable[TranscriptMessage]],
 ) -> Iterator[tuple[str, Mapping[str, bytes]]]:
-    """Yield each page before the `last` one that has a message taken back, named by `page_of`, with the pages that
-    replace it. `begin_of`: the offset of a page's first message, None for a page that doesn't exist; `spoken` reads the
-    thread's messages. A page is only removed if it is unknown where it ends, since the next page was deleted."""
+    """Yield each page before the `last` one that has a message taken back, and the pages that replace it. A page is
+    only removed if it is unknown where it ends, since the next page was deleted."""
     begins = [begin_of(first_path_of(SessionSegment(number), origin)) for number in range(1, last.number)]
     begins.append(last.turns[0].offset if last.turns else taken_back.end)
     for number, (begin, end) in enumerate(pairwise(begins), 1):
-        if begin is None or not taken_back.meets(begin, taken_back.end if end in (None, UNKNOWN) else end):
+        is_whole = end is not None and UNKNOWN not in (begin, end)
+        if begin is None or not taken_back.meets(begin, end if end is not None and is_whole else taken_back.end):
             continue
         pages: Mapping[str, bytes] = {}
-        if begin != UNKNOWN and end not in (None, UNKNOWN):
+        if end is not None and is_whole:
             kept = [one for one in spoken() if begin <= one.offset < end and one.offset not in taken_back]
             turns = tuple(SpokenTurn(message.turn, message.offset) for message in kept)
             pages = render_segment(SessionSegment(number, turns), origin)

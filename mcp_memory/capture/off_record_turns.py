@@ -121,13 +121,18 @@ def _turns_about(
 ) -> list[tuple[TranscriptMessage, TranscriptMessage]]:
     """Return the turns before the last message that speak of a thing, each by its first message and the one after it:
     those with all words of its name, or else with any of them."""
-    starts = [at for at, one in enumerate(messages) if at == 0 or _is_typed(one)]
-    turns = list(pairwise(starts))
-    named = [words & _words_in(words, messages[start:end]) for start, end in turns]
+    turns = list_turns(messages)
+    named = [_words_in(words, turn) for turn in turns[:-1]]
     wanted = [len(found) == len(words) for found in named]
     if not any(wanted):
         wanted = [bool(found) for found in named]
-    return [(messages[start], messages[end]) for (start, end), is_about in zip(turns, wanted, strict=True) if is_about]
+    return [(turn[0], after[0]) for (turn, after), is_about in zip(pairwise(turns), wanted, strict=True) if is_about]
+
+
+def list_turns(messages: Sequence[TranscriptMessage]) -> list[Sequence[TranscriptMessage]]:
+    """Return the messages by turn. What stands before the person's first message is a turn, too."""
+    starts = [at for at, one in enumerate(messages) if at == 0 or _is_typed(one)]
+    return [messages[start:end] for start, end in pairwise([*starts, len(messages)])]
 
 
 def _words_in(words: frozenset[str], messages: Sequence[TranscriptMessage]) -> frozenset[str]:

@@ -15,11 +15,13 @@ import anyio
 
 from mcp_memory.capture.checkpoint import Checkpoint, Checkpoints
 from mcp_memory.capture.config import CaptureConfig
+from mcp_memory.capture.copies import find_copies
+from mcp_memory.capture.readers.lines import LineBatch
 from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.readers.registry import CHAT
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
 from mcp_memory.capture.step import CaptureStep, build_step, drop_removed_segments, pages_of
-from mcp_memory.capture.tail import Unread, list_sessions, measure_unread, read_new
+from mcp_memory.capture.tail import NewLines, Unread, list_sessions, measure_unread, read_new
 from mcp_memory.capture.transcript_paths import TranscriptPath, TranscriptPaths
 from mcp_memory.capture.transcript_store import TranscriptStore
 from mcp_memory.errors import McpMemoryError, NotFound
@@ -111,6 +113,8 @@ class CaptureService:
             step, result = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
             if self._hear and (step.messages or step.taken_back or step.taken_back.is_missing):
                 await self._tell(self._hear, path, step)
+            if step.words_taken_back:
+                await self._take_back_in_copies(path, step)
             save = partial(self.checkpoints.save, step.checkpoint, step.digests)
             await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
         if result.leaves:
@@ -198,18 +202,48 @@ class CaptureService:
             checkpoint = Checkpoint(path.client, path.name, context=context)
         new = read_new(self.paths, path, checkpoint)
         seen = self.checkpoints.read_digests(checkpoint) if new.restarted or checkpoint.restarts else frozenset[bytes]()
-        until, tool_output = 0 if new.restarted else checkpoint.offset, self._config.tool_output
-
-        @cache
-        def earlier() -> Sequence[TranscriptMessage]:
-            before = read_session(self.paths, path, self._zone, self.project_of, until=until, tool_output=tool_output)
-            return before.messages
-
+        before = Checkpoint(path.client, path.name) if new.restarted else checkpoint
         step = build_step(
-            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=tool_output,
-            project_of=self.project_of, silences=silences, earlier=earlier, begin_of=self.store.begin_of,
+            path, new, checkpoint, seen, zone=self._zone, now=self._clock(), tool_output=self._config.tool_output,
+            project_of=self.project_of, silences=silences, earlier=cache(partial(self._read_again, path, before)),
+            begin_of=self.store.begin_of,
         )  # fmt: skip
         return replace(step, removed=(*removed, *step.removed))
+
+    def _read_again(self, path: TranscriptPath, checkpoint: Checkpoint) -> Sequence[TranscriptMessage]:
+        """Read the messages that were kept up to a checkpoint."""
+        before = read_session(
+            self.paths, path, self._zone, self.project_of,
+            until=checkpoint.offset, tool_output=self._config.tool_output, withdrawn=checkpoint.withdrawn,
+        )  # fmt: skip
+        return before.messages
+
+    async def _take_back_in_copies(self, path: TranscriptPath, step: CaptureStep) -> None:
+        """Take out of the copies of a transcript what the person takes back in it."""
+
+        def find() -> list[tuple[TranscriptPath, CaptureStep]]:
+            known, words = self.checkpoints.read_all(), step.words_taken_back
+            found: list[tuple[TranscriptPath, CaptureStep]] = []
+            for copy, held, turns in find_copies(self.paths, known, path, words, self._read_again):
+                checkpoint = drop_removed_segments(copy, held, self.store.contains)
+                no_lines = LineBatch((), checkpoint.offset, checkpoint.in_long_line, 0, at_end=True)
+                nothing = NewLines(no_lines, checkpoint.fingerprint, restarted=False)
+                less = build_step(
+                    copy, nothing, checkpoint, frozenset(), zone=self._zone, now=self._clock(),
+                    tool_output=self._config.tool_output, project_of=self.project_of,
+                    earlier=cache(partial(self._read_again, copy, checkpoint)), begin_of=self.store.begin_of,
+                    withdrawn=turns,
+                )  # fmt: skip
+                self.store.remove(less.removed)
+                self.store.write(less.pages)
+                found.append((copy, less))
+            return found
+
+        for copy, less in await in_thread(find, deadline_s=STEP_S, what="looking for copies", limiter=self._threads):
+            if self._hear:
+                await self._tell(self._hear, copy, less)
+            save = partial(self.checkpoints.save, less.checkpoint, less.digests)
+            await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
 
     async def _tell(self, hear: Hear, path: TranscriptPath, step: CaptureStep) -> None:
         try:

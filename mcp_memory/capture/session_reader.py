@@ -78,9 +78,10 @@ def read_session(
     *,
     until: int = ON_AND_ON,
     tool_output: bool = False,
+    withdrawn: TakenBack = NOTHING,
 ) -> CapturedMessages:
     """Return the messages before the offset `until` as a capture would pass them on. `project_of`: the project of a
-    folder. Raises as `read_new`."""
+    folder; `withdrawn`: what was taken back in a copy. Raises as `read_new`."""
     checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
     now = datetime.now(zone)
     while True:
@@ -91,7 +92,7 @@ def read_session(
             tool_output=tool_output, project_of=project_of, earlier=messages.copy,
         )  # fmt: skip
         messages = [message for message in messages if message.offset not in step.taken_back]
-        messages += step.messages
+        messages += [message for message in step.messages if message.offset not in withdrawn]
         checkpoint = step.checkpoint
         if step.at_end or checkpoint.offset >= until:
             return replace(CapturedMessages.from_step(paths, path, step), messages=messages, taken_back=NOTHING)

@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import DIGEST_BYTES, Checkpoint
-from mcp_memory.capture.full_pages import pages_without
+from mcp_memory.capture.copies import Said
+from mcp_memory.capture.full_pages import BeginOf, take_out
 from mcp_memory.capture.off_record_turns import NOTHING, ON_AND_ON, Stretch, TakenBack, on_record, silent_from
 from mcp_memory.capture.readers.lines import TranscriptLine
 from mcp_memory.capture.readers.message import ReaderContext, Role, Silence, TranscriptMessage
@@ -56,6 +57,7 @@ class CaptureStep:
     removed: tuple[str, ...] = ()
     """Pages, without `.md`, with words that the person took back."""
     taken_back: TakenBack = NOTHING
+    words_taken_back: frozenset[Said] = frozenset()
 
     @property
     def session(self) -> str:
@@ -74,11 +76,12 @@ def build_step(
     project_of: Callable[[str], str | None],
     silences: Sequence[Sequence[str]] = (),
     earlier: Callable[[], Iterable[TranscriptMessage]] = tuple,
-    begin_of: Callable[[str], int | None] = lambda _: None,
+    begin_of: BeginOf = lambda _: None,
+    withdrawn: TakenBack = NOTHING,
 ) -> CaptureStep:
     """Build a step. `seen`: the digests of earlier messages, if the file has ever been replaced. `project_of`: the
     project of a folder. `silences`: the silences of a sub-agent's session. `earlier` reads the messages before, and
-    `begin_of` returns the offset of the first one on a page."""
+    `begin_of` returns the offset of the first one on a page. `withdrawn`: what is taken back in a copy."""
     batch = news.batch
     if news.restarted:
         context = ReaderContext(delegated=checkpoint.context.delegated)
@@ -90,6 +93,8 @@ def build_step(
     audible = silent_from(spoken, silences)
     silent_at = spoken[audible].offset if audible < len(spoken) else None
     kept, taken_back = on_record(spoken[:audible], context, earlier)
+    taken_back += withdrawn
+    context.withdrawn += [[stretch.begin, stretch.end] for stretch in withdrawn.stretches]
     if silences:
         context.silences = [[*silence] for silence in silences]
     if silent_at is not None:
@@ -108,15 +113,13 @@ def build_step(
     def origin_of(thread: str) -> SegmentOrigin:
         return SegmentOrigin(path.client, path.name, thread or path.inner.stem, context.project)
 
+    said: Iterable[TranscriptMessage | SpokenTurn] = spoken
     if taken_back:
-        for thread, last in threads.items():
-            origin, of_thread = origin_of(thread), partial(_of_thread, thread, earlier, tool_output=tool_output)
-            for page, others in pages_without(taken_back, last, origin, begin_of, of_thread):
-                removed.append(page)
-                pages |= others
-            removed.append(page_of(last.number, origin))
-            threads[thread] = last.without(taken_back)
-            pages |= render_segment(threads[thread], origin)
+        shown = partial(_of_thread, messages=earlier, tool_output=tool_output)
+        changed = take_out(taken_back, threads, origin_of, begin_of, shown)
+        held = [turn for segment in threads.values() for turn in segment.turns]
+        said = [*(earlier() if changed.full else held), *spoken]
+        removed, pages, threads = changed.removed, changed.pages, changed.threads
     for thread, turns in _by_thread(messages, tool_output=tool_output).items():
         segments = threads.get(thread, SessionSegment()).extend(turns)
         origin = origin_of(thread)
@@ -140,7 +143,10 @@ def build_step(
         read.secrets,
         batch.at_end,
         tuple(removed),
-        taken_back if silent_at is None else taken_back + TakenBack((Stretch(silent_at, ON_AND_ON),)),
+        taken_back=taken_back if silent_at is None else taken_back + TakenBack((Stretch(silent_at, ON_AND_ON),)),
+        words_taken_back=frozenset(
+            (one.turn.at, one.turn.text) for one in said if one.turn.at and one.offset in taken_back
+        ),
     )
 
 

@@ -129,6 +129,7 @@ class CandidateIngest:
         kept, _ = on_record(recent, context)
         messages, taken_back = on_record(captured.messages, context, lambda: kept)
         taken_back += captured.taken_back
+        self._recent[key] = [one for one in self._recent[key] if one.offset not in captured.taken_back]
         before = [message for message in kept if message.offset not in taken_back]
         return before, replace(captured, messages=messages, taken_back=taken_back)
 

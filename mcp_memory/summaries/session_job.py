@@ -69,7 +69,7 @@ class SessionSummaries:
                 if page:
                     await self.writer.index_note(page)
                     written.append(page.record.path)
-            done[checkpoint.name] = checkpoint.offset
+            done[checkpoint.name] = _version_of(checkpoint)
             self.ended.discard(checkpoint.name)
             await in_thread(lambda: replace_file(self.state, json.dumps(done).encode()), what="saving how far it is")
         about = f"{counted(len(written), 'summary', 'summaries')} for {counted(len(due[:MOST_SESSIONS]), 'session')}"
@@ -82,7 +82,7 @@ class SessionSummaries:
             (now - datetime.fromisoformat(one.captured_at), one.name, one)
             for one in self.capture.checkpoints.read_all()
             if one.captured_at and not one.context.delegated and "/subagents/" not in one.name
-            if one.offset != done.get(one.name) or self._quotes_forgotten(one)
+            if _version_of(one) != done.get(one.name) or self._quotes_forgotten(one)
         ]
         return [one for age, name, one in sorted(found, reverse=True) if age >= idle or name in self.ended]
 
@@ -100,7 +100,8 @@ class SessionSummaries:
         place = self.capture.paths.locate(checkpoint.client, checkpoint.name)
         if place.file.stat().st_size > MOST_BYTES and not place.is_database:
             return None
-        captured = read_session(self.capture.paths, place, self.vault.layout.tz, self.capture.project_of)
+        zone, project_of = self.vault.layout.tz, self.capture.project_of
+        captured = read_session(self.capture.paths, place, zone, project_of, withdrawn=checkpoint.withdrawn)
         times = [message.turn.at.replace(microsecond=0) for message in captured.messages if message.turn.at]
         if not times:
             self._remove_page(captured)
@@ -144,6 +145,11 @@ class SessionSummaries:
             if not found.provisional and len(found.text.split()) <= MOST_WORDS:
                 return found.text, found.by
         return "\n\n".join("\n".join([f"## {name}", *points]) for name, points in listed.items()), NAME
+
+
+def _version_of(checkpoint: Checkpoint) -> int:
+    """Return a number that changes with what a summary may say."""
+    return checkpoint.offset + len(checkpoint.context.withdrawn)
 
 
 def _lines(file: Path, parts: Parts) -> dict[int, str]:

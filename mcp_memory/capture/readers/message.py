@@ -72,6 +72,8 @@ class ReaderContext:
     """The offset of the person's last message."""
     turn_began: str = ""
     """When that was, ISO 8601."""
+    withdrawn: list[list[int]] = field(default_factory=list[list[int]])
+    """The beginnings and ends of what the person took back in a copy of the transcript, as offsets."""
     silences: list[list[str]] = field(default_factory=list[list[str]])
     """The beginnings and ends of times of which nothing may be kept; the last may have no end yet. A sub-agent has the
     silences of its session."""
