@@ -54,6 +54,7 @@ from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.moments.action_advice import ActionAdvisor
+from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.withdrawals import MOST_BYTES as TOLD_BYTES
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.seen_passages import SeenPassages
@@ -119,7 +120,7 @@ class EngineParts:
         self.withdrawals = Withdrawals(index, vault.changes, config.recall.private_marks, lines, clock)
         self.briefer = Briefer(
             self.answerer, index, self.model, seen, self.updates, config.recall, self.filters, self.freshness,
-            self.digest, self.briefing_log, self.withdrawals,
+            self.digest, self.briefing_log, self.withdrawals, OffRecordSessions(config.state),
         )  # fmt: skip
         self.advisor = ActionAdvisor(self.briefer, self.conflicts)
         vault.chains.paths_of = lambda note_id: [note.path for note in index.note_by_id(note_id)]

@@ -5,7 +5,7 @@ stale notes."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -18,9 +18,10 @@ from mcp_memory.models import NO_PROJECT, Filters, NoteId, NotePath, NoteRecord,
 from mcp_memory.recall.answer import RecallAnswerer, RecalledText
 from mcp_memory.recall.briefing_log import BriefingLog
 from mcp_memory.recall.config import RecallConfig
-from mcp_memory.recall.context_budget import BudgetedText, TextFrame, render, with_notice
+from mcp_memory.recall.context_budget import with_notice
 from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpdates
 from mcp_memory.recall.moments.left_off import where_left_off
+from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.withdrawals import Withdrawals
 from mcp_memory.recall.remarks.announcements import announcement
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
@@ -29,7 +30,7 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import RETURN_WAIT_S, EmbedderLifecycle
 from mcp_memory.search.filters import without_commitments
 from mcp_memory.search.note_lookup import named_by
-from mcp_memory.text.conversation.off_record import OffRecordSessions, without_private
+from mcp_memory.text.conversation.off_record import without_private
 from mcp_memory.text.tokens import count_tokens
 
 PROMPT, SUBAGENT = "prompt", "subagent"
@@ -88,7 +89,7 @@ class Briefer:
     announcer: Announcer
     log: BriefingLog
     withdrawals: Withdrawals
-    off_record: OffRecordSessions = field(default_factory=OffRecordSessions)
+    off_record: OffRecordSessions
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
         """Return what every session should know and, if wanted, where the project's last session left off. The
@@ -178,7 +179,8 @@ class Briefer:
                 lambda passage: mark_of(passage) in seen or passage.note.path in ordered_paths,
             )
             may_be_kept = without_private(prompt)
-            is_off_record, taken_back = self.off_record.hear(session, prompt, self.answerer.clock())
+            hear = partial(self.off_record.hear, session, prompt, self.answerer.clock())
+            is_off_record, taken_back = await in_thread(hear, deadline_s=LOOK_S, what="hearing what is off the record")
             if taken_back:
                 take_back = partial(self.log.take_back, session, taken_back)
                 await in_thread(take_back, deadline_s=LOOK_S, what="dropping what was taken back")
@@ -200,7 +202,6 @@ class Briefer:
             look = partial(self.withdrawals.describe, session)
             gone = await in_thread(look, deadline_s=LOOK_S, what="comparing what was told")
             missing = self.off_record.tell_missing(session)
-            missing = render(TextFrame("memory", None), BudgetedText((), (missing,))) if missing else ""
             return replace(briefing, text="\n".join(filter(None, (missing, gone, briefing.text))))
 
     async def reset(self, session: str) -> None:

@@ -86,6 +86,27 @@ async def test_nothing_stays_of_a_turn_that_is_taken_back(world: World) -> None:
         assert b"backup" not in (world.state / "briefings.jsonl").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("wish", "is_kept"),
+    [
+        ("Can I tell you something off the record?", [False, True]),
+        ("Don't store anything from this conversation.", [False, False]),
+        ("run the tests", [True, True]),
+    ],
+)
+async def test_a_request_lasts_across_a_restart(world: World, wish: str, is_kept: list[bool]) -> None:
+    async with world.engine() as engine:
+        await engine.append(PORT, kind="fact")
+        await told(engine, "codex/one", wish)
+    world.later(minutes=1)
+    for expected in is_kept:
+        async with world.engine() as engine:
+            await engine.perform("brief", {"session": "codex/one", "prompt": QUESTION, "lasting": False})
+            latest = (await why(engine))[0]
+            assert any(passage.get("words") for passage in latest["passages"]) is expected
+        world.later(minutes=1)
+
+
 async def test_an_erased_note_leaves_no_words_there(world: World) -> None:
     async with world.engine() as engine:
         note = await engine.append(PORT, kind="fact")

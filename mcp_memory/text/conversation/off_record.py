@@ -7,13 +7,11 @@ write to temp instead`) is not a request.
 
 import re
 import tomllib
-from datetime import UTC, datetime
 from enum import Flag, auto
 from functools import cache
 from importlib.resources import files
 
 from mcp_memory.text.conversation.own_words import masked, own_words
-from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.language.terms import content_words
 
 
@@ -71,41 +69,6 @@ def says_off_record(text: str) -> bool:
     return any(map(_is_wish, _sentences(text.replace("\r", "\n"))))
 
 
-class OffRecordSessions:
-    """Remembers in memory when each session's person last wrote, and the person's request."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, tuple[datetime, OffRecord]] = {}
-        self._missing: set[str] = set()
-
-    def hear(self, session: str, prompt: str, at: datetime) -> tuple[bool, datetime | None]:
-        """Return whether this prompt must not be kept, and the time from which earlier messages must be dropped, if the
-        prompt asks for that. If the time of the previous prompt is unknown, the whole session is dropped."""
-        first = datetime.min.replace(tzinfo=UTC)
-        if not typed_words(prompt).strip():
-            return bool(self._last.get(session, (first, OffRecord.NOTHING))[1]), None
-        began, before = self._last.pop(session, (first, OffRecord.NOTHING))
-        wish = off_record(prompt)
-        began = first if OffRecord.ALL in wish else began
-        if OffRecord.SESSION in before and not on_record_again(prompt):
-            wish |= OffRecord.SESSION
-        self._last[session] = (at.replace(microsecond=0), wish)  # records have whole seconds
-        while len(self._last) > _MOST_SESSIONS:
-            del self._last[next(iter(self._last))]
-        return bool(wish) or OffRecord.NEXT in before, began if OffRecord.BEFORE in wish else None
-
-    def note_missing(self, session: str) -> None:
-        """Remember that nothing was found of what the session's person named to be forgotten."""
-        self._missing.add(session)
-
-    def tell_missing(self, session: str) -> str:
-        """Return a line about that, once; else nothing."""
-        if session not in self._missing:
-            return ""
-        self._missing.remove(session)
-        return NOT_FOUND
-
-
 def on_record_again(message: str) -> bool:
     """Return whether a person ends the off-the-record part of a session."""
     return _has("on_again", masked(own_words(message)))
@@ -133,11 +96,6 @@ def open_sentences(text: str) -> str:
     return "".join(part for part in _WHOLE_SENTENCE.findall(without_private(text, _CUT)) if _CUT not in part)
 
 
-NOT_FOUND = (
-    "Nothing was taken out of memory: no earlier message of this session names what the person asked to forget. Tell "
-    "the person. What is stored of other sessions, memory_search finds and memory_forget deletes."
-)
-_MOST_SESSIONS = 1000
 _FEW = 2
 """The number of content words beside a request from which it concerns its own message; with fewer, it concerns another
 message."""
