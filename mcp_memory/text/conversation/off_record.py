@@ -47,7 +47,9 @@ def off_record(message: str) -> OffRecord:
     if any(_speaks_of_session(clause) for sentence in wishes for clause in _CLAUSE.split(sentence)):
         found |= OffRecord.SESSION
     if _has("all_before", said):
-        found |= OffRecord.BEFORE | OffRecord.ALL
+        found |= OffRecord.BEFORE
+        # `what I said about it` names nothing: it is the message before
+        found |= OffRecord.ALL if words_taken_back(message) or not _has("of_a_thing", said) else OffRecord.NOTHING
     if (_has("said_before", said) and not is_announced) or ((speaks_of_that or is_all) and not announces):
         found |= OffRecord.BEFORE
     is_unclear = is_all and not speaks_of_that and not _has("of_a_thing", said)

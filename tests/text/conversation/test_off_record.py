@@ -149,6 +149,8 @@ Erase what I wrote earlier about the Grubwort deal.
 vergiss bitte alles, was ich dir zu Grubwort erzählt habe!
 Oublie tout ce que je t'ai dit de Grubwort stp
 olvida todo lo que te dije de Grubwort, por favor
+you shouldn't have stored that
+don't keep what I told you about Quentin
 mum's the word: Ostrix sells the company
 My lips are sealed and so are yours. We drop Brixa in May.
 keep it under your hat, we always overcharge Tolvan
@@ -262,6 +264,7 @@ no olvides lo que dije sobre tabs
 vergiss nicht, was ich über Tabs gesagt habe
 he said "off the record" to the reporter
 In the game the word is mum's name
+you shouldn't have saved the file
 The tooltip says 'keep it under your hat'.
 The lipsync module is sealed
 this goes no further than 100 rows
@@ -300,6 +303,9 @@ def test_what_is_said_of_a_program_is_no_wish() -> None:
         ("ce que je vais te dire est confidentiel, ça reste entre nous", OffRecord.THIS | OffRecord.NEXT),
         ("lo que te voy a decir es confidencial", OffRecord.THIS | OffRecord.NEXT),
         ("forget that, it was confidential", OffRecord.THIS | OffRecord.BEFORE),
+        ("scratch that, you shouldn't have kept it. don't store it", OffRecord.THIS | OffRecord.BEFORE),
+        ("forget what I said about it", OffRecord.THIS | OffRecord.BEFORE),
+        ("don't keep what I told you about Quentin", OffRecord.THIS | OffRecord.BEFORE | OffRecord.ALL),
         ("das bleibt unter uns, ok?", OffRecord.THIS | OffRecord.BEFORE),
         ("that's private btw. Now fix the failing test in main.py", OffRecord.THIS | OffRecord.BEFORE),
         ("no guardes esto por favor", OffRecord.THIS | OffRecord.BEFORE | OffRecord.NEXT),
