@@ -78,6 +78,8 @@ def test_what_is_passed_on_waits_for_review(message: str) -> None:
         "Ich hab Bob gesagt: ab jetzt deployen wir immer freitags",
         "J'ai dit à Bob : à partir de maintenant on déploie le vendredi",
         "Le dije a Bob: a partir de ahora desplegamos los viernes",
+        "as I said we always use pnpm",
+        "Never use tabs, I said.",
         "Decision: from now on we always use pnpm. Does that cause problems?",
         "Note: we never deploy on a Friday. OK?",
         "We decided to post the release on Reddit, too.",

@@ -181,15 +181,22 @@ _DO_WITH_IT = (
     r"relis|relire|simplifie[zs]?|explica(?:me)?|traduce|traducir|resume|mejora|corrige|reescribe|revisa|simplifica)"
     r"(?: (?:me|mir|uns|moi|nous))?"
 )
+_MORE = (
+    r"(?!(?:immer|hier|nie|weiter|wieder|unter|über|aber|oder|später|sicher|lieber|never|ever|over|under|after|other|either|"
+    r"together|later|however|per|user|server|number|parameter|filter|header|footer|folder|layer|container|helper|wrapper|"
+    r"order|router|docker|parser|controller|handler)\b)\w{2,20}er\b"
+)
+"""Matches a comparative, such as `shorter`."""
 _DO_IT_GERMAN = (
     rf"{_THE_TEXT}(?: (?:bitte|mal|kurz|etwas)){{0,2}} (?:erklären|übersetzen|korrigieren|zusammenfassen|"
-    r"kürzen|verbessern|umformulieren|überarbeiten|\w+er (?:machen|formulieren|ausdrücken))"
+    r"kürzen|verbessern|umformulieren|überarbeiten|"
+    rf"{_MORE} (?:machen|formulieren|ausdrücken))"
 )
 _MAKE_IT = (
-    rf"(?:(?:turn|convert|put) {_THE_TEXT} into|"
-    rf"(?:make|get) {_THE_TEXT} (?:(?:sound|read|look|be|a|bit|little|lot|much) ){{0,4}}(?:\w+er\b|more \w+|"
-    rf"less \w+)|"
-    rf"mach(?:e|t|en sie)? {_THE_TEXT}(?: (?:bitte|mal|etwas|ein|bisschen|viel)){{0,3}} \w+er\b|"
+    rf"(?:(?:turn|convert|put|rewrite) {_THE_TEXT} into (?:an? |the )?(?:[\w-]+ )?(?:e-?mail|letter|message|post|tweet|"
+    r"announcement|note|memo|list|table|bullets?|bullet points|prose|poem|english|german|french|spanish)\b|"
+    rf"make {_THE_TEXT} (?:(?:sound|read|look|be|a bit|a little|a lot|much) ){{0,2}}(?:{_MORE}|more \w+|less \w+)|"
+    rf"mach(?:e|t|en sie)? {_THE_TEXT}(?: (?:bitte|mal|etwas|ein bisschen|viel)){{0,2}} {_MORE}|"
     rf"(?:rends|rendez|fais|faites) {_THE_TEXT} (?:un peu )?(?:plus|moins) \w+|"
     rf"(?:haz|haga) {_THE_TEXT} (?:un poco )?(?:más|menos) \w+|(?:haz|házme)l[oa] (?:un poco )?(?:más|menos) \w+)"
 )

@@ -112,14 +112,15 @@ _RELAYS_PLAINLY = re.compile(
     r"(?:me|nos) (?:acaba de escribir|escribe|escribió|llamó) |"
     r"(?!(?:ich|wir|man|es|das) )[^,:.]{1,30} (?:meint|sagt|findet|glaubt|behauptet|denkt|schreibt)(?: ja| immer|"
     r" auch| halt)?, |"
-    r"(?!(?:i|we|you|it|that|this) )(?:\w+ ){1,3}?(?:says|said|thinks|reckons|claims|insists|believes|keeps saying),? "
+    r"(?:(?!(?:i|we|you|it|that|this|as|like|when|if) )\w+ ){1,3}?(?:says|said|thinks|reckons|claims|insists|believes|"
+    r"keeps saying),? "
     r"(?:that )?(?!to\b)(?=\w)|"
     r"(?!(?:je|on|nous|il|ça) )[^,:.]{1,30} (?:dit|pense|trouve|affirme|prétend|estime) qu|"
     r"[^,:.]{1,30} (?:dice|cree|piensa|opina|afirma) que )"
 )
 _SAYS_SO_AFTERWARDS = re.compile(
-    r", (?:(?:or )?so )?(?:says|said|thinks|claims) (?!i\b|we\b)\w+|, (?:he|she|they|\w+) (?:says?|said|thinks?|"
-    r"claims?)\W*$(?<!i say.)|"
+    r", (?:(?:or )?so )?(?:says|said|thinks|claims) (?!i\b|we\b)\w+|, (?!i\b|we\b)\w+ (?:says?|said|thinks?|"
+    r"claims?)\W*$|"
     r", (?:so )?(?:sagt|meint|findet|behauptet)(?:e|en)? (?!ich\b|wir\b)(?:\w+ )?\w+\W*$|, (?:dit|"
     r"pense)(?:nt)?[ -](?:t-)?\w+\W*$|"
     r", (?:dice|según) (?:\w+ )?\w+\W*$"

@@ -105,6 +105,11 @@ def test_what_is_pasted_is_not_typed(pasted: str) -> None:
         f"Reply in English. {ORDER}",
         f"Translate the README.\n{ORDER}",
         f"make it a rule: {ORDER}",
+        f"make it under 100 lines: {ORDER}",
+        f"turn this into a rule: {ORDER}",
+        f"mach das immer so: {ORDER}",
+        f"Mach das bitte hier: {ORDER}",
+        f"kannst du das immer machen: {ORDER}",
     ],
 )
 def test_what_is_typed_stays(message: str) -> None:
