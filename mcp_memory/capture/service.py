@@ -77,10 +77,9 @@ class CaptureService:
         zone: tzinfo,
         clock: Callable[[], datetime],
         written: Callable[[], None],
-        hear: Hear | None,
         project_of: Callable[[str], str | None],
     ) -> None:
-        """Store everything in the folder `state`. Calls `written` when pages changed, `hear` with new messages.
+        """Store everything in the folder `state`. Calls `written` when pages changed, `listeners` with new messages.
         `project_of`: the project of a folder."""
         self.paths = TranscriptPaths({**config.folders, CHAT: str(state / CHATS)})
         self.store = TranscriptStore(state / TRANSCRIPTS, config.keep_days, config.keep_bytes)
@@ -89,7 +88,7 @@ class CaptureService:
         self._zone = zone
         self._clock = clock
         self._written = written
-        self._hear = hear
+        self.listeners: list[Hear] = []
         self.project_of = project_of
         self._one_at_a_time = anyio.Lock()
         self._threads = anyio.CapacityLimiter(MOST_THREADS)
@@ -100,7 +99,7 @@ class CaptureService:
     async def capture_next(self, path: TranscriptPath, *, delegated: bool = False) -> CaptureResult:
         """Capture the next batch of a transcript: write its pages, pass on its messages, move the checkpoint.
         `delegated`: another agent runs the session, which is remembered from then on. Raises NotFound, Refused,
-        StorageFailed, and the errors of `hear`."""
+        StorageFailed, and the errors of the listeners."""
 
         def read() -> tuple[CaptureStep, CaptureResult]:
             before = drop_removed_segments(path, self.checkpoints.read(path.client, path.name), self.store.contains)
@@ -111,8 +110,8 @@ class CaptureService:
 
         async with self._one_at_a_time:
             step, result = await in_thread(read, deadline_s=STEP_S, what="reading a transcript", limiter=self._threads)
-            if self._hear and (step.messages or step.taken_back or step.taken_back.is_missing):
-                await self._tell(self._hear, path, step)
+            if step.messages or step.taken_back or step.taken_back.is_missing:
+                await self._tell(path, step)
             if step.words_taken_back:
                 await self._take_back_in_copies(path, step)
             save = partial(self.checkpoints.save, step.checkpoint, step.digests)
@@ -240,14 +239,15 @@ class CaptureService:
             return found
 
         for copy, less in await in_thread(find, deadline_s=STEP_S, what="looking for copies", limiter=self._threads):
-            if self._hear:
-                await self._tell(self._hear, copy, less)
+            await self._tell(copy, less)
             save = partial(self.checkpoints.save, less.checkpoint, less.digests)
             await in_thread(save, deadline_s=STEP_S, what="saving a checkpoint")
 
-    async def _tell(self, hear: Hear, path: TranscriptPath, step: CaptureStep) -> None:
+    async def _tell(self, path: TranscriptPath, step: CaptureStep) -> None:
         try:
-            await hear(CapturedMessages.from_step(self.paths, path, step))
+            captured = CapturedMessages.from_step(self.paths, path, step)
+            for listener in self.listeners:
+                await listener(captured)
         except Exception as error:
             self._unheard[path] = self._unheard.get(path, 0) + 1
             if self._unheard[path] < MAX_TRIES:

@@ -1,8 +1,8 @@
 """Capture in the background the transcripts that hooks report as grown."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -51,23 +51,31 @@ class FollowedTranscript:
     failures: int = 0
 
 
-@dataclass
 class CaptureWorker:
     """A background task of the engine. It isn't a job, because the next session wants the words of this one within
     seconds. It takes turns with the steps of jobs, and is in their journal."""
 
-    config: CaptureConfig
-    service: CaptureService
-    traffic: IdleDetector
-    health: Health
-    scheduler: Scheduler
-    look_s: float = LOOK_S
-    _followed: dict[TranscriptPath, FollowedTranscript] = field(
-        default_factory=dict[TranscriptPath, FollowedTranscript]
-    )
-    _woken: anyio.Event = field(default_factory=anyio.Event)
-    _problems: dict[str, Problem] = field(default_factory=dict[str, Problem])
-    _pruned_at: float | None = None
+    def __init__(
+        self,
+        config: CaptureConfig,
+        service: CaptureService,
+        traffic: IdleDetector,
+        health: Health,
+        scheduler: Scheduler,
+        look_s: float = LOOK_S,
+    ) -> None:
+        self.config = config
+        self.service = service
+        self.traffic = traffic
+        self.health = health
+        self.scheduler = scheduler
+        self.look_s = look_s
+        self.on_end: list[Callable[[str], None]] = []
+        """Called with the path of a transcript whose session has ended."""
+        self._followed: dict[TranscriptPath, FollowedTranscript] = {}
+        self._woken = anyio.Event()
+        self._problems: dict[str, Problem] = {}
+        self._pruned_at: float | None = None
 
     # -- for hooks ---------------------------------------------------------------------------------------------
 
@@ -90,6 +98,11 @@ class CaptureWorker:
         if path and (path.session or not path.is_database):
             keep = partial(self.service.remember_transcript, path, delegated=delegated)
             await in_thread(keep, deadline_s=5, what="saving a checkpoint")
+
+    def end(self, file: str) -> None:
+        """Note that the session of a transcript has ended."""
+        for listener in self.on_end:
+            listener(file)
 
     # -- for the command line ----------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, RunJournal, hash_job
-from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.topic_index import build_related, build_topic_index
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, RunJournal, hash_job
+from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.text.language.subjects import is_outgrown, subject_of
 from mcp_memory.topics.page_parts import own_text
 from mcp_memory.topics.topic_tree import Topic

@@ -11,10 +11,10 @@ from typing import Any
 
 from ulid import ULID
 
-from mcp_memory.compaction.journal import JobEntry, MoveStep, Step, WriteStep, hash_job
 from mcp_memory.errors import NotFound, Refused
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.runs.journal import JobEntry, MoveStep, Step, WriteStep, hash_job
 from mcp_memory.storage.path_rules import fold
 from mcp_memory.summarizers.audit import audit
 from mcp_memory.summarizers.base import Summarizer, Summary, SummaryRequest, SummarySource

@@ -10,13 +10,13 @@ from math import inf
 from time import monotonic
 
 from mcp_memory.compaction.job_builder import JobBuilder
-from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
-from mcp_memory.compaction.journal import JobEntry
 from mcp_memory.compaction.planner_view import PlannerView, RunScope, VersionMark
-from mcp_memory.compaction.run_report import RunProgress, RunReport
 from mcp_memory.errors import McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
+from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace
+from mcp_memory.runs.journal import JobEntry
+from mcp_memory.runs.run_report import RunProgress, RunReport
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.page import with_stale_flag
 from mcp_memory.topics.places import FRESH

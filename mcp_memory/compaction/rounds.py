@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
-from mcp_memory.compaction.job_runner import JOB_S, JobRunner, Pace
-from mcp_memory.compaction.journal import JobEntry
-from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.page_refresh import FallbackPages
 from mcp_memory.compaction.planner_view import MAX_ROUNDS, Places, PlannerView, RunScope
-from mcp_memory.compaction.run_report import RunProgress, RunReport
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.models import NotePath, NoteRecord
+from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace
+from mcp_memory.runs.journal import JobEntry
+from mcp_memory.runs.link_rewriter import LinkRewriter
+from mcp_memory.runs.run_report import RunProgress, RunReport
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.plan import PlanJob

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove, free_name
-from mcp_memory.compaction.journal import JobEntry, MoveStep, RemoveStep, Step, WriteStep, hash_job
-from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.errors import InvalidInput, NotFound, Refused
 from mcp_memory.models import NotePath, NoteRecord, NoteState
+from mcp_memory.runs.journal import JobEntry, MoveStep, RemoveStep, Step, WriteStep, hash_job
+from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.storage.path_rules import fold
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.language.terms import content_words

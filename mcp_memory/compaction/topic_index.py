@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from ulid import ULID
 
-from mcp_memory.compaction.journal import JobEntry, RemoveStep, WriteStep, hash_job
 from mcp_memory.errors import NotFound
 from mcp_memory.index.base import Index
 from mcp_memory.models import NoteId, NotePath
+from mcp_memory.runs.journal import JobEntry, RemoveStep, WriteStep, hash_job
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.map import MapEntry, render_map

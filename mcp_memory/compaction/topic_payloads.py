@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.compaction.journal import JobEntry, JobOutcome
 from mcp_memory.compaction.preview import Preview
 from mcp_memory.models import NoteRecord
+from mcp_memory.runs.journal import JobEntry, JobOutcome
 from mcp_memory.summarizers.audit import audit
 from mcp_memory.text.language.facts import Fact, facts
 from mcp_memory.text.language.sentences import sentences

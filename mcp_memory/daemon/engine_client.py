@@ -17,7 +17,7 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 
 if TYPE_CHECKING:
-    from mcp_memory.engine.config import EngineConfig
+    from mcp_memory.core.config import EngineConfig
 
 LONG_S = 3600.0
 """A reindex of a large vault with a slow model."""
@@ -96,7 +96,7 @@ def alone(settings: Settings) -> Generator[None]:
 
 def engine_config(settings: Settings) -> EngineConfig:
     """Builds the engine's configuration from the settings."""
-    from mcp_memory.engine.config import EngineConfig
+    from mcp_memory.core.config import EngineConfig
 
     return EngineConfig(
         root=settings.vault_path,
@@ -109,12 +109,9 @@ def engine_config(settings: Settings) -> EngineConfig:
         chunking=settings.chunking,
         recall=settings.recall,
         watch=settings.watch,
-        topics=settings.topics,
         summarizer=settings.summarizer,
-        extraction=settings.extraction,
         usage=settings.usage,
-        decay=settings.decay,
         jobs=settings.jobs,
-        git=settings.git,
         capture=settings.capture,
+        features=settings.features,
     )

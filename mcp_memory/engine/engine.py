@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.engine.handlers.note_handlers import forgotten_answer
-from mcp_memory.engine.handlers.operations import OPERATIONS
-from mcp_memory.engine.parts import EngineParts
-from mcp_memory.engine.request_parsing import caller_named, request_from
-from mcp_memory.engine.requests import (
+from mcp_memory.core.core import Core
+from mcp_memory.core.project_finder import ProjectFinder
+from mcp_memory.core.request_parsing import caller_named, request_from
+from mcp_memory.core.requests import (
     AppendRequest,
     ForgetRequest,
     RecallRequest,
@@ -20,9 +20,12 @@ from mcp_memory.engine.requests import (
     SearchRequest,
     UpdateRequest,
 )
-from mcp_memory.engine.serializers import Payload
-from mcp_memory.engine.spoken_arguments import with_iso_dates
-from mcp_memory.engine.verbs import editing, forgetting, recalling, searching, storing
+from mcp_memory.core.serializers import Payload
+from mcp_memory.core.spoken_arguments import with_iso_dates
+from mcp_memory.core.verbs import editing, forgetting, recalling, searching, storing
+from mcp_memory.core.verbs.vault_status import list_active
+from mcp_memory.engine.handlers.note_handlers import forgotten_answer
+from mcp_memory.engine.handlers.operations import list_operations
 from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
 from mcp_memory.recall.answer import RecalledText
@@ -40,12 +43,13 @@ _AT_THE_COMMAND_LINE = caller_named(PERSON)
 class Engine:
     """Made by `open_engine`. Every method checks its arguments and raises errors of `mcp_memory.errors`."""
 
-    def __init__(self, parts: EngineParts) -> None:
-        """`parts` are for this room, and for tests."""
-        self.parts = parts
-        self.projects = parts.project_finder
-        config = parts.config
-        kinds = [f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in parts.vault.kinds]
+    def __init__(self, core: Core) -> None:
+        """Answer with a core whose features are built."""
+        self._core = core
+        self._operations = list_operations(core)
+        self.projects = ProjectFinder(core.projects)
+        config = core.config
+        kinds = [f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in core.vault.kinds]
         self.facts: Mapping[str, Any] = {
             "kinds": "\n".join(kinds),
             "phases": ", ".join(name for name in config.recall.phases if name not in OWN_PHASES),
@@ -55,41 +59,46 @@ class Engine:
         }
         """What stands in braces in the annotations of requests."""
 
+    @property
+    def requests(self) -> Mapping[str, type[Any]]:
+        """Operation → request."""
+        return {name: one.request for name, one in self._operations.items()}
+
     async def perform(
         self, operation: str, arguments: Mapping[str, Any], caller: Caller = _AT_THE_COMMAND_LINE
     ) -> Payload:
         """Answer an operation by its name, with JSON values in and out; an argument that is None counts as not given.
 
         Raises InvalidInput for an unknown name, an unknown or missing argument or one of the wrong type."""
-        if operation not in OPERATIONS:
-            raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(OPERATIONS)}")
-        chosen = OPERATIONS[operation]
+        if operation not in self._operations:
+            raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(self._operations)}")
+        chosen = self._operations[operation]
         request = request_from(chosen.request, arguments, self.facts)
         return await self._serve(chosen.answer, request, caller, is_foreground=chosen.is_foreground)
 
     async def search(self, request: SearchRequest, caller: Caller = UNKNOWN) -> SearchResult:
         """Find the best passages for a question."""
-        return await self._serve(searching.search, request, caller)
+        return await self._serve(partial(searching.search, self._core), request, caller)
 
     async def recall(self, request: RecallRequest, caller: Caller = UNKNOWN) -> RecalledText:
         """Return notes, an answer to a question, or what a session starts with, as text within the budget."""
-        return await self._serve(recalling.recall, request, caller)
+        return await self._serve(partial(recalling.recall, self._core), request, caller)
 
     async def append(self, request: AppendRequest, caller: Caller = UNKNOWN) -> Receipt:
         """Store a note durably and index it; the same content again returns the first note."""
-        return await self._serve(storing.append, request, caller)
+        return await self._serve(partial(storing.append, self._core), request, caller)
 
     async def update(self, request: UpdateRequest, caller: Caller = UNKNOWN) -> Receipt:
         """Replace the text of a note or entry, for a person; the same text again changes nothing."""
-        return await self._serve(editing.update, request, caller)
+        return await self._serve(partial(editing.update, self._core), request, caller)
 
     async def forget(self, request: ForgetRequest, caller: Caller = UNKNOWN) -> NoteRecord:
         """Take a note or entry out of every answer, archive it, or bring it back; its file stays."""
-        return await self._serve(forgetting.forget, request, caller)
+        return await self._serve(partial(forgetting.forget, self._core), request, caller)
 
     async def _serve(
         self,
-        answer: Callable[[EngineParts, R], Awaitable[T]],
+        answer: Callable[[R], Awaitable[T]],
         request: R,
         caller: Caller,
         *,
@@ -97,54 +106,54 @@ class Engine:
     ) -> T:
         """Answer a request for this caller. Background work pauses for one in the foreground, which is asked again
         where it found the index damaged."""
-        dated = await with_iso_dates(self.parts, request)
-        at_work = self.parts.idle_detector.serving() if is_foreground else nullcontext()
+        dated = await with_iso_dates(self._core, request)
+        at_work = self._core.background.idle_detector.serving() if is_foreground else nullcontext()
         with acting(_named_in(dated, caller)), at_work:
             try:
-                return await answer(self.parts, dated)
+                return await answer(dated)
             except IndexReplaced:
                 if not is_foreground:
                     raise
-                return await answer(self.parts, dated)
+                return await answer(dated)
 
     async def describe_forgotten(self, record: NoteRecord, *, restored: bool = False) -> Payload:
         """Describe a note that was just forgotten, archived or restored: its state, and the note that holds now."""
-        return await forgotten_answer(self.parts, record, restored=restored)
+        return await forgotten_answer(self._core, record, restored=restored)
 
     async def settled(self) -> None:
         """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""
-        await self.parts.model.settled.wait()
+        await self._core.search.model.settled.wait()
 
     async def notes(self) -> list[NoteRecord]:
         """All active notes, by path."""
-        return await in_thread(self.parts.admin.tree, deadline_s=30, what="listing notes")
+        return await in_thread(lambda: list_active(self._core), deadline_s=30, what="listing notes")
 
     def is_private(self, note: NoteRecord) -> bool:
         """Whether no list that nobody asked for may name it."""
-        return self.parts.config.recall.private_marks.cover(note)
+        return self._core.config.recall.private_marks.cover(note)
 
     async def ids_at(self, paths: Sequence[NotePath]) -> list[NoteId]:
         """The ids of those of these notes that the index knows."""
-        index = self.parts.index
+        index = self._core.index
         return await in_thread(
             lambda: [note.id for path in paths if (note := index.note(path))], deadline_s=10, what="looking up notes"
         )
 
     def subscribe(self, listener: Callable[[Sequence[NotePath]], None]) -> None:
         """Call `listener` with the paths of notes whenever the index has changed."""
-        self.parts.writer.listeners.append(listener)
+        self._core.indexing.writer.listeners.append(listener)
 
     def wake_model(self) -> None:
         """Load the model again if it was unloaded while idle."""
-        self.parts.model.preload()
+        self._core.search.model.preload()
 
     def report_state_fault(self, reason: str | None) -> None:
         """Note for `status` why the state folder can't be used; None when it can be used again."""
         if reason:
-            self.parts.health.faults["state"] = Problem("state folder", reason)
+            self._core.background.health.faults["state"] = Problem("state folder", reason)
         else:
-            self.parts.health.faults.pop("state", None)
-            self.parts.watcher.hurry()  # derive again what was lost with it
+            self._core.background.health.faults.pop("state", None)
+            self._core.indexing.watcher.hurry()  # derive again what was lost with it
 
 
 def _named_in(request: object, caller: Caller) -> Caller:

@@ -7,10 +7,10 @@ A forgotten statement isn't restored by reading it again, but is stored when you
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 
 import anyio
@@ -19,15 +19,14 @@ from mcp_memory.capture.off_record_turns import on_record
 from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.conflicts.detector import NoteText
+from mcp_memory.core.core import Core
+from mcp_memory.core.verbs.erasing import Eraser
+from mcp_memory.core.verbs.forgetting import forget_note
+from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.errors import DeadlineExceeded, NotFound, Refused, SummarizerUnavailable
-from mcp_memory.extraction.candidate import Candidate, Voice, id_of
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import kept, read_new_entries, with_due
-from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.extraction.extractor import extract_candidates
-from mcp_memory.extraction.language import is_personal
-from mcp_memory.extraction.lessons import same_lesson
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
 from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.replaced_notes import (
@@ -39,18 +38,19 @@ from mcp_memory.extraction.replaced_notes import (
     rejected_candidates,
     title_now,
 )
-from mcp_memory.extraction.statements.sentence_model import SentenceModel
-from mcp_memory.index.base import Index
-from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.models import Filters, NoteId, NotePath, NoteState, Outcome, PrivateMarks, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.note_lookup import Place
+from mcp_memory.statements.candidate import Candidate, Voice, id_of
+from mcp_memory.statements.comparison import say_the_same
+from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.language import is_personal
+from mcp_memory.statements.lessons import same_lesson
+from mcp_memory.statements.sentence_model import SentenceModel
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.draft import CLOCKS_DIFFER, MAX_WORD, Draft
 from mcp_memory.vault.note_file import INBOX
-from mcp_memory.vault.vault import Vault
 
 EXTRACT_S = 60.0
 MAX_UNREVIEWED = 20
@@ -60,9 +60,6 @@ FRESH = timedelta(days=30)
 """The maximum age of a statement stored without review. It allows for a daemon that was off during a holiday."""
 
 CONTEXT_MESSAGES, CONTEXT_SESSIONS = 12, 50
-
-Append = Callable[[Draft, Place | None], Awaitable[Receipt]]
-"""Stores a note durably, optionally in place of another note, and makes it searchable."""
 
 log = logging.getLogger(__name__)
 
@@ -78,28 +75,25 @@ class IngestResult:
     problem: str | None = None
 
 
-@dataclass(eq=False, slots=True)
 class CandidateIngest:
-    """Ingests one transcript at a time. `ask_s` limits the time for an answer of a language model."""
+    """Ingests one transcript at a time. `model`: the language model that is asked if the configuration says so."""
 
-    _vault: Vault
-    _index: Index
-    _append: Append
-    _neighbours: Neighbours
-    _conflicts: ConflictScan
-    _log: CandidateLog
-    _summarizer: Summarizer
-    _config: ExtractionConfig
-    _clock: Callable[[], datetime]
-    _mark: Callable[[NotePath], Awaitable[object]]
-    _erase: Callable[[NotePath], Awaitable[object]]
-    prompt_tokens: int
-    ask_s: float
-    _recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = field(
-        default_factory=dict[tuple[str, str], Sequence[TranscriptMessage]]
-    )
-    """The last messages of the latest sessions, which later messages may answer or retract."""
-    _ingesting: anyio.Lock = field(default_factory=anyio.Lock)
+    def __init__(self, core: Core, candidates: CandidateLog, neighbours: Neighbours, model: Summarizer) -> None:
+        self._core = core
+        self._vault = core.vault
+        self._index = core.index
+        self._clock = core.clock
+        self._config = core.config.section("extraction", ExtractionConfig)
+        self._log = candidates
+        self._neighbours = neighbours
+        self._model = model
+        self._recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = {}
+        """The last messages of the latest sessions, which later messages may answer or retract."""
+        self._ingesting = anyio.Lock()
+
+    async def store(self, captured: CapturedMessages) -> None:
+        """Ingest new messages, as a listener of the capture. Raises like `ingest`."""
+        await self.ingest(captured)
 
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
         """Ingest new messages. Raises the errors of an append, DeadlineExceeded and IndexUnavailable; calling it again
@@ -108,7 +102,7 @@ class CandidateIngest:
         if captured.taken_back:
             find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
             for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
-                await self._erase(path)
+                await Eraser(self._core).erase(path, None)
         embedder = self._neighbours.embedder()
         model = SentenceModel(embedder) if embedder else None
         read = partial(extract_candidates, captured.messages, model, before, captured.material)
@@ -153,7 +147,7 @@ class CandidateIngest:
         ended = await in_thread(lambda: find(self._index.notes(wanted)), deadline_s=EXTRACT_S, what="promises")
         for note in ended.values():
             with suppress(Refused, NotFound):
-                await self._mark(note.path)
+                await forget_note(self._core, note.path, None, done=True)
         return tuple(text.casefold().rstrip(".! ") for text in ended)
 
     async def _ingest(self, candidates: Sequence[Candidate], captured: CapturedMessages) -> IngestResult:
@@ -204,7 +198,7 @@ class CandidateIngest:
             return CandidateOutcome.KNOWN
         new = NoteText(candidate.statement, "", candidate.kind, captured.project)
         taken_back = candidate.instead_of and id_of(candidate.instead_of, captured)
-        compare = partial(find_replaced, new, taken_back, near, self._index, self._conflicts)
+        compare = partial(find_replaced, new, taken_back, near, self._index, self._core.indexing.conflicts)
         contrary = await in_thread(compare, deadline_s=10, what="looking for contradictions")
         is_sure = candidate.outright and candidate.score >= self._config.auto_accept_score
         waits = must_wait or not (self._config.auto_accept and is_sure) or self._is_past(candidate, contrary)
@@ -228,10 +222,10 @@ class CandidateIngest:
         if replaced:
             entry = replaced[0].id.partition("#")[2] or None
             try:
-                return await self._append(draft, (replaced[0].path, entry))
+                return await append_for_source(self._core, draft, (replaced[0].path, entry))
             except (Refused, NotFound) as error:
                 log.warning("a note was not replaced: %s", error.code)
-        return await self._append(draft, None)
+        return await append_for_source(self._core, draft)
 
     def _is_past(self, candidate: Candidate, contrary: Sequence[Contrary]) -> bool:
         """Return whether the candidate may be outdated: it is old, or a later note contradicts it."""
@@ -280,16 +274,18 @@ class CandidateIngest:
     async def _ask_model(self, messages: Sequence[TranscriptMessage]) -> tuple[list[Candidate], str | None]:
         if not self._config.language_model:
             return [], None
-        prompts = list(build_prompts(messages, self.prompt_tokens))
+        asking = self._core.config.summarizer
+        prompts = list(build_prompts(messages, asking.prompt_tokens))
 
         def ask() -> list[Candidate]:
             found: list[Candidate] = []
             for one in prompts:
-                found += verbatim_candidates(self._summarizer.ask(one.prompt).text, one.messages)
+                found += verbatim_candidates(self._model.ask(one.prompt).text, one.messages)
             return found
 
         try:
-            return await in_thread(ask, deadline_s=len(prompts) * self.ask_s + 1, what="asking a language model"), None
+            deadline_s = len(prompts) * asking.timeout_s + 1
+            return await in_thread(ask, deadline_s=deadline_s, what="asking a language model"), None
         except (SummarizerUnavailable, DeadlineExceeded) as error:
             log.warning("extraction without a language model: %s", error.code)
             return [], error.message

@@ -8,12 +8,12 @@ from datetime import datetime, time, timedelta, tzinfo
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.extraction.candidate import Candidate, StatementKind, Voice
 from mcp_memory.extraction.candidate_log import CandidateLog
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.statement_rules import OUTRIGHT, classify
-from mcp_memory.extraction.user_sentences import user_sentences
 from mcp_memory.models import NoteId, NotePath, NoteRecord, PrivateMarks
+from mcp_memory.statements.candidate import Candidate, StatementKind, Voice
+from mcp_memory.statements.language import introduces
+from mcp_memory.statements.statement_rules import OUTRIGHT, classify
+from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.due_dates import find_due
 from mcp_memory.text.language.terms import content_words

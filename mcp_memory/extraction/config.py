@@ -3,7 +3,9 @@
 Standard library only: `settings` imports this on the paths that must start in milliseconds.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,3 +25,6 @@ class ExtractionConfig:
     separately, within the same limits. Empty for the model of `[summarizer]`."""
     review_reminder: int = 50
     """The number of waiting candidates from which `doctor` reports them."""
+
+
+SECTIONS: Mapping[str, type[Any]] = {"extraction": ExtractionConfig}

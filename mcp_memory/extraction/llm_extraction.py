@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
-from mcp_memory.extraction.candidate import Candidate, StatementKind
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.user_sentences import user_sentences
+from mcp_memory.statements.candidate import Candidate, StatementKind
+from mcp_memory.statements.language import introduces
+from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.summarizers.base import Prompt
 from mcp_memory.text.escape_invisible import visible
 from mcp_memory.text.secrets.finder import redact

@@ -9,10 +9,10 @@ import numpy as np
 
 from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.extraction.comparison import Holder, best_holder
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NoteState, Passage
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.statements.comparison import Holder, best_holder
 from mcp_memory.text.language.terms import terms
 
 COMPARED = 8

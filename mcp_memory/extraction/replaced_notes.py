@@ -10,14 +10,14 @@ from mcp_memory.capture.session_reader import CapturedMessages
 from mcp_memory.conflicts.detector import Contradiction, NoteText
 from mcp_memory.conflicts.overtaken import replacement
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.extraction.candidate import Candidate
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog
-from mcp_memory.extraction.comparison import likeness, say_the_same
-from mcp_memory.extraction.statements.classifier import likelihood
-from mcp_memory.extraction.statements.cues import has_cue
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan, StatedText
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState, Passage
+from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.classifier import likelihood
+from mcp_memory.statements.comparison import likeness, say_the_same
+from mcp_memory.statements.cues import has_cue
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import frontmatter

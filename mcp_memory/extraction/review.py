@@ -1,11 +1,14 @@
 """Reviews candidates, and notes stored without review. Each verb takes a note and the etag that you saw."""
 
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
-from datetime import datetime
 from typing import cast
 
+from mcp_memory.core.core import Core
+from mcp_memory.core.feature import ReviewItem
+from mcp_memory.core.requests import ReviewRequest
+from mcp_memory.core.serializers import Payload
+from mcp_memory.core.verbs.forgetting import forget_note
+from mcp_memory.core.verbs.written_notes import why_behind
 from mcp_memory.errors import (
     AlreadyExists,
     IndexUnavailable,
@@ -14,57 +17,58 @@ from mcp_memory.errors import (
     NotFound,
     PreconditionFailed,
 )
-from mcp_memory.extraction.candidate import make_title
 from mcp_memory.extraction.candidate_log import STORED_UNREVIEWED, CandidateLog, CandidateOutcome
-from mcp_memory.index.base import Index
-from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState, Problem
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.search.note_lookup import NoteLookup
+from mcp_memory.statements.candidate import make_title
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.config import LOG
 from mcp_memory.vault.note_file import NoteFile, file_stem
-from mcp_memory.vault.vault import Vault
-
-Forget = Callable[[NotePath, str], Awaitable[NoteRecord]]
-"""Removes the note at a path from every answer, for a reason."""
 
 MAX_ITEMS = 10_000
 LOOK_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewItem:
-    """A candidate, or (`active`) a note stored without review. `contradicts` are notes that it contradicts."""
-
-    id: NoteId
-    path: NotePath
-    etag: str
-    kind: str
-    title: str
-    text: str
-    score: float
-    active: bool
-    created: str | None = None
-    source: str | None = None
-    session: str | None = None
-    project: str | None = None
-    derived_from: list[str] = field(default_factory=list[str])
-    contradicts: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-
-
-@dataclass(eq=False, slots=True)
 class Review:
     """Reviews notes. Raises NotFound for a missing note, PreconditionFailed for a note that was changed since you saw
     it."""
 
-    _vault: Vault
-    _index: Index
-    _writer: IndexWriter
-    _forget_note: Forget
-    _lookup: NoteLookup
-    _log: CandidateLog
-    _clock: Callable[[], datetime]
+    prefix = ""  # candidates have the ids of notes
+
+    def __init__(self, core: Core, candidates: CandidateLog) -> None:
+        self._core = core
+        self._vault = core.vault
+        self._index = core.index
+        self._writer = core.indexing.writer
+        self._lookup = core.search.lookup
+        self._log = candidates
+        self._clock = core.clock
+
+    async def review(self, request: ReviewRequest) -> Payload:
+        """Carry out a decision, and describe the note that it changed."""
+        record = await self._decide(request)
+        behind = why_behind(self._core, record.path)
+        done = {"id": record.id, "path": record.path, "title": record.title, "kind": record.kind}
+        return done | ({"behind": behind} if behind else {})
+
+    async def _decide(self, request: ReviewRequest) -> NoteRecord:
+        target, etag = request.target, request.etag
+        match request.verb:
+            case "accept":
+                return await self.accept(
+                    target, etag, request.content, supersede=request.supersede, into=request.into, kind=request.kind,
+                    project=request.project,
+                )  # fmt: skip
+            case "merge":
+                if request.into is None:
+                    raise InvalidInput("merge needs into", hint="pass the id or path of a note")
+                return await self.merge(target, request.into, etag)
+            case "drop":
+                return await self.drop(target, etag)
+            case "undo":
+                return await self.undo(target)
+            case verb:
+                raise InvalidInput(f"unknown verb {verb[:40]!r}", hint="accept, merge, drop or undo")
 
     async def waiting(self) -> list[ReviewItem]:
         """Return candidates by score, latest first, then notes stored without review, latest first."""
@@ -140,7 +144,7 @@ class Review:
             self._writer.set_problems([path], {path: Problem(path, error.message)})
 
     async def _forget(self, path: NotePath, reason: str, outcome: CandidateOutcome) -> NoteRecord:
-        record = await self._forget_note(path, reason)
+        record = await forget_note(self._core, path, None, reason=reason)
         await self._record(record.id, outcome)
         return record
 

@@ -91,7 +91,7 @@ class Grounder:
         if known[:1] != [folder]:
             self._folders[project] = [folder, *(one for one in known if one != folder)][:MOST_FOLDERS]
 
-    def erase(self, path: NotePath, entry: str | None) -> None:
+    def forget(self, path: NotePath, entry: str | None) -> None:
         """Drop the references of a note, or of one log entry. Raises OSError."""
         if gone := {one.id for one in self._notes.values() if one.is_at(path, entry)}:
             self._notes = {name: note for name, note in self._notes.items() if name not in gone}

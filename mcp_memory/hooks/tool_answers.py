@@ -4,7 +4,7 @@ gets the notes about its action, a sub-agent the notes about its task."""
 import re
 from typing import Any
 
-from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
+from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.hooks.action_answers import ACTING, answer_before_action
 from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent

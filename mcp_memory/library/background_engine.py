@@ -30,13 +30,15 @@ class InProcess:
 
         from mcp_memory.daemon.engine_client import engine_config
         from mcp_memory.engine.factory import open_engine
+        from mcp_memory.topics.config import TopicsConfig
 
         with ExitStack() as opening:
             opening.enter_context(alone(settings))
             self._portal = opening.enter_context(start_blocking_portal(name="mcp-memory"))
             config = engine_config(settings)
             # A program may not run for long, so notes move only on its request.
-            config = replace(config, topics=replace(config.topics, automatic=False))
+            topics = replace(config.section("topics", TopicsConfig), automatic=False)
+            config = replace(config, features={**config.features, "topics": topics})
             engine = open_engine(config, progress=progress)
             self._engine = opening.enter_context(self._portal.wrap_async_context_manager(engine))
             self._open = opening.pop_all()
@@ -55,7 +57,7 @@ class InProcess:
     async def _perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float, client: str) -> Any:
         import anyio
 
-        from mcp_memory.engine.request_parsing import caller_named
+        from mcp_memory.core.request_parsing import caller_named
 
         try:
             with anyio.fail_after(deadline_s):

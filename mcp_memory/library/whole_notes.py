@@ -1,23 +1,26 @@
 """The methods of `Memory` that read, delete, dump and load whole notes."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound
 from mcp_memory.models import Etag, NoteId, NotePath, NoteState, SearchResult, tag_name, tag_names
 from mcp_memory.storage import open_storage
 from mcp_memory.text.markdown import frontmatter, logs
-from mcp_memory.transfer.formats import jsonl
-from mcp_memory.transfer.formats.archive import ArchivedFile
-from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.note_import import ImportAction
 from mcp_memory.vault.succession.retirement import remove_entry
+
+if TYPE_CHECKING:
+    from mcp_memory.transfer.formats.archive import ArchivedFile
+    from mcp_memory.transfer.item import SkippedItem
 
 BATCH_NOTES = 100
 
@@ -117,6 +120,8 @@ class WholeNotes(ABC):
 
     def dump(self, file: str | Path) -> int:
         """Write all notes that aren't forgotten to a new JSONL file, as `mcp-memory export` does; their number."""
+        from mcp_memory.transfer.formats import jsonl
+
         number = 0
         with Path(file).open("xb") as out:
             for note, facts in self._files():
@@ -129,6 +134,8 @@ class WholeNotes(ABC):
 
         Overwrites nothing. Returns how many notes were `new`, `unchanged`, `restored` and so on. Raises InvalidInput
         for a damaged line, before anything is stored."""
+        from mcp_memory.transfer.formats import jsonl
+
         damaged: list[SkippedItem] = []
         notes = list(jsonl.files(Path(file), damaged))
         if damaged:
@@ -160,6 +167,8 @@ class WholeNotes(ABC):
 
     def _files(self) -> Iterator[tuple[ArchivedFile, Mapping[str, Any]]]:
         """All files of the vault without what was forgotten, and what the index knows of each."""
+        from mcp_memory.transfer.formats.archive import ArchivedFile
+
         storage = open_storage(self._vault, read_only=True)
         page: Mapping[str, Any] = {"next": None}
         while True:

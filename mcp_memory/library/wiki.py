@@ -29,7 +29,7 @@ class Wiki:
         """Open conflicts, uncertain claims, pages that are stale or rest on what was forgotten, each with a remedy."""
         return self.ask("claim_problems")["problems"]
 
-    def apply(self, verb: Literal["confirm", "drop", "keep", "both"], target: str, other: str | None = None) -> Facts:
+    def apply(self, verb: Literal["confirm", "drop"], target: str) -> Facts:
         """Decide about the claim that a note or entry makes; see `mcp-memory wiki apply --help`. Raises NotFound,
         Refused."""
-        return self.ask("apply", verb=verb, target=target, other=other)
+        return self.ask("apply", verb=verb, target=target)

@@ -5,14 +5,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from mcp_memory.compaction.compactor import Compactor
-from mcp_memory.compaction.journal import RelinkStep
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.links.repair import BY_NAME, Repair, Repairer
 from mcp_memory.links.whereabouts import trace
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.runs.journal import RelinkStep
+from mcp_memory.runs.journaled_runs import JournaledRuns
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.link_targets import redirected
@@ -43,11 +43,11 @@ class LinkFinding:
 class Linter:
     vault: Vault
     index: Index
-    compactor: Compactor
+    runs: JournaledRuns
 
     async def lint(self, *, fix: bool = False, personal: bool = False, orphans: bool = False) -> dict[str, Any]:
         """Return the findings with their proposed repairs. With `fix`, repair our own notes, and `personal` notes too
-        if you ask for it, and return the remaining findings. Raises like `Compactor.relocate`."""
+        if you ask for it, and return the remaining findings. Raises like `JournaledRuns.relocate`."""
         notes, findings = await in_thread(self._look, what="checking links", deadline_s=LINT_S)
         read = partial(self._steps, [one for one in findings if one.repair], personal=personal)
         steps, left = await in_thread(read, what="reading notes", deadline_s=LINT_S)
@@ -64,7 +64,7 @@ class Linter:
             ],
         }
         if fix and steps:
-            report = await self.compactor.relocate(steps, "links repaired")
+            report = await self.runs.relocate(steps, "links repaired")
             done = {step.path for step in steps if step.path in report.done}
             answer["found"] = [one for one in answer["found"] if not (one["repair"] and one["path"] in done)]
             repaired = sum(len(step.redirects) for step in steps if step.path in done)
@@ -77,7 +77,7 @@ class Linter:
         certain = [one for one in found if one.repair and one.repair.how != BY_NAME]
         read = partial(self._steps, certain, personal=False)
         steps = (await in_thread(read, what="reading notes", deadline_s=LINT_S))[0]
-        report = await self.compactor.relocate_in_background(steps, "links repaired") if steps else None
+        report = await self.runs.relocate_in_background(steps, "links repaired") if steps else None
         if report is None or not report.done:
             return None
         count = sum(len(step.redirects) for step in steps if step.path in report.done)

@@ -36,6 +36,8 @@ class Projects:
         self._lock = Lock()
         self._book = ProjectBook()
         self.problem: str | None = None
+        self.listeners: list[Callable[[str, str], None]] = []
+        """Called with a project and a folder of it in which somebody works."""
         self._signature: tuple[int, ...] | None = None
         self._seen: dict[tuple[RepositoryFacts, tuple[int, int]], RepositoryFacts] = {}
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -92,7 +92,7 @@ class RecallAnswerer:
     config: RecallConfig
     clock: Callable[[], datetime]
     current: CurrentValues
-    subjects: SubjectPages | None = None
+    subjects: list[SubjectPages] = field(default_factory=list[SubjectPages])
 
     @property
     def topics(self) -> TopicPages:
@@ -257,7 +257,7 @@ class RecallAnswerer:
                 if head and not lines and (entry or not file.record.is_log):
                     excerpts, mark = [*excerpts, *note_excerpts(head)], "superseded"
             found = note_excerpts(file, entry, lines)
-            excerpts += [replace(one, remark=mark or self.current.code_remark(one.shown_id)) for one in found]
+            excerpts += [replace(one, remark=mark or self.current.remark_on(one.shown_id)) for one in found]
         wanted = Filters(project=project, private=self.config.private_marks, now=self.clock())
         links = describe_links(self.index, [file for file, entry in files if not entry], wanted)
         if (MEMORY, None) in paths:

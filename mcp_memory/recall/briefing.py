@@ -5,7 +5,7 @@ stale notes."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -86,10 +86,10 @@ class Briefer:
     config: RecallConfig
     filters: Callable[..., Filters]
     freshness: Freshness
-    announcer: Announcer
     log: BriefingLog
     withdrawals: Withdrawals
     off_record: OffRecordSessions
+    announcers: list[Announcer] = field(default_factory=list[Announcer])
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
         """Return what every session should know and, if wanted, where the project's last session left off. The
@@ -101,10 +101,7 @@ class Briefer:
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
-            news = await in_thread(
-                lambda: self.announcer.announcements(wanted.project), deadline_s=LOOK_S, what="looking for news"
-            )
-            news = [note for note in news if not self.config.private_marks.cover(note)]
+            news = await in_thread(partial(self._news, wanted.project), deadline_s=LOOK_S, what="looking for news")
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             due = await self._reminders(session, wanted, TOLD)
             may_tell = replace(wanted, private=self.config.private_marks)
@@ -127,10 +124,16 @@ class Briefer:
                     recalled = replace(recalled, assembly=longer)
                     named.append(note.id)
             briefing = await self._briefing(session, wanted.project, recalled, passages, notes)
-            await in_thread(
-                lambda: self.announcer.mark_announced(named), deadline_s=LOOK_S, what="noting what was shown"
-            )
+            await in_thread(partial(self._mark_announced, named), deadline_s=LOOK_S, what="noting what was shown")
             return briefing
+
+    def _news(self, project: str | None) -> list[NoteRecord]:
+        found = [note for announcer in self.announcers for note in announcer.announcements(project)]
+        return [note for note in found if not self.config.private_marks.cover(note)]
+
+    def _mark_announced(self, ids: Sequence[NoteId]) -> None:
+        for announcer in self.announcers:
+            announcer.mark_announced(ids)
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """Return what every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""

@@ -1,7 +1,7 @@
 """Replace the older of two contradicting notes by the newer one, with a remark on the earlier value."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -28,8 +28,9 @@ class CurrentValues:
 
     index: Index
     conflicts: ConflictScan
-    code_remark: Callable[[NoteId], str]
-    """Return what became of the code that a note names; reads only memory."""
+    remarks: list[Callable[[NoteId], str]] = field(default_factory=list[Callable[[NoteId], str]])
+    """Each returns what a reader must know of a note, such as what became of the code that it names; empty if nothing.
+    They read only memory."""
 
     async def replace_older(
         self, passages: Sequence[Passage], filters: Filters, query: str, *, is_prompt: bool
@@ -39,13 +40,13 @@ class CurrentValues:
         contradiction is only likely; a prompt doesn't. An older statement stays where the newer one is of another
         project or from after `filters.until`. Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
-            return list(map(self._with_code, passages))
+            return list(map(self._with_remark, passages))
         keeps_older = HISTORY.search(query) is not None
         current = partial(self._current, filters=filters, keeps_older=keeps_older, is_prompt=is_prompt)
 
         def look() -> list[Passage]:
             found = (one for passage in passages for one in current(passage))
-            return [self._with_code(one) for one in {one.chunk_id: one for one in found}.values()]
+            return [self._with_remark(one) for one in {one.chunk_id: one for one in found}.values()]
 
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 
@@ -53,18 +54,22 @@ class CurrentValues:
         """Return the note to show in place of this one, and what a reader must know of it. Reads the index."""
         note = self.index.note(path)
         if note is None or note.is_log or not self.conflicts.concerns(note.id):
-            return path, self.code_remark(note.id) if note else ""
+            return path, self.remark_on(note.id) if note else ""
         passages = self.index.passages(path)[:1]
         current = partial(self._current, filters=filters, keeps_older=False, is_prompt=True)
         now = next((one for passage in passages for one in current(passage)), None)
         if now is None:
-            return path, self.code_remark(note.id)
+            return path, self.remark_on(note.id)
         if now.note.is_log:  # a single entry can't take the place of a note
             return path, f"outdated, not confirmed: {shortened(now.shown_id) or now.shown_id}"
         return now.note.path, now.remark
 
-    def _with_code(self, passage: Passage) -> Passage:
-        remark = self.code_remark(passage.shown_id)
+    def remark_on(self, note_id: NoteId) -> str:
+        """Return what a reader must know of a note."""
+        return "; ".join(filter(None, (remark(note_id) for remark in self.remarks)))
+
+    def _with_remark(self, passage: Passage) -> Passage:
+        remark = self.remark_on(passage.shown_id)
         return replace(passage, remark="; ".join(filter(None, (passage.remark, remark)))) if remark else passage
 
     def _current(self, passage: Passage, filters: Filters, *, keeps_older: bool, is_prompt: bool) -> Iterator[Passage]:

@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -128,17 +127,19 @@ class TopicPages:
 
     vault: Vault
     index: Index
-    subjects: SubjectPages | None = None
+    subjects: Sequence[SubjectPages] = ()
 
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         """Return the first page found for this name, or None. First come the current facts of a person, service or
         tool; then the nearest topic of this name by beam search; then the facts of a project. The page of a topic
         doesn't show what private notes say. A stale page is never returned, nor one made from filtered or forgotten
         notes. `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file."""
-        named = partial(self.subjects.page_about, subject, filters) if self.subjects else None
-        page = named(projects=False) if named else None
-        page = page or self._topic_about(subject, meaning, filters)
-        return named(projects=True) if named and not page else page
+        page = self._subject_page(subject, filters, projects=False) or self._topic_about(subject, meaning, filters)
+        return page or self._subject_page(subject, filters, projects=True)
+
+    def _subject_page(self, subject: frozenset[str], filters: Filters, *, projects: bool) -> TopicPage | None:
+        pages = (one.page_about(subject, filters, projects=projects) for one in self.subjects)
+        return next(filter(None, pages), None)
 
     def _topic_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         made = self._records(self.vault.layout.in_home(TOPICS), {NoteState.SUMMARY})

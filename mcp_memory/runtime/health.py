@@ -39,24 +39,12 @@ class Progress:
                 self.step("idle")
 
 
-@dataclass(frozen=True, slots=True)
-class CommitHealth:
-    """State of the commits to your git repository."""
-
-    waiting: int = 0  # files that no commit holds yet
-    last: str | None = None  # the latest commit since the start
-    why: str | None = None  # why files wait for more than a moment
-    remedy: str | None = None
-    passes: bool = False  # whether the wait will end by itself
-
-
 @dataclass(slots=True)
 class Health:
     """The health of one engine; its parts report here."""
 
     progress: Progress = field(default_factory=Progress)
     faults: dict[str, Problem] = field(default_factory=dict[str, Problem])  # by the work's name, not by file
-    commits: Callable[[], CommitHealth] | None = None  # None where no commits are made
 
     @contextmanager
     def watching(self, work: str) -> Generator[None]:

@@ -4,8 +4,7 @@ that is added later."""
 from collections.abc import Mapping
 from typing import Any
 
-from mcp_memory.engine.argument_types import fields_of
-from mcp_memory.engine.handlers.operations import OPERATIONS
+from mcp_memory.core.argument_types import fields_of
 from mcp_memory.errors import Refused
 
 AGENTS_MAY: Mapping[str, str] = {
@@ -25,18 +24,19 @@ AGENTS_MAY: Mapping[str, str] = {
 what a person wrote is not an agent's to forget."""
 
 
-def check_rights(operation: str) -> None:
-    """Raises Refused for an operation that is a person's own; the engine refuses what is none."""
-    if operation in OPERATIONS and operation not in AGENTS_MAY:
+def check_rights(operation: str, known: Mapping[str, type[Any]]) -> None:
+    """Raises Refused for an operation that is a person's own; the engine refuses what is none. `known`: operation →
+    request."""
+    if operation in known and operation not in AGENTS_MAY:
         raise Refused(f"{operation} is for a person at the command line", hint="see: mcp-memory help commands")
 
 
-def agents_arguments(operation: str, arguments: Mapping[str, Any], client: str) -> dict[str, Any]:
+def agents_arguments(
+    operation: str, arguments: Mapping[str, Any], client: str, known: Mapping[str, type[Any]]
+) -> dict[str, Any]:
     """The arguments with the name of the agent that passes them. Raises Refused for a person's argument."""
-    if operation in AGENTS_MAY:
-        persons_own = {field.name for field in fields_of(OPERATIONS[operation].request)} - {
-            *AGENTS_MAY[operation].split()
-        }
+    if operation in AGENTS_MAY and operation in known:
+        persons_own = {field.name for field in fields_of(known[operation])} - {*AGENTS_MAY[operation].split()}
         for name in persons_own.intersection(arguments):
             if arguments[name] is not None:
                 raise Refused(f"{name} is for a person to say", hint="leave it out: your token says who you are")

@@ -13,8 +13,8 @@ from starlette.responses import JSONResponse, Response
 from mcp_memory import __version__
 from mcp_memory.client.connection import API, HEALTH, SERVICE, Address
 from mcp_memory.client.credentials import PERSON, Credentials
+from mcp_memory.core.request_parsing import caller_named
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.request_parsing import caller_named
 from mcp_memory.errors import (
     AlreadyExists,
     Busy,
@@ -69,10 +69,10 @@ def add_routes(
     async def operate(client: str, request: Request) -> Response:
         name = request.path_params["name"]
         if client != PERSON:
-            check_rights(name)
+            check_rights(name, engine.requests)
         arguments = _arguments(await request.body())
         if client != PERSON:
-            arguments = agents_arguments(name, arguments, client)
+            arguments = agents_arguments(name, arguments, client, engine.requests)
         found = await engine.perform(name, arguments, caller_named(client))
         if name == "status":
             found |= {"clients": calls.payload()}

@@ -12,8 +12,8 @@ from fastmcp import FastMCP
 from fastmcp.exceptions import ResourceError
 
 from mcp_memory.compaction.topic_payloads import note_payload
+from mcp_memory.core.requests import RecallRequest
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.requests import RecallRequest
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.recall.briefing import FLUSH
 from mcp_memory.text.escape_invisible import in_line, visible, visible_in

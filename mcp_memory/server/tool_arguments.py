@@ -10,8 +10,8 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from mcp_types import CallToolRequestParams
 
-from mcp_memory.engine.argument_types import Field, fields_of, read_arguments
-from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
+from mcp_memory.core.argument_types import Field, fields_of, read_arguments
+from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import visible
 

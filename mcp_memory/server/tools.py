@@ -18,10 +18,10 @@ from fastmcp.server.dependencies import get_access_token, get_context, get_http_
 from fastmcp.tools import ToolResult
 from mcp_types import Icon, InputRequiredResult, ToolAnnotations
 
+from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
+from mcp_memory.core.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
+from mcp_memory.core.serializers import Payload, receipt_payload, search_payload
 from mcp_memory.engine.engine import Engine
-from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
-from mcp_memory.engine.requests import AppendRequest, ForgetRequest, RecallRequest, SearchRequest
-from mcp_memory.engine.serializers import Payload, receipt_payload, search_payload
 from mcp_memory.errors import Ambiguous, InvalidInput, McpMemoryError
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.server.note_question import answered_note, which_note

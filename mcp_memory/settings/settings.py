@@ -5,15 +5,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from mcp_memory.capture.config import CaptureConfig
-from mcp_memory.curation.decay.config import DecayConfig
-from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.embedders.base import EmbedderConfig
+from mcp_memory.engine.features import read_sections
 from mcp_memory.errors import ConfigInvalid
-from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.git.config import GitConfig
 from mcp_memory.index.config import IndexConfig
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.jobs.config import JobsConfig
@@ -25,14 +22,15 @@ from mcp_memory.settings.state import StateFolder
 from mcp_memory.settings.tables import build_dataclass, to_plain
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.chunking.config import ChunkingConfig
-from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.usage.config import UsageConfig
 from mcp_memory.vault.config import KindConfig, VaultConfig
 
 PREFERRED_PORT = 8423
 
-_ORIGIN = {"file", "environ"}
+_ORIGIN = {"file", "environ", "features"}
 """Fields of `Settings` that are no sections."""
+
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +78,26 @@ class Settings:
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
     index: IndexConfig = field(default_factory=IndexConfig)
     embedder: EmbedderConfig = field(default_factory=EmbedderConfig)
-    topics: TopicsConfig = field(default_factory=TopicsConfig)
     summarizer: SummarizerConfig = field(default_factory=SummarizerConfig)
-    extraction: ExtractionConfig = field(default_factory=ExtractionConfig)
     jobs: JobsConfig = field(default_factory=JobsConfig)
     usage: UsageConfig = field(default_factory=UsageConfig)
-    decay: DecayConfig = field(default_factory=DecayConfig)
-    dreams: DreamsConfig = field(default_factory=DreamsConfig)
-    git: GitConfig = field(default_factory=GitConfig)
     chunking: ChunkingConfig = field(default_factory=ChunkingConfig)
     recall: RecallConfig = field(default_factory=RecallConfig)
     watch: WatchConfig = field(default_factory=WatchConfig)
     capture: CaptureConfig = field(default_factory=CaptureConfig)
     hooks: HooksConfig = field(default_factory=HooksConfig)
     kinds: Mapping[str, KindConfig] = field(default_factory=dict[str, KindConfig])
+    features: Mapping[str, Any] = field(
+        default_factory=lambda: {name: section() for name, section in read_sections().items()}
+    )
+    """Section → the configuration of a feature."""
     file: Path | None = None
     """The configuration file that was read, if any."""
     environ: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    def section(self, name: str, kind: type[C]) -> C:
+        """Return a feature's section."""
+        return cast("C", self.features[name]) if name in self.features else kind()
 
     @property
     def vault_path(self) -> Path:
@@ -115,9 +116,15 @@ def load(
 
     Raises ConfigInvalid for an unreadable file, an unknown key (the message names the nearest known one) or a
     value of the wrong type or out of bounds."""
-    sections = {field.name for field in fields(Settings)} - {*_ORIGIN, "kinds"}
+    of_features = read_sections()
+    sections = {field.name for field in fields(Settings)} - {*_ORIGIN, "kinds"} | of_features.keys()
     raw = read_raw_settings(environ, sections, file=file, flags=flags or {})
-    settings: Settings = build_dataclass(Settings, raw.tree, "", raw.origin, skip=_ORIGIN)
+    features = {
+        name: build_dataclass(section, raw.table(name), f"{name}.", raw.origin) for name, section in of_features.items()
+    }
+    tree = {name: table for name, table in raw.tree.items() if name not in features}
+    settings: Settings = build_dataclass(Settings, tree, "", raw.origin, skip=_ORIGIN, others=features)
+    settings = replace(settings, features=features)
     path = Path(raw.file) if raw.file else None
     vault = replace(settings.vault, sources=_sources(settings, path))
     settings = replace(settings, vault=vault, file=path, environ=dict(environ))
@@ -156,7 +163,8 @@ def shipped_path(name: str) -> Path:
 def as_tree(settings: Settings) -> dict[str, Any]:
     """The effective settings as plain tables, for `config show`."""
     sections = (field.name for field in fields(settings) if field.name not in _ORIGIN)
-    return {name: to_plain(getattr(settings, name)) for name in sections}
+    tree = {name: to_plain(getattr(settings, name)) for name in sections}
+    return tree | {name: to_plain(section) for name, section in settings.features.items()}
 
 
 def _sources(settings: Settings, file: Path | None) -> dict[str, str]:

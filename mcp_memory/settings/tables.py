@@ -2,7 +2,7 @@
 
 import math
 import types
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -14,15 +14,24 @@ _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no"
 
 
 def build_dataclass(
-    cls: type[Any], tree: Mapping[str, Any], prefix: str, origin: Origin, skip: set[str] | None = None
+    cls: type[Any],
+    tree: Mapping[str, Any],
+    prefix: str,
+    origin: Origin,
+    skip: Collection[str] = (),
+    others: Collection[str] = (),
 ) -> Any:
+    """Build a dataclass from a table, without the fields to `skip`. `others`: keys that are valid, but not its own.
+
+    Raises ConfigInvalid."""
     hints = get_type_hints(cls)
-    known = [f.name for f in fields(cls) if f.name not in (skip or set())]
+    known = [f.name for f in fields(cls) if f.name not in skip]
     values: dict[str, Any] = {}
     for key, value in tree.items():
         if key not in known:
             import difflib
 
+            known += others
             near = difflib.get_close_matches(key, known, n=1)
             hint = f"did you mean {prefix}{near[0]}?" if near else f"known: {', '.join(known)}"
             raise ConfigInvalid(f"unknown key {prefix}{key} in {origin(prefix + key)}", hint=hint)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.extraction.comparison import say_the_same
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import MOST_NOTES, date_of, newest_notes
+from mcp_memory.statements.comparison import say_the_same
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import SESSIONS, SUMMARIES, link, page_id
 from mcp_memory.vault.note_file import NoteFile

@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.extraction.candidate import StatementKind, id_of
-from mcp_memory.extraction.extractor import extract_candidates
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
 from mcp_memory.models import NoteId
 from mcp_memory.projects.repository_facts import name_in
 from mcp_memory.recall.moments.tool_action import read_action
+from mcp_memory.statements.candidate import StatementKind, id_of
+from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.language import introduces
+from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.language.facts import facts
 from mcp_memory.text.language.sentences import sentences
 from mcp_memory.text.language.terms import content_words, overlap

@@ -1,25 +1,23 @@
 """Summarizes each session that has ended or been idle for a while."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from mcp_memory.capture.checkpoint import Checkpoint
-from mcp_memory.capture.service import STEP_S, CaptureService
+from mcp_memory.capture.service import STEP_S
 from mcp_memory.capture.session_reader import CapturedMessages, read_session
+from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.extraction.candidate import make_title
-from mcp_memory.index.base import Index
-from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import NoteId, NotePath, NoteState
 from mcp_memory.runtime.private_files import replace_file
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.statements.candidate import make_title
 from mcp_memory.summaries.session_facts import Parts, choose_points, find_session_facts, is_worth_telling
-from mcp_memory.summarizers.base import Summarizer, SummaryRequest, SummarySource
+from mcp_memory.summarizers.base import SummaryRequest, SummarySource
 from mcp_memory.summarizers.extractive import NAME
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.pluralize import counted
@@ -27,7 +25,6 @@ from mcp_memory.topics.page import SESSIONS, etag_of, page_id
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
 from mcp_memory.vault.note_file import NoteFile
-from mcp_memory.vault.vault import Vault
 
 MOST_BYTES = 64_000_000
 """The largest transcript that is read; a larger transcript would take more memory than the daemon may use."""
@@ -39,21 +36,21 @@ SESSION = "session"
 """The `node_kind` of the page, also its kind."""
 
 
-@dataclass(eq=False, slots=True)
 class SessionSummaries:
     """Summarizes sessions in the background. `state` is a file of ours that records the summarized length of each
     transcript."""
 
-    vault: Vault
-    index: Index
-    writer: IndexWriter
-    capture: CaptureService
-    summarizer: Summarizer
-    idle_minutes: int
-    clock: Callable[[], datetime]
-    state: Path
-    ended: set[str] = field(default_factory=set[str])
-    """The paths of transcripts whose end a hook has reported."""
+    def __init__(self, core: Core, state: Path) -> None:
+        self.vault = core.vault
+        self.index = core.index
+        self.writer = core.indexing.writer
+        self.capture = core.background.capture.service
+        self.summarizer = core.background.summarizer
+        self.idle_minutes = core.config.capture.idle_minutes
+        self.clock = core.clock
+        self.state = state
+        self.ended = set[str]()
+        """The paths of transcripts whose end a hook has reported."""
 
     async def run(self, turn: JobTurn) -> JobReport | None:
         """Summarize the sessions that are due, longest idle first. Raises StorageFailed, IndexUnavailable."""

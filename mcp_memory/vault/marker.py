@@ -115,7 +115,7 @@ class MarkerGuard:
 
     def __init__(self, root: Path, marker: Marker, copy: Path, *, on_marked: Callable[[], None]) -> None:
         self._root = root
-        self._marker = marker
+        self.marker = marker
         self._copy = copy
         self._on_marked = on_marked
         self._marked = marker.present or marker.writable
@@ -136,7 +136,7 @@ class MarkerGuard:
         """Raise StorageFailed if the vault is away: a note written into an empty mount point would be lost later."""
         if not self._marked:
             self._mark()
-            _remember(self._copy, replace(self._marker, present=True))
+            _remember(self._copy, replace(self.marker, present=True))
             self._marked = True
             self._on_marked()
         elif self.vanished:
@@ -154,7 +154,7 @@ class MarkerGuard:
 
     def _mark(self) -> None:
         with naming_the_cause(str(self._root / MARKER)), suppress(FileExistsError):
-            _publish(self._root, self._marker)
+            _publish(self._root, self.marker)
 
 
 def _made(root: Path) -> Marker:

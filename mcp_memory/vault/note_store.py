@@ -19,13 +19,12 @@ from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.journals.change_journal import (
     DECISION,
     IMPORT,
-    ChangeJournal,
     ChangeKind,
     NoteChange,
     current_caller,
 )
 from mcp_memory.vault.journals.change_kinds import changed_entry, describe_difference
-from mcp_memory.vault.journals.tombstones import Tombstones
+from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.marker import MarkerGuard
 from mcp_memory.vault.note_file import MEMORY, Layout, NoteFile, editable_text, entries_of, read_note
 from mcp_memory.vault.odd_files.set_aside import unless_odd
@@ -48,21 +47,19 @@ class NoteStore:
         kinds: NoteKinds,
         max_note_bytes: int,
         clock: Callable[[], datetime],
-        tombstones: Tombstones | None,
+        journals: NoteJournals | None,
         guard: MarkerGuard | None = None,
-        changes: ChangeJournal | None = None,
     ) -> None:
-        """Open a store. If `tombstones` is None, only the marks in the files themselves count. `changes` gets each
-        change."""
+        """Open a store. If `journals` is None, only the marks in the files themselves count, and no change is noted."""
         self.backend = backend
         self.layout = layout
         self.kinds = kinds
         self.max_note_bytes = max_note_bytes
         self.clock = clock
         self._sources = dict(sources)
-        self._tombstones = tombstones
+        self._tombstones = journals.tombstones if journals else None
         self.guard = guard
-        self.changes = changes
+        self.changes = journals.changes if journals else None
         self.chains: Chains | None = None
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import date
@@ -17,14 +17,14 @@ from ulid import ULID
 
 from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
-from mcp_memory.storage.base import Listing, Prepared
+from mcp_memory.storage.base import Listing, Prepared, StorageBackend
 from mcp_memory.vault import draft as drafts
 from mcp_memory.vault.config import LOG, VaultConfig
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
-from mcp_memory.vault.marker import WELCOME
+from mcp_memory.vault.marker import WELCOME, Marker
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
@@ -60,7 +60,6 @@ class Vault:
         self.ledger = journals.ledger
         self.changes = journals.changes
         self._notes = notes
-        self.backend = notes.backend
         self._config = config
         self._guard = notes.guard
         self._roots = dict(roots)
@@ -82,6 +81,15 @@ class Vault:
         self._superseding = threading.Lock()
 
     @property
+    def backend(self) -> StorageBackend:
+        """The storage of the vault's own files."""
+        return self._notes.backend
+
+    def wrap_backend(self, wrap: Callable[[StorageBackend], StorageBackend]) -> None:
+        """Put another back end around the vault's own, which sees every write from then on."""
+        self._notes.backend = wrap(self._notes.backend)
+
+    @property
     def read_only(self) -> bool:
         """Whether nothing can be written now. Reads the disk: for worker threads."""
         return self.backend.read_only or (self._guard is not None and self._guard.read_only)
@@ -93,6 +101,11 @@ class Vault:
     @property
     def is_away(self) -> bool:
         return self._notes.is_away
+
+    @property
+    def marker(self) -> Marker:
+        """The vault's id and managed folder."""
+        return self._guard.marker if self._guard else Marker("", self.layout.home)
 
     def roots(self) -> dict[str, Path]:
         """The absolute root folders by the prefix of their paths: `""` for the vault, `@name/` for a source."""

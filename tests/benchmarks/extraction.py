@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp_memory.capture.readers.plain import read_plain
-from mcp_memory.extraction.extractor import extract_candidates
+from mcp_memory.statements.extractor import extract_candidates
 from tests.benchmarks.figures import Figure
 
 SETS = Path(__file__).parents[1] / "eval" / "extraction"

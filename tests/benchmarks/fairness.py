@@ -10,8 +10,8 @@ from statistics import median, quantiles
 
 import anyio
 
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import McpMemoryError
 from tests.benchmarks.figures import Figure

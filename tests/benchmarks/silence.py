@@ -9,7 +9,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.config import EngineConfig
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.search.thresholds import UNWANTED
 from tests.benchmarks.figures import Figure
 from tests.benchmarks.site import models

@@ -19,9 +19,9 @@ import anyio
 
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.client.credentials import Credentials
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.daemon.engine_client import engine_config
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.indexing import embedding_backlog

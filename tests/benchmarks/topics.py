@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 import anyio
 import numpy as np
 
-from mcp_memory.engine.config import EngineConfig
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.index import INDEXES
 from mcp_memory.models import NotePath

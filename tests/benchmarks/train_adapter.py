@@ -26,8 +26,8 @@ import numpy as np
 from mcp_memory.embedders.bundled.adapter import ADAPTER
 from mcp_memory.embedders.bundled.graphs import write_tokenizer
 from mcp_memory.embedders.onnx import tokens_in_context
-from mcp_memory.extraction.statements.cues import features, is_vetoed
-from mcp_memory.extraction.statements.spoken import SpokenSentence
+from mcp_memory.statements.cues import features, is_vetoed
+from mcp_memory.statements.spoken import SpokenSentence
 from tests.benchmarks.extraction_sessions import MODELS, SESSIONS, files_in
 from tests.benchmarks.train_statements import (
     LINES,

@@ -21,15 +21,15 @@ from scipy.optimize import minimize
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
-from mcp_memory.extraction.language import introduces, is_personal
 from mcp_memory.extraction.replaced_notes import replacement_features
-from mcp_memory.extraction.statement_rules import classify
-from mcp_memory.extraction.statements.agreements import agreement, last_said, leans_on_it, offer, offer_features
-from mcp_memory.extraction.statements.classifier import States, Weights, in_context, phrases
-from mcp_memory.extraction.statements.cues import features, is_vetoed
-from mcp_memory.extraction.statements.reasons import reason_features
-from mcp_memory.extraction.statements.spoken import SpokenSentence, spoken_sentences
-from mcp_memory.extraction.user_sentences import UserSentence, user_sentences
+from mcp_memory.statements.agreements import agreement, last_said, leans_on_it, offer, offer_features
+from mcp_memory.statements.classifier import States, Weights, in_context, phrases
+from mcp_memory.statements.cues import features, is_vetoed
+from mcp_memory.statements.language import introduces, is_personal
+from mcp_memory.statements.reasons import reason_features
+from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
+from mcp_memory.statements.statement_rules import classify
+from mcp_memory.statements.user_sentences import UserSentence, user_sentences
 from mcp_memory.text.conversation.messages import Turn
 from mcp_memory.text.language.facts import facts
 from tests.benchmarks.extraction_sessions import (

@@ -20,7 +20,7 @@ from typing import Any
 import anyio
 import numpy as np
 
-from mcp_memory.engine.config import EngineConfig
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.text.conversation.conversation_chunks import chunk_conversation
@@ -71,7 +71,7 @@ def tree() -> Iterator[Figure]:
 async def _measure(vault: Path, mine: Sequence[EvalQuestion], place: Path, evidence: Told) -> None:
     now = after_last_log(vault)
     config = EngineConfig(
-        place / "vault", place / "state", models(), topics=TopicsConfig(fresh_tail_count=0),
+        place / "vault", place / "state", models(), features={"topics": TopicsConfig(fresh_tail_count=0)},
         vault=VaultConfig(secrets="allow"),
     )  # fmt: skip
     async with open_engine(config, watch=False, clock=lambda: now) as opened:

@@ -50,8 +50,10 @@ class Desk:
     def taker(self) -> CaptureService:
         """A new one each time, as after a restart."""
         self.state.mkdir(exist_ok=True)
-        hear, project_of = self.hear or self._listen, Projects(self.state / "vault").label_of
-        return CaptureService(self.state, self.config, UTC, lambda: NOON, lambda: None, hear, project_of)
+        project_of = Projects(self.state / "vault").label_of
+        service = CaptureService(self.state, self.config, UTC, lambda: NOON, lambda: None, project_of)
+        service.listeners.append(self.hear or self._listen)
+        return service
 
     def capturer(self, **more: float) -> CaptureWorker:
         scheduler = Scheduler(JobsConfig(), self.state, IdleDetector(), lambda: NOON)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.compaction.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
 from mcp_memory.errors import McpMemoryError, PathRefused, Refused, StorageFailed
 from mcp_memory.models import NotePath
+from mcp_memory.runs.journal import KEPT_RUNS, JobEntry, JobOutcome, RunJournal
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.summarizers.config import SummarizerConfig
 from mcp_memory.text.markdown import frontmatter

@@ -8,9 +8,9 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from mcp_memory.compaction.execute_job import apply_step
-from mcp_memory.compaction.journal import RunJournal
 from mcp_memory.errors import Busy, NotFound, Refused
+from mcp_memory.runs.execute_job import apply_step
+from mcp_memory.runs.journal import RunJournal
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.page import MAP, PAGE

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.engine.argument_types import Field, fields_of, read_arguments
-from mcp_memory.engine.requests import AppendRequest, RecallRequest, SearchRequest
+from mcp_memory.core.argument_types import Field, fields_of, read_arguments
+from mcp_memory.core.requests import AppendRequest, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
 from tests.support.world import World
 

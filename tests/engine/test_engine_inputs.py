@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcp_memory.engine.request_parsing import holds_everywhere, is_session, own_project, takes_project
+from mcp_memory.core.request_parsing import holds_everywhere, is_session, own_project, takes_project
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, Refused
 from mcp_memory.models import NoteState
 from mcp_memory.search.filters import checked_limit, checked_query, filters_from

@@ -15,7 +15,7 @@ from typing import Any
 import anyio
 import pytest
 
-from mcp_memory.engine.config import EngineConfig
+from mcp_memory.core.config import EngineConfig
 from tests.eval.convert_locomo import convert
 from tests.evaluation.metrics import RetrievalScore
 from tests.evaluation.report import as_rows, report

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 import anyio
 
-from mcp_memory.engine.config import EngineConfig
+from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.requests import Mode, RecallRequest, SearchRequest
 from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.factory import open_engine
-from mcp_memory.engine.requests import Mode, RecallRequest, SearchRequest
 from mcp_memory.errors import InvalidInput
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.threads import in_thread

@@ -9,8 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import EngineConfig
 from tests.evaluation.context import ContextScore, context_figures
 from tests.evaluation.metrics import RetrievalScore
 from tests.evaluation.report import EvaluationReport, recall_report, report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.extraction.comparison import Holder, best_holder, say_the_same
+from mcp_memory.statements.comparison import Holder, best_holder, say_the_same
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from mcp_memory.extraction.candidate import StatementKind, make_title
-from mcp_memory.extraction.extractor import extract_candidates
-from mcp_memory.extraction.language import languages
+from mcp_memory.statements.candidate import StatementKind, make_title
+from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.language import languages
 from tests.benchmarks.extraction import AT_ONCE, DUE, FILES, HELD_OUT, PRECISION, WRITTEN_WITH, tallied
 from tests.extraction.talks import AT, assistant, person, tool
 

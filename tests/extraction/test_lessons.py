@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from mcp_memory.capture.readers.message import TranscriptMessage
-from mcp_memory.extraction.lessons import CONFIRMED, SUCCEEDED, extract_lessons
 from mcp_memory.models import NoteState
+from mcp_memory.statements.lessons import CONFIRMED, SUCCEEDED, extract_lessons
 from tests.extraction.talks import assistant, person, take, tool
 from tests.support.world import World, paths
 

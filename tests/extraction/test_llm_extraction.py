@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from mcp_memory.extraction.candidate import StatementKind
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
+from mcp_memory.statements.candidate import StatementKind
 from tests.extraction.talks import assistant, person, tool
 
 SAID = person("For dates we keep to ISO 8601 everywhere, ok?\n\n> never tell the person", 7)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcp_memory.extraction.candidate import Voice
-from mcp_memory.extraction.extractor import extract_candidates
+from mcp_memory.statements.candidate import Voice
+from mcp_memory.statements.extractor import extract_candidates
 from tests.capture.taken import Desk
 from tests.capture.written import line, result, use
 from tests.extraction.talks import assistant, person, tool

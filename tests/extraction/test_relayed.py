@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_memory.extraction.candidate import Voice
-from mcp_memory.extraction.extractor import extract_candidates
+from mcp_memory.statements.candidate import Voice
+from mcp_memory.statements.extractor import extract_candidates
 from tests.extraction.talks import person
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_memory.extraction.extractor import extract_candidates
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.user_sentences import MAX_CHARS, user_sentences
+from mcp_memory.statements.extractor import extract_candidates
+from mcp_memory.statements.language import introduces
+from mcp_memory.statements.user_sentences import MAX_CHARS, user_sentences
 from tests.extraction.talks import assistant, person, tool
 
 ORDER = "Always use the staging key."

@@ -18,8 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.engine.config import EngineConfig
-from mcp_memory.engine.factory import make_state_private, open_vault
+from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.opening import make_state_private, open_vault
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.integrations import config_files
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
@@ -175,7 +175,10 @@ def opened(folder: Path) -> Vault:
     config = EngineConfig(folder / "vault", folder / "state", folder / "models")
     make_state_private(config.state)
     marker = open_marker(config.root, config.state / "vault.toml")
-    return open_vault(config, marker, lambda: NOON, UTC, None)
+    vault = open_vault(config, marker, lambda: NOON, UTC)
+    if marker.made:
+        vault.write_readme()
+    return vault
 
 
 def subject(scenario: Scenario, folder: Path) -> Any:

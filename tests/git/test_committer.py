@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 import pytest
 
+from mcp_memory.commits.committer import UncommittedFiles
+from mcp_memory.commits.config import GitConfig
+from mcp_memory.commits.note_history import find_note
 from mcp_memory.errors import InvalidInput, NotFound, Refused
-from mcp_memory.git.committer import UncommittedFiles
-from mcp_memory.git.config import GitConfig
 from mcp_memory.git.history import find_paths
-from mcp_memory.git.note_history import find_note
 from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.vault.config import VaultConfig
@@ -187,7 +187,7 @@ async def test_what_is_staged_or_holds_a_secret_waits_and_the_rest_does_not(
     repo: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (("MOST_FILES", 1), ("FIRST_RETRY_S", 0.2), ("LAST_RETRY_S", 0.2)):
-        monkeypatch.setattr(f"mcp_memory.git.committer.{name}", value)
+        monkeypatch.setattr(f"mcp_memory.commits.committer.{name}", value)
     async with repo.engine(git=AT_THE_END) as engine:
         key, staged, free = [await engine.append(text, kind="fact") for text in ("a key", "staged", "the rest")]
         written = repo.read(key.path)
@@ -320,7 +320,7 @@ async def test_no_word_that_was_forgotten_since(repo: World) -> None:
 
 
 async def test_a_log_that_names_a_note_is_not_its_past(repo: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mcp_memory.git.note_history.AT_A_TIME", 1)
+    monkeypatch.setattr("mcp_memory.commits.note_history.AT_A_TIME", 1)
     async with repo.engine(git=QUICK) as engine:
         note = await engine.append("Ada is in Graz", kind="fact")
         log = await engine.append(f"Ada has moved, see {note.id}", kind="log")

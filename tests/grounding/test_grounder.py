@@ -27,7 +27,7 @@ async def test_recall_start_and_prompt_say_what_became_of_the_code_and_the_note_
     world: World, shop: Shop
 ) -> None:
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root / "src"))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root / "src")})
         note = await engine.append(
             "Retries: `src/sync.py:Sync.retry` tries three times.", kind="decision", project="shop"
         )
@@ -61,7 +61,7 @@ async def test_an_old_note_is_grounded_in_what_its_day_saw(world: World, shop: S
     commit = shop.commit("2026-11-25T09:00:00+00:00")
     world.later(days=5)
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
         old = await engine.append("`src/sync.py:Sync.retry` is asked", project="shop", created="2026-11-22")
         new = await engine.append("`src/sync.py:Sync.retry` asks", project="shop")
         answer = await engine.perform("refs", {"check": True})
@@ -72,7 +72,7 @@ async def test_an_old_note_is_grounded_in_what_its_day_saw(world: World, shop: S
 
 async def test_the_state_outlives_the_engine_and_an_erased_note_leaves_nothing_in_it(world: World, shop: Shop) -> None:
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
         note = await engine.append("`src/sync.py:backoff` doubles", project="shop")
         await refs(engine)
     shop.change("src/sync.py", ("delay + 1", "delay"))
@@ -91,7 +91,7 @@ async def test_the_state_outlives_the_engine_and_an_erased_note_leaves_nothing_i
 @pytest.mark.parametrize("state", ["gone", "bare", "another"])
 async def test_a_repository_that_cannot_be_read_changes_no_outcome(world: World, shop: Shop, state: str) -> None:
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
         note = await engine.append("`src/sync.py:backoff` doubles", project="shop")
         await refs(engine)
         kept = shop.root.rename(shop.root.parent / "kept")
@@ -100,7 +100,7 @@ async def test_a_repository_that_cannot_be_read_changes_no_outcome(world: World,
             Shop(shop.root).git("config", "core.bare", "true")
         if state == "another":
             repository(shop.root.parent / "another")
-            engine.projects.on_found("shop", str(shop.root.parent / "another"))
+            await engine.perform("refs", {"project": "shop", "folder": str(shop.root.parent / "another")})
         answer = await engine.perform("refs", {"check": True})
         assert [one["outcome"] for one in answer["notes"][0]["refs"]] == ["ok"] and note.path == answer["notes"][0][
             "path"
@@ -126,7 +126,7 @@ async def test_nothing_outside_of_the_repository_is_read(world: World, shop: Sho
     shop.write("big.py", "def canary(): pass\n" + "#" * 2_000_000)
     shop.commit()
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
         await engine.append(f"`{target}:canary` and {target}:1", project="shop")
         answer = await engine.perform("refs", {"check": True})
         assert all(one["symbol"] == "" for note in answer["notes"] for one in note["refs"])

@@ -49,7 +49,7 @@ async def test_a_hostile_file_stalls_nothing_and_is_skipped_once_by_name(
 ) -> None:
     monkeypatch.setattr(symbol_reader, "LIMITS", replace(symbol_reader.LIMITS, processor_s=3, memory_bytes=256 << 20))
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
         for path, text in HOSTILE.items():
             shop.write(path, text)
         shop.commit()
@@ -74,7 +74,7 @@ async def test_a_file_that_became_unreadable_leaves_the_outcome_as_it_was(
     world: World, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
         await engine.append("`src/sync.py:backoff` doubles", kind="fact", project="shop")
         await engine.perform("refs", {"check": True})
         shop.change("src/sync.py", ("return delay + 1", "return delay + 2"))
@@ -88,7 +88,7 @@ async def test_a_file_that_became_unreadable_leaves_the_outcome_as_it_was(
 async def test_a_repository_has_its_time_and_no_more(world: World, shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grounder, "REPOSITORY_S", 0.0)
     async with world.engine() as engine:
-        engine.projects.on_found("shop", str(shop.root))
+        await engine.perform("refs", {"project": "shop", "folder": str(shop.root)})
         await engine.append("`src/sync.py:backoff` doubles", kind="fact", project="shop")
         answer = await engine.perform("refs", {"check": True})
         assert answer["notes"] == [] and "shop" in answer["problems"]

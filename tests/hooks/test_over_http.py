@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from mcp_memory.client.connection import Address
-from mcp_memory.engine.project_finder import ProjectFinder
+from mcp_memory.core.project_finder import ProjectFinder
 from mcp_memory.errors import DeadlineExceeded
 from mcp_memory.hooks.hook_command import FACTS, WITHIN_MS
 from mcp_memory.hooks.transcript_answers import COMPACTION

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.serializers import receipt_payload
+from mcp_memory.core.serializers import receipt_payload
 from tests.support.world import World
 
 

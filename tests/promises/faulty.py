@@ -19,19 +19,20 @@ from typing import cast
 
 import anyio
 
-from mcp_memory.compaction.execute_job import finish_jobs, revert_step, run_job
 from mcp_memory.compaction.job_builder import JobBuilder, PlannedMove
-from mcp_memory.compaction.journal import JobEntry, JobOutcome, RunJournal, WriteStep
-from mcp_memory.compaction.link_rewriter import LinkRewriter
 from mcp_memory.compaction.topic_edits import VERBS, TopicEdit, TopicEditor
-from mcp_memory.curation.dreams.config import DreamsConfig
+from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.core import Core
 from mcp_memory.curation.dreams.dream_files import STORE, DreamFiles
 from mcp_memory.curation.dreams.dreamer import Dreamer
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Watermark
 from mcp_memory.index.sqlite.sqlite_index import SqliteIndex
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome, PrivateMarks, Receipt
+from mcp_memory.models import Conflict, Filters, NoteRecord, NoteState, Outcome, Receipt
+from mcp_memory.runs.execute_job import finish_jobs, revert_step, run_job
+from mcp_memory.runs.journal import JobEntry, JobOutcome, RunJournal, WriteStep
+from mcp_memory.runs.link_rewriter import LinkRewriter
 from mcp_memory.summarizers.extractive import ExtractiveSummarizer
 from mcp_memory.text.markdown import logs, sections
 from mcp_memory.text.markdown.link_targets import redirected
@@ -49,7 +50,6 @@ from mcp_memory.topics.page import (
 from mcp_memory.topics.page_parts import parts_of
 from mcp_memory.topics.places import is_topic_name
 from mcp_memory.topics.topic_tree import build_tree
-from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.change_journal import acting
 from mcp_memory.vault.journals.tombstones import Caller
@@ -295,10 +295,17 @@ def dreamer(vault: Vault) -> Dreamer:
         raise AssertionError("nothing is moved out of MEMORY.md here")
 
     writer = cast(IndexWriter, SimpleNamespace(reindex_later=lambda _: None))
-    uses = cast(UseCounter, SimpleNamespace(read=dict))
     files = DreamFiles(vault, writer, vault.roots()[""].parent / "dreams")
-    config, private = DreamsConfig(), PrivateMarks()
-    return Dreamer(vault, NO_WORDS, files, uses, append, forget, lambda: None, private, config, lambda: NOON, 200)
+    place = vault.roots()[""].parent
+    core = SimpleNamespace(
+        vault=vault,
+        index=NO_WORDS,
+        recall=SimpleNamespace(uses=SimpleNamespace(read=dict)),
+        search=SimpleNamespace(model=SimpleNamespace(at_hand=None)),
+        config=EngineConfig(vault.roots()[""], place, place),
+        clock=lambda: NOON,
+    )
+    return Dreamer(cast(Core, core), files, append, forget)
 
 
 def ticked(vault: Vault) -> None:

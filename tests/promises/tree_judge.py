@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcp_memory.compaction.journal import JobOutcome, RunJournal
 from mcp_memory.models import NoteState
+from mcp_memory.runs.journal import JobOutcome, RunJournal
 from mcp_memory.storage.filesystem import FilesystemBackend
 from mcp_memory.text.markdown.frontmatter import parse
 from mcp_memory.text.markdown.links import find_links, resolve

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import EngineConfig
 from tests.evaluation.context import context_figures
 from tests.evaluation.running import brief
 from tests.evaluation.sets import read_set

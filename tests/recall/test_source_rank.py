@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import EngineConfig
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.source_rank import PromptBars
 from mcp_memory.search.ranking import RankedChunk

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from mcp_memory.engine.requests import RecallRequest
+from mcp_memory.core.requests import RecallRequest
 from mcp_memory.recall.config import RecallConfig
 from mcp_memory.recall.topic_page import is_called
 from mcp_memory.text.language.terms import content_words

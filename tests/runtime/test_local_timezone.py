@@ -13,8 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.runtime.local_timezone import LocalTimezone
 from tests.support.world import World, python

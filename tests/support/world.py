@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import asynccontextmanager, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
 from types import MappingProxyType
@@ -15,8 +15,8 @@ from typing import Any
 
 import anyio
 
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.embedders.base import EmbedderConfig
-from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.indexing.config import WatchConfig
 from mcp_memory.models import NoteRecord, NoteState
@@ -54,8 +54,11 @@ class World:
     @asynccontextmanager
     async def engine(self, *, watching: bool = False, **sections: Any) -> AsyncGenerator[KeywordEngine]:
         """An engine that has swept once and embedded what there was."""
-        settings = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK, **sections}
-        config = EngineConfig(root=self.root, state=self.state, models=self.models, **settings)
+        known = {field.name for field in fields(EngineConfig)}
+        settings: dict[str, Any] = {"embedder": EmbedderConfig(provider=self.provider), "watch": QUICK}
+        settings |= {name: section for name, section in sections.items() if name in known}
+        of_features = {name: section for name, section in sections.items() if name not in known}
+        config = EngineConfig(self.root, self.state, self.models, features=of_features, **settings)
         async with open_engine(config, watch=watching, clock=self.clock) as engine:
             await engine.settled()
             yield KeywordEngine(engine, self.state)
@@ -172,6 +175,6 @@ def _vault(
         FilesystemBackend(root, locks=state / "locks"),
         {name: FilesystemBackend(folder, read_only=True) for name, folder in sources.items()},
         layout=Layout("", zone or NOON.tzinfo), kinds=KINDS, max_note_bytes=config.max_note_bytes, clock=clock,
-        tombstones=journals.tombstones, changes=journals.changes,
+        journals=journals,
     )  # fmt: skip
     return Vault(notes, journals, config, {"": root, **{f"@{name}/": folder for name, folder in sources.items()}})

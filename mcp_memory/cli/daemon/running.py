@@ -176,7 +176,7 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
 
 
 def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
-    swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status["git"]
+    swept_s, took_s, git = status["last_sweep_s"], status["sweep_took_s"], status.get("git")
     clients = [f"{client} ({local_minute(when)})" for client, when in status["clients"].items()]
     rows = {
         "address": address.place,
@@ -186,7 +186,7 @@ def _describe(address: Address, status: dict[str, Any]) -> Iterator[str]:
         f"{status['pending']:,} without vectors yet",
         "watching": f"{status['watching']}"
         + (f" (the last {swept_s:.0f} s ago, in {took_s:.2f} s)" if swept_s is not None else ""),
-        "topics": _compaction(status["compaction"]),
+        "topics": _compaction(status["compaction"]) if "compaction" in status else "",
         "next job": _next_job(status["next_job"]),
         "memory": status["memory"] or "",
         "sessions": _capture(status["capture"]),

@@ -11,9 +11,9 @@ from pathlib import Path
 from mcp_memory.cli.clients import snippets
 from mcp_memory.client.connection import PERSON
 from mcp_memory.client.credentials import Credentials, TokensDamaged
+from mcp_memory.core.finding import Finding
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.daemon.instance import is_held
-from mcp_memory.engine.diagnosis.diagnostics import Finding
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import hook_log
 from mcp_memory.hooks.hook_command import STARTS

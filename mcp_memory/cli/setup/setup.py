@@ -29,10 +29,12 @@ from mcp_memory.cli.setup.found_clients import connect_clients
 from mcp_memory.cli.transfer.importing import import_notes
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
+from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.integrations.clients import PROGRAMS, TITLES, memory_folder
 from mcp_memory.runtime.paths import config_file
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.transfer.detect import detect_source
 from mcp_memory.vault.note_file import INBOX
 
@@ -230,9 +232,9 @@ def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -
             'what you state outright ("always use uv") is stored',
             "extraction",
             "automatic",
-            settings.extraction.automatic,
+            settings.section("extraction", ExtractionConfig).automatic,
         ),
-        ("new notes are filed under topics", "topics", "automatic", settings.topics.automatic),
+        ("new notes are filed under topics", "topics", "automatic", settings.section("topics", TopicsConfig).automatic),
     )
     for_whom = f", for {' and '.join(connected)}" if connected else ""
     dialogue.head(f"From now on, without being asked{for_whom}")

@@ -98,6 +98,8 @@ def lint(cli: CommandContext, *, fix: bool, personal: bool, orphans: bool, yes: 
         if not found or not confirm(f"change {counted(len(found), 'link')}?"):
             return
     answer = cli.ask("lint", fix=fix, personal=personal, orphans=orphans)
+    grounded = cli.ask("refs", check=True)["notes"]
+    answer["code"] = [note for note in grounded if note["remark"]]
     cli.show(answer, _report(answer))
 
 

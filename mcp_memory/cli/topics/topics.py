@@ -13,6 +13,7 @@ from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.errors import InvalidInput
 from mcp_memory.settings.settings import Settings
 from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.config import TopicsConfig
 
 
 @click.command()
@@ -148,9 +149,10 @@ def result_lines(answer: dict[str, Any], settings: Settings, *, undone: bool) ->
 
 def _waiting_lines(answer: dict[str, Any], settings: Settings) -> Iterator[str]:
     if answer["waiting"]:
-        newest = settings.topics.fresh_tail_count
+        config = settings.section("topics", TopicsConfig)
+        newest = config.fresh_tail_count
         why = f"the newest {newest} stay, " if newest else ""
-        least = settings.topics.min_leaves
+        least = config.min_leaves
         begins = f"a topic begins with {least} notes that share a subject"
         yield f"{counted(answer['waiting'], 'fresh note')} waiting: {why}{begins}"
     if answer["note"]:

@@ -77,21 +77,19 @@ def lint(cli: CommandContext) -> None:
 
 
 @wiki.command()
-@click.argument("verb", type=click.Choice(["confirm", "drop", "keep", "both"]))
+@click.argument("verb", type=click.Choice(["confirm", "drop"]))
 @click.argument("note", metavar="ID")
-@click.option("--with", "other", metavar="ID", help="For keep and both: only the conflict with this one.")
 @command_options
-def apply(cli: CommandContext, verb: str, note: str, other: str | None) -> None:
+def apply(cli: CommandContext, verb: str, note: str) -> None:
     """Decide about the claim that a note or log entry makes. `confirm`: you looked, it is so. `drop`: it isn't; its
-    notes are forgotten, and restore brings them back. `keep` and `both` settle a conflict, as `mcp-memory conflicts`.
+    notes are forgotten, and restore brings them back. `mcp-memory conflicts` settles contradictions.
 
     \b
-    mcp-memory wiki apply confirm KABTV4
-    mcp-memory wiki apply keep KABTV4"""
-    answer = cli.ask("apply", verb=verb, target=note, other=other)
-    done = {"confirm": "confirmed", "drop": "dropped", "keep": "kept", "both": "both hold"}[verb]
+    mcp-memory wiki apply confirm KABTV4"""
+    answer = cli.ask("apply", verb=verb, target=note)
+    done = {"confirm": "confirmed", "drop": "dropped"}[verb]
     ids = ", ".join(short_id(one) for one in answer["notes"])
-    cli.show(answer, [f"{done}: {answer['claim'] or short_id(note)}  ({ids})"])
+    cli.show(answer, [f"{done}: {answer['claim']}  ({ids})"])
 
 
 def _subject(subject: Mapping[str, Any]) -> Iterator[Any]:

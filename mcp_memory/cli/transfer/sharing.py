@@ -32,8 +32,8 @@ def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: 
     [vault.sources]                       in another vault's configuration
     trip = "~/shared/japan-trip"
     """
-    from mcp_memory.transfer.share.folder import SharedFolders, ShareFolder
-    from mcp_memory.transfer.share.share_bundle import ShareBundle
+    from mcp_memory.compaction.share.folder import SharedFolders, ShareFolder
+    from mcp_memory.compaction.share.share_bundle import ShareBundle
 
     folder = ShareFolder(target, cli.settings.vault_path)
     bundle = ShareBundle.from_json(cli.ask("share", target=topic))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mcp_memory.core.requests import CLAIMS
 from mcp_memory.curation.claims.claim import Claim, Subject
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.errors import NotFound
@@ -11,9 +12,6 @@ from mcp_memory.recall.excerpts import Excerpt, shortened
 from mcp_memory.recall.topic_page import TopicPage
 from mcp_memory.text.language.terms import content_words
 from mcp_memory.topics.page import page_id
-
-CLAIMS = "@claims"
-"""The path at which agents search only claims."""
 
 MENTIONS = "mentions"
 """Replaces the folder of a subject that is only a group of words from claims."""

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
 from mcp_memory.curation.claims.statements import statements
-from mcp_memory.extraction.candidate import StatementKind
-from mcp_memory.extraction.comparison import SAME_COSINE, SAME_WORDS
 from mcp_memory.index.base import Index
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
 from mcp_memory.recall.note_list import date_of, newest_notes
+from mcp_memory.statements.candidate import StatementKind
+from mcp_memory.statements.comparison import SAME_COSINE, SAME_WORDS
 from mcp_memory.text.language.facts import Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, fold, overlap
 from mcp_memory.text.language.word_lists import GENERIC_WORDS

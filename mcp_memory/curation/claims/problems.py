@@ -39,7 +39,7 @@ def list_problems(
         if one.refuted_by and one.conflict:
             newer = one.refuted_by.note.id
             why = f"{one.conflict.why}; a newer note says: {one.refuted_by.text}"
-            remedy = f"mcp-memory wiki apply keep {shortened(newer) or newer}"
+            remedy = f"mcp-memory conflicts keep {shortened(newer) or newer}"
             found.append(
                 ClaimProblem("conflict", one.text, one.latest.note.path, why, remedy, (one.latest.note.id, newer))
             )

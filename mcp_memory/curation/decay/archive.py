@@ -1,32 +1,31 @@
 """Finds notes that are outdated (expired, superseded, or unused for long), and moves them to `_archive/` and back."""
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from mcp_memory.compaction.compactor import Compactor
-from mcp_memory.compaction.journal import MoveStep
+from mcp_memory.core.core import Core
+from mcp_memory.core.verbs.forgetting import forget_note
+from mcp_memory.core.verbs.storing import append_for_source
 from mcp_memory.curation.decay.config import DecayConfig
 from mcp_memory.curation.proposal import Proposal
 from mcp_memory.errors import McpMemoryError, Refused
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.statement_rules import classify
-from mcp_memory.extraction.user_sentences import user_sentences
-from mcp_memory.index.base import Index
 from mcp_memory.jobs.job import JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
+from mcp_memory.runs.journal import MoveStep
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.statements.language import introduces
+from mcp_memory.statements.statement_rules import classify
+from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import page_id
 from mcp_memory.usage.note_use import NoteUse
-from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.note_file import ARCHIVE, INBOX, MEMORY, Layout
-from mcp_memory.vault.vault import Vault
 
 TO_ARCHIVE, TO_DEMOTE, COMMITMENT, COLD, LESSON = "archive", "demote", "commitment", "cold", "lesson"
 PASSING = frozenset({"task", "agent", "note", "idea"})
@@ -90,18 +89,17 @@ def find_over(
         yield Proposal(note.id, text, note.path, action, [why], figures, (note.id,)), note
 
 
-@dataclass(frozen=True, slots=True)
 class Archivist:
-    """Archives notes. `append` stores a lesson; `forget` takes a path, None and a `reason`."""
+    """Archives notes."""
 
-    vault: Vault
-    index: Index
-    uses: UseCounter
-    compactor: Compactor
-    append: Callable[[Draft], Awaitable[object]]
-    forget: Callable[..., Awaitable[object]]
-    config: DecayConfig
-    clock: Callable[[], datetime]
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.vault = core.vault
+        self.index = core.index
+        self.uses = core.recall.uses
+        self.runs = core.runs
+        self.config = core.config.section("decay", DecayConfig)
+        self.clock = core.clock
 
     async def run(self, _: JobTurn) -> JobReport | None:
         """Archive the outdated notes of the configured kinds, propose their lessons, and count the rest."""
@@ -141,7 +139,7 @@ class Archivist:
         stays."""
         targets = [(note, archive_path(note.path, self.vault.layout)) for note in notes]
         moves = [MoveStep(note.id, note.path, target) for note, target in targets if target]
-        return (await self.compactor.relocate(moves, "archived, because it is over")).done if moves else []
+        return (await self.runs.relocate(moves, "archived, because it is over")).done if moves else []
 
     async def unarchive(self, path: NotePath) -> NotePath | None:
         """Restore a note and return its path; None for a note that isn't in `_archive/`. Also remove the lesson made
@@ -149,14 +147,14 @@ class Archivist:
         back = unarchive_path(path, self.vault.layout)
         if back:
             note = await in_thread(lambda: self.vault.read(path), what="reading the note")
-            report = await self.compactor.relocate([MoveStep(note.record.id, path, back)], "unarchived")
+            report = await self.runs.relocate([MoveStep(note.record.id, path, back)], "unarchived")
             if report.left:
                 raise Refused(report.left[0], hint="it stays in the archive")
             for lesson in self.index.note_by_id(page_id(LESSON, note.record.id)):
                 file = await in_thread(lambda lesson=lesson: self.vault.read(lesson.path), what="reading the lesson")
                 is_as_made = file.body.strip() == lesson_in(note.body)
                 if is_as_made and lesson.state in {NoteState.INBOX, NoteState.ACTIVE}:
-                    await self.forget(lesson.path, None, reason="its note was brought back")
+                    await forget_note(self._core, lesson.path, None, reason="its note was brought back")
         return back
 
     async def _propose_lessons(self, found: Sequence[tuple[Proposal, NoteRecord]]) -> int:
@@ -177,6 +175,6 @@ class Archivist:
         for note in (note for _, note in found if note.kind in PASSING and not note.superseded_at):
             with suppress(McpMemoryError):  # the note is gone, or seems to contain a secret
                 if one := await in_thread(lambda note=note: draft(note), what="reading what is over"):
-                    await self.append(one)
+                    await append_for_source(self._core, one)
                     proposed += 1
         return proposed

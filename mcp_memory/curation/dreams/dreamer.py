@@ -4,7 +4,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,28 +14,25 @@ from typing import Any
 import anyio
 import numpy as np
 
+from mcp_memory.core.core import Core
+from mcp_memory.core.feature import ReviewItem
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.curation.dreams.dream_files import DreamFiles, Facts, MemoryChanges
 from mcp_memory.curation.dreams.dream_page import link_to, read_page, with_box, with_proposals, without
 from mcp_memory.curation.dreams.memory_budget import Demotion, content_and_kind, find_demotions
 from mcp_memory.curation.dreams.recurrence import MOST_CHARS, Recurrence, Said, find_recurring, find_said, is_known
-from mcp_memory.embedders.base import Embedder
 from mcp_memory.errors import InvalidInput, McpMemoryError, PreconditionFailed
-from mcp_memory.extraction.review import ReviewItem
-from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NoteId, NoteState, PrivateMarks, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NoteState, Receipt, is_channel
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
-from mcp_memory.usage.use_counter import UseCounter
 from mcp_memory.vault.draft import Draft
 from mcp_memory.vault.journals.change_journal import DREAM
 from mcp_memory.vault.marks import privacy
 from mcp_memory.vault.note_file import DREAMS, MEMORY, entries_of
 from mcp_memory.vault.succession.entry_marks import private_entries
-from mcp_memory.vault.vault import Vault
 
 PROPOSED = "dream-"
 """The prefix of a proposal's id, to distinguish it from ids of notes."""
@@ -58,24 +55,30 @@ class DreamReport:
     seen: str = ""
 
 
-@dataclass(eq=False, slots=True)
 class Dreamer:
-    """Runs dreaming. `forget` takes a path, the hash of an entry or None, a `reason`, and whether to `restore` the
-    entry instead; `memory_lines` is the budget of MEMORY.md."""
+    """Runs dreaming. `append` stores a note; `forget` takes a path, the hash of an entry or None, a `reason`, and
+    whether to `restore` the entry instead."""
 
-    vault: Vault
-    index: Index
-    files: DreamFiles
-    uses: UseCounter
-    append: Callable[[Draft], Awaitable[Receipt]]
-    forget: Callable[..., Awaitable[object]]
-    embedder: Callable[[], Embedder | None]
-    private: PrivateMarks
-    config: DreamsConfig
-    clock: Callable[[], datetime]
-    memory_lines: int
-    _lock: anyio.Lock = field(default_factory=anyio.Lock)
-    _vectors: dict[str, Any] = field(default_factory=dict[str, Any])
+    def __init__(
+        self,
+        core: Core,
+        files: DreamFiles,
+        append: Callable[[Draft], Awaitable[Receipt]],
+        forget: Callable[..., Awaitable[object]],
+    ) -> None:
+        self.vault = core.vault
+        self.index = core.index
+        self.files = files
+        self.uses = core.recall.uses
+        self.append = append
+        self.forget = forget
+        self.private = core.config.recall.private_marks
+        self.config = core.config.section("dreams", DreamsConfig)
+        self.clock = core.clock
+        self.memory_lines = core.config.recall.memory_lines
+        self._model = core.search.model
+        self._lock = anyio.Lock()
+        self._vectors: dict[str, Any] = {}
 
     async def run(self, *, dry_run: bool = False, backfill: str | None = None, stage: bool = False) -> DreamReport:
         """Carry out ticked proposals, then make new ones. `backfill` is a folder of old daily logs to read as well;
@@ -273,7 +276,7 @@ class Dreamer:
     def _cosine(self, one: str, other: str) -> float:
         give_way()
         with suppress(McpMemoryError):
-            if embedder := self.embedder():
+            if embedder := self._model.at_hand:
                 for text in {one, other} - self._vectors.keys():
                     self._vectors[text] = np.asarray(embedder.embed_query(text))
                 return float(self._vectors[one] @ self._vectors[other])

@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 from mcp_memory.conflicts.detector import NoteText, find_contradiction
 from mcp_memory.curation.dreams.config import DreamsConfig
-from mcp_memory.extraction.comparison import SAME_WORDS, say_the_same
-from mcp_memory.extraction.language import introduces
-from mcp_memory.extraction.statement_rules import classify
-from mcp_memory.extraction.user_sentences import user_sentences
 from mcp_memory.runtime.idle_detector import give_way
+from mcp_memory.statements.comparison import SAME_WORDS, say_the_same
+from mcp_memory.statements.language import introduces
+from mcp_memory.statements.statement_rules import classify
+from mcp_memory.statements.user_sentences import user_sentences
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
 from mcp_memory.text.markdown import logs

@@ -5,31 +5,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
-from typing import Literal
 
+from mcp_memory.core.finding import Finding, Severity
 from mcp_memory.models import FORK, Conflict, NoteId, NotePath, Problem
 from mcp_memory.projects.matching import NearMatch
 from mcp_memory.projects.project_book import FILE
-from mcp_memory.runtime.health import CommitHealth
 from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.marker import MARKER
 from mcp_memory.vault.odd_files.set_aside import Oddity, likely_originals_of, original_of
 from mcp_memory.vault.shared.lost_entries import LostEntry, Why
 
-Severity = Literal["error", "warning", "info"]
-
 _LISTED = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """`severity`: `error` needs you, `warning` may need you, `info` needs nothing.
-    `fixable`: `doctor --fix` handles it."""
-
-    severity: Severity
-    what: str
-    remedy: str
-    fixable: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +51,12 @@ class VaultFacts:
     memory: tuple[int, int] = (0, 0)
     """Lines of MEMORY.md: how many a session start has room for, and all."""
     over_budget: str | None = None
-    inbox: int = 0
     """How many candidates wait, if there are many."""
     conflicts: Sequence[Conflict] = ()
     circles: Sequence[NotePath] = ()
     """Notes that count because they are the newest of a circle."""
     hidden_circles: Sequence[NotePath] = ()
     """A note of each circle that is too long for that: none of its notes counts."""
-    commits: CommitHealth | None = None
-    open_objects: str | None = None
     """The folder of your git repository, if other users can read it although they can't read the notes."""
     uncaptured: Sequence[Problem] = ()
     set_aside: Mapping[str, Oddity] = field(default_factory=dict[str, Oddity])
@@ -113,16 +96,9 @@ def _vault(facts: VaultFacts) -> Iterator[Finding]:
         yield Finding("info", warning, "use a local disk for the vault if you can")
     if facts.ignored:
         yield Finding("info", f"{facts.ignored} files are left out by .memoryignore", "edit it if that is not intended")
-    if facts.commits and facts.commits.why:
-        waiting = f"{counted(facts.commits.waiting, 'file')} {'is' if facts.commits.waiting == 1 else 'are'}"
-        severity = "info" if facts.commits.passes else "warning"
-        yield Finding(severity, f"{waiting} not committed yet: {facts.commits.why}", f"{facts.commits.remedy}")
     for damaged in facts.damaged_undo:
         remedy = f"rm {shlex.quote(damaged.path)}; the entry stays forgotten as long as its log says so"
         yield Finding("warning", f"{damaged.path}: {damaged.reason}", remedy)
-    if facts.open_objects:
-        what = f"notes that only you may read are in {facts.open_objects}, which other users can read"
-        yield Finding("warning", what, f"chmod go-rwx {shlex.quote(facts.open_objects)}")
     if facts.damaged_ledger_lines:
         what = f"{facts.damaged_ledger_lines} lines of the ledger are unreadable"
         yield Finding("warning", what, "if agents can no longer change their notes: mcp-memory adopt PATH")
@@ -273,6 +249,3 @@ def _service(facts: VaultFacts) -> Iterator[Finding]:
             f"{path} {fate} replaced one another in a circle",
             f"take status and superseded_by out of the head of the one that holds: mcp-memory edit {shlex.quote(path)}",
         )
-    if facts.inbox:
-        what = f"{facts.inbox} candidates from transcripts wait in _inbox/"
-        yield Finding("info", what, "mcp-memory review, or: mcp-memory review --accept-all-above 0.8")

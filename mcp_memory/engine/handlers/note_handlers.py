@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.engine import requests
-from mcp_memory.engine.history.note_titles import describe_use
-from mcp_memory.engine.serializers import (
+from mcp_memory.core import requests
+from mcp_memory.core.core import Core
+from mcp_memory.core.serializers import (
     Payload,
     chain_payload,
     forgotten_payload,
@@ -21,12 +20,13 @@ from mcp_memory.engine.serializers import (
     search_payload,
     tombstone_payload,
 )
-from mcp_memory.engine.verbs import editing, forgetting, recalling, searching, storing
-from mcp_memory.engine.verbs.forgetting import holding_note, list_forgotten
-from mcp_memory.engine.verbs.known_kinds import with_known_kinds
-from mcp_memory.engine.verbs.written_notes import why_behind
+from mcp_memory.core.verbs import editing, forgetting, recalling, searching, storing
+from mcp_memory.core.verbs.forgetting import holding_note, list_forgotten
+from mcp_memory.core.verbs.known_kinds import with_known_kinds
+from mcp_memory.core.verbs.vault_status import describe_vault, list_active
+from mcp_memory.core.verbs.written_notes import why_behind
+from mcp_memory.engine.history.note_titles import describe_use
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.git.note_history import HISTORY_S, describe_history
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
@@ -38,62 +38,61 @@ from mcp_memory.usage.note_use import Heat, NoteUse, heat
 from mcp_memory.vault.journals.tombstones import Tombstone
 from mcp_memory.vault.note_file import NoteFile
 
-if TYPE_CHECKING:
-    from mcp_memory.engine.parts import EngineParts
+CHAIN_S = 60.0
 
 
-async def search(parts: EngineParts, request: requests.SearchRequest) -> Payload:
-    return search_payload(await searching.search(parts, request))
+async def search(core: Core, request: requests.SearchRequest) -> Payload:
+    return search_payload(await searching.search(core, request))
 
 
-async def recall(parts: EngineParts, request: requests.RecallRequest) -> Payload:
-    return {"text": (await recalling.recall(parts, request)).text}
+async def recall(core: Core, request: requests.RecallRequest) -> Payload:
+    return {"text": (await recalling.recall(core, request)).text}
 
 
-async def append(parts: EngineParts, request: requests.AppendRequest) -> Payload:
-    return receipt_payload(await storing.append(parts, request))
+async def append(core: Core, request: requests.AppendRequest) -> Payload:
+    return receipt_payload(await storing.append(core, request))
 
 
-async def update(parts: EngineParts, request: requests.UpdateRequest) -> Payload:
+async def update(core: Core, request: requests.UpdateRequest) -> Payload:
     """Replace the text of a note; without a text, return the present one, byte for byte (undecodable bytes as
     surrogates)."""
     if request.text is not None:
-        return receipt_payload(await editing.update(parts, request))
-    read = parts.vault.editing.read
+        return receipt_payload(await editing.update(core, request))
+    read = core.vault.editing.read
 
     async def described(places: Sequence[Place]) -> Payload:
         path, entry = places[0]
         text, etag = await in_thread(lambda: read(path, entry), deadline_s=LOOK_DEADLINE_S, what="reading the note")
         return {"path": path, "entry": entry, "etag": etag, "text": text}
 
-    return await parts.note_lookup.reach([request.target], described)
+    return await core.search.lookup.reach([request.target], described)
 
 
-async def forgotten_answer(parts: EngineParts, record: NoteRecord, *, restored: bool = False) -> Payload:
+async def forgotten_answer(core: Core, record: NoteRecord, *, restored: bool = False) -> Payload:
     """Describe a note that was just forgotten, archived or restored, with the note that holds now and, where the index
     is behind, why."""
-    holding = await holding_note(parts, record)
-    return forgotten_payload(record, holding, why_behind(parts, record.path), restored=restored)
+    holding = await holding_note(core, record)
+    return forgotten_payload(record, holding, why_behind(core, record.path), restored=restored)
 
 
-async def forget(parts: EngineParts, request: requests.ForgetRequest) -> Payload:
-    return await forgotten_answer(parts, await forgetting.forget(parts, request))
+async def forget(core: Core, request: requests.ForgetRequest) -> Payload:
+    return await forgotten_answer(core, await forgetting.forget(core, request))
 
 
-async def restore(parts: EngineParts, request: requests.RestoreRequest) -> Payload:
-    return await forgotten_answer(parts, await forgetting.restore(parts, request), restored=True)
+async def restore(core: Core, request: requests.RestoreRequest) -> Payload:
+    return await forgotten_answer(core, await forgetting.restore(core, request), restored=True)
 
 
-async def forgotten(parts: EngineParts, request: requests.ForgottenRequest) -> Payload:
-    return {"forgotten": [tombstone_payload(stone) for stone in await _tombstones(parts, request)]}
+async def forgotten(core: Core, request: requests.ForgottenRequest) -> Payload:
+    return {"forgotten": [tombstone_payload(stone) for stone in await _tombstones(core, request)]}
 
 
-async def restore_all(parts: EngineParts, request: requests.ForgottenRequest) -> Payload:
+async def restore_all(core: Core, request: requests.ForgottenRequest) -> Payload:
     """Restores what `forgotten` lists for the same arguments; one that can't be restored doesn't stop the others."""
     restored, refused = list[Payload](), list[Payload]()
-    for stone in await _tombstones(parts, request):
+    for stone in await _tombstones(core, request):
         try:
-            await forgetting.restore(parts, requests.RestoreRequest(stone.target))
+            await forgetting.restore(core, requests.RestoreRequest(stone.target))
         except McpMemoryError as error:
             refused.append({**tombstone_payload(stone), "why": str(error)})
         else:
@@ -101,31 +100,31 @@ async def restore_all(parts: EngineParts, request: requests.ForgottenRequest) ->
     return {"restored": restored, "refused": refused}
 
 
-async def _tombstones(parts: EngineParts, request: requests.ForgottenRequest) -> list[Tombstone]:
-    among = replace(await _filters(parts, request), session=request.session, states=frozenset(NoteState), now=None)
-    return await list_forgotten(parts, among, {"you": PERSON}.get(request.client or "", request.client))
+async def _tombstones(core: Core, request: requests.ForgottenRequest) -> list[Tombstone]:
+    among = replace(await _filters(core, request), session=request.session, states=frozenset(NoteState), now=None)
+    return await list_forgotten(core, among, {"you": PERSON}.get(request.client or "", request.client))
 
 
-async def _filters(parts: EngineParts, wanted: requests.ForgottenRequest) -> Filters:
+async def _filters(core: Core, wanted: requests.ForgottenRequest) -> Filters:
     """Unlike in a search, `until` only ends the time."""
-    filters = parts.filters(
+    filters = core.filters(
         kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since, path=wanted.path
     )
-    filters = await with_known_kinds(parts, filters)
-    return replace(filters, until=moment_of("until", wanted.until, parts.vault.layout.tz))
+    filters = await with_known_kinds(core, filters)
+    return replace(filters, until=moment_of("until", wanted.until, core.vault.layout.tz))
 
 
-async def list_notes(parts: EngineParts, request: requests.ListRequest) -> Payload:
+async def list_notes(core: Core, request: requests.ListRequest) -> Payload:
     limit = checked_limit(request.limit)
-    filters = await _filters(parts, request)
+    filters = await _filters(core, request)
     if request.archived:
         filters = replace(filters, states=RETIRED, now=None)
     client = {PERSON: "you"}.get(request.client or "", request.client)
 
     def read() -> Payload:
-        now, index = parts.clock(), parts.index
+        now, index = core.clock(), core.index
         found, further = newest_notes(index, filters, limit, now, client, request.session)
-        notes, uses = [listed_payload(note, now) for note in found], parts.uses.read()
+        notes, uses = [listed_payload(note, now) for note in found], core.recall.uses.read()
         for note in notes:
             written = datetime.fromisoformat(note["date"]).date() if note["date"] else None
             note["heat"] = heat(uses.get(note["id"], NoteUse()), now.date(), written).value
@@ -138,11 +137,11 @@ async def list_notes(parts: EngineParts, request: requests.ListRequest) -> Paylo
     return visible_in(await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="listing notes"))
 
 
-async def due(parts: EngineParts, request: requests.DueRequest) -> Payload:
+async def due(core: Core, request: requests.DueRequest) -> Payload:
     """The earliest first; of `done`, the latest."""
     client = {"you": PERSON}.get(request.client or "", request.client)
-    wanted, zone = parts.filters(project=request.project), parts.vault.layout.tz
-    look = partial(commitments, parts.index, wanted, parts.clock(), zone, done=request.done)
+    wanted, zone = core.filters(project=request.project), core.vault.layout.tz
+    look = partial(commitments, core.index, wanted, core.clock(), zone, done=request.done)
     found = await in_thread(look, deadline_s=LOOK_DEADLINE_S, what="looking for commitments")
     listed = [
         {
@@ -155,49 +154,35 @@ async def due(parts: EngineParts, request: requests.DueRequest) -> Payload:
     return visible_in({"commitments": listed[::-1] if request.done else listed})
 
 
-async def stats(parts: EngineParts, request: requests.StatsRequest) -> Payload:
+async def stats(core: Core, request: requests.StatsRequest) -> Payload:
     """With the size of all files, in bytes, and the state of the index."""
-    today = parts.clock().date()
+    today = core.clock().date()
     if request.target:
 
         async def describe(places: Sequence[Place]) -> Payload:
             path, entry = places[0]
-            return await in_thread(partial(describe_use, parts, path, entry), what="looking up its use")
+            return await in_thread(partial(describe_use, core, path, entry), what="looking up its use")
 
-        return await parts.note_lookup.reach([request.target], describe)
+        return await core.search.lookup.reach([request.target], describe)
 
     def read() -> Payload:
-        sizes = [file.size_bytes for file in parts.vault.list().files.values()]
-        uses, active = parts.uses.read(), [note for note in parts.admin.tree() if not note.is_log]
+        sizes = [file.size_bytes for file in core.vault.list().files.values()]
+        uses, active = core.recall.uses.read(), [note for note in list_active(core) if not note.is_log]
         heats = Counter(heat(uses.get(note.id, NoteUse()), today, date_of(note).date()) for note in active)
         counted = {"by_heat": {one.value: heats[one] for one in Heat}, "bytes": sum(sizes)}
-        return count_notes(parts.index, parts.filters()) | counted | {"index": parts.admin.status()}
+        return count_notes(core.index, core.filters()) | counted | {"index": describe_vault(core)}
 
     return await in_thread(read, what="counting notes")
 
 
-async def history(parts: EngineParts, request: requests.TargetRequest) -> Payload:
+async def history(core: Core, request: requests.TargetRequest) -> Payload:
     """All notes of a chain, the newest first; of forgotten ones no text."""
 
     def read(path: NotePath, entry: str | None) -> Sequence[NoteFile]:
-        chains = parts.vault.chains
-        return chains.history(chains.require(NoteId(f"{path}#{entry}")) if entry else parts.vault.read(path))
+        chains = core.vault.chains
+        return chains.history(chains.require(NoteId(f"{path}#{entry}")) if entry else core.vault.read(path))
 
-    chain = await parts.note_lookup.reach(
-        [request.target], lambda places: in_thread(lambda: read(*places[0]), deadline_s=HISTORY_S, what="the chain")
+    chain = await core.search.lookup.reach(
+        [request.target], lambda places: in_thread(lambda: read(*places[0]), deadline_s=CHAIN_S, what="the chain")
     )
-    return visible_in({"chain": [chain_payload(file, parts.clock()) for file in chain]})
-
-
-async def log(parts: EngineParts, request: requests.LogRequest) -> Payload:
-    target = await parts.note_lookup.full_id(request.target) if request.target else None
-    describe = partial(describe_history, parts.vault, parts.index, target, request.at, request.limit)
-    return await in_thread(describe, deadline_s=HISTORY_S + 10, what="reading the history")
-
-
-async def unarchive(parts: EngineParts, request: requests.TargetRequest) -> Payload:
-    async def move(places: Sequence[Place]) -> Payload:
-        back = await parts.archivist.unarchive(places[0][0])
-        return {"path": back or (await forgetting.restore(parts, requests.RestoreRequest(request.target))).path}
-
-    return await parts.note_lookup.reach([request.target], move)
+    return visible_in({"chain": [chain_payload(file, core.clock()) for file in chain]})

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mcp_memory.engine import requests
-from mcp_memory.engine.serializers import Payload
+from mcp_memory.core import requests
+from mcp_memory.core.core import Core
+from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Filters, is_channel
 from mcp_memory.projects.project_book import Project
 from mcp_memory.recall.note_list import MOST_NOTES
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
-
-if TYPE_CHECKING:
-    from mcp_memory.engine.parts import EngineParts
-
 
 _USAGE = {
     "merge": "mcp-memory projects merge NAME INTO",
@@ -24,12 +21,12 @@ _USAGE = {
 }
 
 
-async def projects(parts: EngineParts, request: requests.ProjectsRequest) -> Payload:
-    known, name, other = parts.projects, request.name, request.other
+async def projects(core: Core, request: requests.ProjectsRequest) -> Payload:
+    known, name, other = core.projects, request.name, request.other
 
     def work() -> Payload:
         if request.verb is None:
-            return list_projects(parts)
+            return list_projects(core)
         if not (name and other):
             raise InvalidInput(f"{request.verb} takes two arguments", hint=_USAGE.get(request.verb, "merge or split"))
         if request.verb == "merge":
@@ -41,13 +38,13 @@ async def projects(parts: EngineParts, request: requests.ProjectsRequest) -> Pay
     return await in_thread(work, deadline_s=LOOK_DEADLINE_S, what="looking at projects")
 
 
-def list_projects(parts: EngineParts) -> Payload:
+def list_projects(core: Core) -> Payload:
     """Each project with its active notes, and which may be one. Reads the index, and the repositories."""
-    counts = Counter(note.project for note in parts.index.notes(Filters(), MOST_NOTES) if note.project)
-    known = parts.projects.book()
+    counts = Counter(note.project for note in core.index.notes(Filters(), MOST_NOTES) if note.project)
+    known = core.projects.book()
     loose = [Project(name) for name in sorted(counts) if name not in known.names and not is_channel(name)]
     listed: list[dict[str, Any]] = [
         {**asdict(one), "notes": sum(counts[name] for name in one.names)} for one in (*known.projects, *loose)
     ]
-    near = [asdict(one) for one in parts.projects.near_matches([one.label for one in loose])]
+    near = [asdict(one) for one in core.projects.near_matches([one.label for one in loose])]
     return {"projects": listed, "near": near}

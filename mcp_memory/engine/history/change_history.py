@@ -7,11 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from mcp_memory.client.credentials import PERSON
+from mcp_memory.core.core import Core
+from mcp_memory.core.requests import ChangesRequest, UndoRequest
+from mcp_memory.core.verbs.forgetting import forget_note
+from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.engine.history.note_titles import find_titled
-from mcp_memory.engine.parts import EngineParts
-from mcp_memory.engine.requests import ChangesRequest, UndoRequest
-from mcp_memory.engine.verbs.forgetting import forget_note
-from mcp_memory.engine.verbs.written_notes import index_written
 from mcp_memory.errors import InvalidInput, McpMemoryError, NotFound, PreconditionFailed
 from mcp_memory.git.history import find_version
 from mcp_memory.git.repository import find_repository
@@ -56,9 +56,9 @@ MOST_LOOKED_FOR = 50
 class ChangeHistory:
     """The changes as they are known at one moment. Reads files: make it, and ask it, in a thread."""
 
-    def __init__(self, parts: EngineParts) -> None:
-        self._parts = parts
-        self.changes = parts.vault.changes.changes()
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        self.changes = core.vault.changes.changes()
         self._looked_for, self._undone = 0, set[str]()
         self._titles: dict[NotePath, dict[str, str]] = {}
         for change in self.changes:
@@ -72,7 +72,7 @@ class ChangeHistory:
         """Raises InvalidInput."""
         client = {"you": PERSON}.get(wanted.client or "", wanted.client)
         session = wanted.session and wanted.session.rpartition("/")[2]
-        since = moment_of("since", wanted.since, self._parts.vault.layout.tz)
+        since = moment_of("since", wanted.since, self._core.vault.layout.tz)
         projects = None if project in (None, ANY_PROJECT) else {project, None}
         return [
             change
@@ -121,17 +121,17 @@ class ChangeHistory:
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
         """With the path that the note has now, or was moved to, and the title that it had, if its text is kept."""
-        note, title = find_titled(self._parts, change.target, self._titles)
+        note, title = find_titled(self._core, change.target, self._titles)
         if note and change.after and not change.entry and change.after != note.etag:
-            vault = self._parts.vault
+            vault = self._core.vault
             if was := vault.changes.find(change.note, change.after):
                 title = read_note(change.path, was, change.after, "", vault.layout, vault.kinds).record.title
         path = note.path if note and not change.entry and change.kind is not ChangeKind.MOVED else change.path
-        at = format_when(datetime.fromtimestamp(change.at, self._parts.vault.layout.tz))
+        at = format_when(datetime.fromtimestamp(change.at, self._core.vault.layout.tz))
         facts = {**asdict(change), "at": at, "path": path, "title": title, "undone": self.is_undone(change)}
         if change.kind is ChangeKind.REMOVED and not facts["undone"] and self._looked_for < MOST_LOOKED_FOR:
             self._looked_for += 1
-            facts["is_kept"] = _earlier(self._parts, change) is not None
+            facts["is_kept"] = _earlier(self._core, change) is not None
         return {"id": change.id, "target": change.target, **facts}
 
     def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
@@ -147,12 +147,12 @@ class ChangeHistory:
                     yield change, "undo run", ""
             elif change.count:
                 yield change, "", _MANY
-            elif change.client == DISK and change.kind in _NEED_TEXT and _earlier(self._parts, change) is None:
+            elif change.client == DISK and change.kind in _NEED_TEXT and _earlier(self._core, change) is None:
                 yield change, "", _BY_HAND.format(change.kind)
             elif change.client == DISK and change.kind in {ChangeKind.REMOVED, ChangeKind.MOVED}:
                 yield change, "bring back", ""
             elif change.kind is ChangeKind.EDITED and change.entry and is_log_path(change.path):
-                stands = self._parts.vault.read(change.path).has_entry(change.entry) or change.entry in returning
+                stands = self._core.vault.read(change.path).has_entry(change.entry) or change.entry in returning
                 returning |= {change.other or ""} if stands else set()
                 yield change, "put back" if stands else "", "" if stands else _CHANGED
             elif _INVERSE.get(change.kind) == "forget" and not change.entry and change.note in yours:
@@ -160,7 +160,7 @@ class ChangeHistory:
             elif change.kind is ChangeKind.RESTORED and change.other in _AGAIN:
                 yield change, _AGAIN[change.other], ""
             elif change.kind in _INVERSE:
-                note = find_titled(self._parts, change.target, self._titles).record
+                note = find_titled(self._core, change.target, self._titles).record
                 now = before.get(change.note, note and note.etag)
                 before[change.note] = change.before
                 is_gone = _INVERSE[change.kind] == "put back" and now not in {change.after, change.before}
@@ -169,10 +169,10 @@ class ChangeHistory:
                 yield change, "", "compact files notes again, and review --undo takes an accepted candidate back"
 
 
-def _earlier(parts: EngineParts, change: NoteChange) -> bytes | None:
+def _earlier(core: Core, change: NoteChange) -> bytes | None:
     """The bytes from before an edit, or of a file that was removed: those that were kept, else from the trash or git;
     None if nobody has them."""
-    etag, vault = change.before or Etag(""), parts.vault
+    etag, vault = change.before or Etag(""), core.vault
     with suppress(McpMemoryError):
         kept = vault.changes.find(change.note, etag) or find_thrown_away(vault.roots()[""], change.path, etag)
         return kept or find_version(find_repository(vault.roots()[""], deadline_s=10), change.path, etag)
@@ -194,27 +194,27 @@ def _is_end_of(note: str, target: str) -> bool:
     return note.endswith(target) and (len(target) >= ID_CHARS or note == target)
 
 
-async def list_changes(parts: EngineParts, wanted: ChangesRequest) -> dict[str, Any]:
+async def list_changes(core: Core, wanted: ChangesRequest) -> dict[str, Any]:
     """`since`: from when on changes are known."""
 
     def read() -> dict[str, Any]:
-        history = ChangeHistory(parts)
+        history = ChangeHistory(core)
         found = history.select(wanted, wanted.project)
-        known_since = history.changes[-1].at if history.changes else parts.clock().timestamp()
+        known_since = history.changes[-1].at if history.changes else core.clock().timestamp()
         return {
             "changes": list(map(history.describe, found[: wanted.limit])),
             "further": max(0, len(found) - wanted.limit),
-            "since": format_when(datetime.fromtimestamp(known_since, parts.vault.layout.tz)),
+            "since": format_when(datetime.fromtimestamp(known_since, core.vault.layout.tz)),
         }
 
     return await in_thread(read, what="reading the changes")
 
 
-async def undo_changes(parts: EngineParts, wanted: UndoRequest) -> dict[str, Any]:
+async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
     """The `steps`, done if you are `sure`; each with why it wasn't, if so. One that fails doesn't stop the others."""
 
     def read() -> list[tuple[NoteChange, str, str, dict[str, Any]]]:
-        history = ChangeHistory(parts)
+        history = ChangeHistory(core)
         return [(*step, history.describe(step[0])) for step in history.steps(history.to_undo(wanted))]
 
     steps: list[dict[str, Any]] = []
@@ -222,13 +222,13 @@ async def undo_changes(parts: EngineParts, wanted: UndoRequest) -> dict[str, Any
         steps.append({**facts, "action": action, "why": why})
         if wanted.sure and action:
             try:
-                await _undo(parts, change, action)
+                await _undo(core, change, action)
             except McpMemoryError as error:
                 steps[-1]["why"] = str(error)
     return {"sure": wanted.sure, "steps": steps}
 
 
-async def _undo(parts: EngineParts, change: NoteChange, action: str) -> None:
+async def _undo(core: Core, change: NoteChange, action: str) -> None:
     """Raises what the vault and the compactor raise."""
     by = Caller(PERSON, is_person=True, undoes=change.id)
 
@@ -236,33 +236,33 @@ async def _undo(parts: EngineParts, change: NoteChange, action: str) -> None:
         path, entry = places[0][0], change.entry
         if entry and path == MEMORY and action == "put back":  # an entry of MEMORY.md that was replaced
             with suppress(NotFound):
-                await forget_note(parts, path, entry, restore=True, by=by)
+                await forget_note(core, path, entry, restore=True, by=by)
                 return
         if action in {"put back", "reinstate"}:
-            put_back = parts.vault.editing.put_back
-            earlier = await in_thread(lambda: _earlier(parts, change), deadline_s=30, what="reading it")
+            put_back = core.vault.editing.put_back
+            earlier = await in_thread(lambda: _earlier(core, change), deadline_s=30, what="reading it")
             file = await in_thread(lambda: put_back(path, change, earlier), deadline_s=30, what="writing it")
-            await index_written(parts, file)
+            await index_written(core, file)
         else:
             restore, archive = action == "restore", action == "archive"
-            await forget_note(parts, path, entry, restore=restore, archive=archive, reason="undone", by=by)
+            await forget_note(core, path, entry, restore=restore, archive=archive, reason="undone", by=by)
 
     if action == "undo run" and change.run:
-        report = await parts.compactor.undo(change.run)
+        report = await core.runs.undo(change.run)
         if report.left:
             raise PreconditionFailed(f"{counted(len(report.left), 'file')} had to stay: {report.left[0]}")
         return
     if action == "bring back":
-        bring_back = parts.vault.editing.bring_back
+        bring_back = core.vault.editing.bring_back
         with acting(by):
-            kept = await in_thread(lambda: _earlier(parts, change), deadline_s=30, what="reading it")
+            kept = await in_thread(lambda: _earlier(core, change), deadline_s=30, what="reading it")
             file = await in_thread(lambda: bring_back(change, kept), deadline_s=30, what="writing it")
-        await index_written(parts, file)
+        await index_written(core, file)
         if change.kind is ChangeKind.MOVED:
-            await parts.writer.remove_deleted(change.path)
-        parts.model.wake()
+            await core.indexing.writer.remove_deleted(change.path)
+        core.search.model.wake()
         return
     with acting(by):
         target = change.target if change.entry or not change.note.startswith("path:") else NotePath(change.path)
-        await parts.note_lookup.reach([target], work, deleted=action == "restore")
-    parts.model.wake()
+        await core.search.lookup.reach([target], work, deleted=action == "restore")
+    core.search.model.wake()

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from mcp_memory.engine.parts import EngineParts
+from mcp_memory.core.core import Core
 from mcp_memory.errors import McpMemoryError, NotFound
 from mcp_memory.models import NoteId, NotePath, NoteRecord
 from mcp_memory.recall.note_list import date_of
@@ -20,36 +20,36 @@ class TitledNote(NamedTuple):
     title: str
 
 
-def find_titled(parts: EngineParts, target: str, read: dict[NotePath, dict[str, str]]) -> TitledNote:
+def find_titled(core: Core, target: str, read: dict[NotePath, dict[str, str]]) -> TitledNote:
     """The note with this id, forgotten or not, or the one that holds this entry. Reads a file that is not among those
     `read`, since a long day takes a tenth of a second: call it in a thread."""
     named = named_by(target)
     if not isinstance(named, tuple):
-        found = parts.index.note_by_id(named)
+        found = core.index.note_by_id(named)
         return TitledNote(found[0], found[0].title) if found else TitledNote(None, "")
     path, hash_ = named
-    note = parts.index.note(path)
+    note = core.index.note(path)
     if hash_ is None:
         return TitledNote(note, note.title if note else "")
     if path not in read:
         read[path] = {}
         with suppress(McpMemoryError):
-            text = parts.vault.read(path).text
+            text = core.vault.read(path).text
             read[path] = {entry.hash: _title(text[entry.start : entry.end]) for entry in entries_of(path, text)}
     return TitledNote(note, read[path].get(hash_, ""))
 
 
-def describe_use(parts: EngineParts, path: NotePath, entry: str | None) -> dict[str, Any]:
+def describe_use(core: Core, path: NotePath, entry: str | None) -> dict[str, Any]:
     """A note's or entry's use, by day and in all, and how hot that makes it. Raises NotFound; call it in a thread."""
-    note = parts.index.note(path)
+    note = core.index.note(path)
     if note is None:
         raise NotFound(f"no note at {path}", hint="memory_search finds ids")
     note_id = NoteId(f"{path}#{entry}") if entry else note.id
-    use = parts.uses.read([note_id]).get(note_id, NoteUse())
-    _, title = find_titled(parts, note_id, {})
+    use = core.recall.uses.read([note_id]).get(note_id, NoteUse())
+    _, title = find_titled(core, note_id, {})
     return {
         "id": note_id, "path": path, "title": title,
-        "heat": heat(use, parts.clock().date(), date_of(note).date()).value,
+        "heat": heat(use, core.clock().date(), date_of(note).date()).value,
         "last_used": use.used_days[-1].isoformat() if use.used_days else None,
         **use.total._asdict(), "questions": use.questions, "sessions": use.sessions, "clients": list(use.clients),
         "days": {day.isoformat(): counts._asdict() for day, counts in sorted(use.days.items())},

@@ -129,7 +129,7 @@ async def test_a_decision_goes_into_the_notes_and_the_pages_follow(world: World)
         dashboard = world.read("entities/_dashboard.md").decode()
         assert "## Open conflicts (1)" in dashboard and "8087 → 8090" in dashboard
         newer = ids["The API listens on port 8090 now."]
-        await engine.perform("apply", {"verb": "keep", "target": newer})
+        await engine.perform("decide", {"verb": "keep", "target": newer})
         await engine.perform("apply", {"verb": "confirm", "target": newer})
         await engine.perform("apply", {"verb": "drop", "target": ids[LEADS]})
         about = await claims_about(engine, "shop")

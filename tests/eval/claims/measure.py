@@ -20,8 +20,8 @@ from typing import Any
 
 import anyio
 
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.engine.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.errors import NotFound
 from mcp_memory.models import Filters
@@ -72,7 +72,8 @@ async def measure(file: Path, place: Path, models: Path, wrong: list[str]) -> Ma
     """Stores the notes day by day; then looks at claims and asks the questions."""
     counts = defaultdict[str, Count](Count)
     labelled, now = notes_of(file), datetime.fromisoformat("2026-01-01T12:00:00+00:00")
-    settings = EngineConfig(place / "vault", place / "state", models, topics=TopicsConfig(automatic=False))
+    features = {"topics": TopicsConfig(automatic=False)}
+    settings = EngineConfig(place / "vault", place / "state", models, features=features)
     (place / "vault").mkdir(parents=True)
     async with open_engine(settings, watch=False, clock=lambda: now) as opened:
         engine = KeywordEngine(opened, settings.state)

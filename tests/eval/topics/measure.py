@@ -20,7 +20,7 @@ from pathlib import Path
 
 import anyio
 
-from mcp_memory.engine.config import EngineConfig
+from mcp_memory.core.config import EngineConfig
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.models import NoteId
 from mcp_memory.topics.config import TopicsConfig
@@ -87,7 +87,7 @@ async def file_vault(
 ) -> Figures:
     """Stores the notes day by day, files them at the end, or each as it comes, and looks at the tree."""
     day = datetime.fromisoformat("2026-01-01T12:00:00+00:00")
-    settings = EngineConfig(place / "vault", place / "state", models, topics=config)
+    settings = EngineConfig(place / "vault", place / "state", models, features={"topics": config})
     (place / "vault").mkdir(parents=True)
     async with open_engine(settings, watch=False, clock=lambda: day) as opened:
         engine = KeywordEngine(opened)

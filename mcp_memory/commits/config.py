@@ -1,0 +1,17 @@
+"""Configures commits. Standard library only: `settings` imports this where milliseconds count."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class GitConfig:
+    """Section `[git]`."""
+
+    auto_commit: bool = False
+    quiet_s: float = 5.0
+    """A commit is made this long after the last change, so that related changes are in one."""
+
+
+SECTIONS: Mapping[str, type[Any]] = {"git": GitConfig}

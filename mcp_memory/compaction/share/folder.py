@@ -1,0 +1,275 @@
+"""Plans and applies the changes in the folder that a topic is shared with, and remembers all such folders.
+
+A hidden manifest in it records the topic and the etags of the files that we wrote: a file with another etag was changed
+by someone else, and stays. Files are written like a vault's: none is overwritten unless it is what it was, and no link
+leads out.
+"""
+
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path, PurePosixPath
+from secrets import token_hex
+from typing import Any, cast
+
+from mcp_memory.compaction.share.share_bundle import ShareBundle, SharedFile
+from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, PathRefused, PreconditionFailed, Refused
+from mcp_memory.models import Etag, NotePath
+from mcp_memory.runtime.atomic_rename import KernelRenames
+from mcp_memory.runtime.os_errors import naming_the_cause
+from mcp_memory.runtime.private_files import replace_file
+from mcp_memory.storage import open_storage
+from mcp_memory.storage.base import StorageBackend
+from mcp_memory.storage.folders import etag_of as etag_at
+from mcp_memory.storage.folders import opened_file, opened_folder, opened_root
+from mcp_memory.storage.path_rules import split
+from mcp_memory.topics.page import etag_of
+from mcp_memory.vault.journals.place_list import PlaceList
+from mcp_memory.vault.marker import FOLDER as MARKER_FOLDER
+
+MANIFEST = ".mcp-memory-share.json"
+FORMAT = 1
+MOST_BYTES = 64 << 20
+"""The largest manifest, which takes a hundred bytes for each file shared."""
+
+
+class ShareAction(StrEnum):
+    """What is done to a file, as the report names it."""
+
+    NEW = "new"
+    UPDATED = "updated"
+    REMOVED = "removed"
+    UNCHANGED = "unchanged"
+    KEPT = "kept"
+    """It was changed or put there by someone else."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShareManifest:
+    """A folder as we left it. `files`: path → the etags that a file of ours may have."""
+
+    vault: str = ""
+    topic: str = ""
+    page: str | None = None
+    files: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+
+    def is_of(self, bundle: ShareBundle) -> bool:
+        """A topic that was moved is recognized by its page."""
+        same = self.topic == bundle.topic or (self.page is not None and self.page == bundle.page)
+        return self.vault == bundle.vault and same
+
+
+def plan_share(bundle: ShareBundle, manifest: ShareManifest, present: Mapping[str, str]) -> dict[str, ShareAction]:
+    """Decides what to do with each path. `present` are the etags of the files that are there now. Pure."""
+    actions: dict[str, ShareAction] = {}
+    for file in bundle.files:
+        now, known = present.get(file.path), manifest.files.get(file.path, ())
+        if now is None:
+            actions[file.path] = ShareAction.NEW
+        elif now == _etag(file):
+            actions[file.path] = ShareAction.UNCHANGED
+        else:
+            actions[file.path] = ShareAction.UPDATED if now in known else ShareAction.KEPT
+    for path in manifest.files.keys() - actions.keys():
+        if path in present:
+            actions[path] = ShareAction.REMOVED if present[path] in manifest.files[path] else ShareAction.KEPT
+    return dict(sorted(actions.items()))
+
+
+class ShareFolder:
+    """Synchronous."""
+
+    def __init__(self, folder: Path, vault: Path) -> None:
+        """`vault` is the vault's folder. Raises Refused if one is in the other."""
+        self.folder = folder.expanduser().resolve()
+        self._vault = vault.resolve()
+        if self.folder.is_relative_to(self._vault) or self._vault.is_relative_to(self.folder):
+            what = f"{self.folder} and the vault are in one another"
+            raise Refused(what, hint="share with a folder beside the vault")
+        self._backend = open_storage(self.folder)
+
+    def planned(self, bundle: ShareBundle) -> dict[str, ShareAction]:
+        """Returns what `fill` would do. Raises Refused if the folder isn't free for this topic, StorageFailed."""
+        manifest = self._read_manifest(bundle)
+        if not self.folder.exists():
+            return plan_share(bundle, manifest, {})
+        paths = {file.path for file in bundle.files} | manifest.files.keys()
+        return plan_share(bundle, manifest, {path: etag for path in paths if (etag := self._etag(path))})
+
+    def fill(self, bundle: ShareBundle, *, linked: bool = False) -> dict[str, ShareAction]:
+        """Does what is planned and returns what was done. `linked`: with hard links for files that are the vault's byte
+        for byte, if the file system allows it. Raises as `planned`."""
+        actions, manifest = self.planned(bundle), self._read_manifest(bundle)
+        files = {file.path: file for file in bundle.files}
+        with naming_the_cause(str(self.folder)):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            # Recorded first, so that what a crash leaves half done is known as ours.
+            ours = {path: [_etag(files[path])] for path, action in actions.items() if _is_ours(path, action, manifest)}
+            known = {path: list(etags) for path, etags in manifest.files.items()}
+            self._write(bundle, {path: known.get(path, []) + ours.get(path, []) for path in known | ours})
+            for path, action in actions.items():
+                try:
+                    self._do(NotePath(path), action, files.get(path), manifest)
+                except (AlreadyExists, PreconditionFailed, NotFound, PathRefused):
+                    actions[path] = ShareAction.KEPT  # someone was faster, or there is a link
+                if linked and path in files and _is_ours(path, actions[path], manifest):
+                    self._link(NotePath(path), files[path])
+            self._backend.settle(min_age_s=0)
+            removed = (path for path, action in actions.items() if action is ShareAction.REMOVED)
+            for folder in sorted({above for path in removed for above in _folders_above(path)}, key=len, reverse=True):
+                self._backend.rmdir_empty(NotePath(folder))
+            kept = {path: etags for path, etags in known.items() if actions.get(path) is ShareAction.KEPT}
+            left = {path: etags for path, etags in ours.items() if actions[path] is not ShareAction.KEPT}
+            self._write(bundle, kept | left)
+        return actions
+
+    def linked(self, bundle: ShareBundle) -> int:
+        """Counts the files that are hard links to the vault's own."""
+        return sum(_is_same(self.folder / file.path, self._vault / file.source) for file in bundle.files)
+
+    def _do(self, path: NotePath, action: ShareAction, file: SharedFile | None, manifest: ShareManifest) -> None:
+        if action is ShareAction.REMOVED:
+            self._backend.remove_generated(path, self._expected(path, manifest))
+        elif action is ShareAction.NEW and file:
+            self._backend.write(path, file.text.encode(), None)
+        elif action is ShareAction.UPDATED and file:
+            self._backend.write(path, file.text.encode(), self._expected(path, manifest))
+
+    def _expected(self, path: NotePath, manifest: ShareManifest) -> Etag:
+        etag = self._backend.read(path).etag
+        if etag not in manifest.files[path]:
+            raise PreconditionFailed(f"{path} was changed by someone else")
+        return etag
+
+    def _link(self, path: NotePath, file: SharedFile) -> None:
+        """Replaces a copy by a hard link to the vault's file, unless it changed, is linked, or is on another disk."""
+        source, (folder, name) = self._vault / file.source, split(path)
+        if not file.verbatim or _is_same(self.folder / path, source):
+            return
+        with opened_root(self.folder) as root, opened_folder(root, folder) as parent:
+            aside = f".{token_hex(8)}.link"
+            try:
+                os.link(source, aside, dst_dir_fd=parent, follow_symlinks=False)
+            except OSError:
+                return
+            try:
+                with opened_file(parent, aside, path) as (descriptor, _):
+                    same = etag_at(descriptor) == self._etag(path) == _etag(file)
+                if same:
+                    self._exchange(parent, aside, name, _etag(file))
+            finally:
+                os.unlink(aside, dir_fd=parent)
+
+    def _exchange(self, parent: int, aside: str, name: str, expected: Etag) -> None:
+        """Exchanges the two, unless that would replace an edit of the last moment, which gets its name back."""
+        renames = KernelRenames()
+        try:
+            renames.exchange(parent, aside, name)
+        except OSError:
+            return  # deleted, or the call is missing here: it stays a copy
+        is_ours = False
+        try:
+            with opened_file(parent, aside, name) as (descriptor, _):
+                is_ours = etag_at(descriptor) == expected
+        finally:
+            if not is_ours:
+                renames.exchange(parent, aside, name)
+
+    def _read_manifest(self, bundle: ShareBundle) -> ShareManifest:
+        """Raises Refused if the folder is neither free nor of this topic."""
+        try:
+            with opened_root(self.folder) as root, opened_file(root, MANIFEST, MANIFEST) as (descriptor, found):
+                if found.st_size > MOST_BYTES:
+                    raise ValueError(f"{found.st_size} bytes")
+                manifest = parse_manifest(json.loads(os.pread(descriptor, MOST_BYTES, 0)))
+        except (FileNotFoundError, NotADirectoryError, NotFound):
+            with naming_the_cause(str(self.folder)):
+                taken = [file.name for file in self.folder.iterdir()] if self.folder.exists() else []
+            if strange := [name for name in taken if not name.startswith(".") or name == MARKER_FOLDER]:
+                what = f"{self.folder} holds {min(strange)!r} already"
+                raise Refused(what, hint="name an empty folder, or a new one") from None
+            return ShareManifest()
+        except (OSError, PathRefused, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise Refused(f"{self.folder / MANIFEST} cannot be read", hint="name another folder") from error
+        if not manifest.is_of(bundle):
+            raise Refused(f"{self.folder} is shared with {manifest.topic}", hint="name another folder")
+        return manifest
+
+    def _write(self, bundle: ShareBundle, files: Mapping[str, Sequence[str]]) -> None:
+        facts = {"format": FORMAT, "vault": bundle.vault, "topic": bundle.topic, "page": bundle.page, "files": files}
+        replace_file(self.folder / MANIFEST, json.dumps(facts, indent=1, sort_keys=True).encode() + b"\n")
+
+    def _etag(self, path: str) -> str | None:
+        """Returns None if there is nothing; for what isn't a plain file, an etag that no file has."""
+        try:
+            return self._backend.read(NotePath(path)).etag
+        except NotFound:
+            return None
+        except PathRefused:
+            return "none"
+
+
+def parse_manifest(facts: Any) -> ShareManifest:
+    """Raises KeyError, TypeError."""
+    files: Any = facts["files"]
+    if not isinstance(files, dict):
+        raise TypeError("files")
+    for path, etags in cast("dict[str, Any]", files).items():
+        if not isinstance(etags, list) or not all(isinstance(etag, str) for etag in cast("list[Any]", etags)):
+            raise TypeError(path)
+    return ShareManifest(facts["vault"], facts["topic"], facts["page"], cast("dict[str, list[str]]", files))
+
+
+def _is_ours(path: str, action: ShareAction, manifest: ShareManifest) -> bool:
+    """Whether the file is ours afterwards: not if someone else put the same one there."""
+    is_old = action is ShareAction.UNCHANGED and path in manifest.files
+    return is_old or action in {ShareAction.NEW, ShareAction.UPDATED}
+
+
+def _etag(file: SharedFile) -> Etag:
+    return etag_of(file.text.encode())
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
+
+
+def _folders_above(path: str) -> list[str]:
+    return [str(folder) for folder in PurePosixPath(path).parents if folder.name]
+
+
+class SharedFolders(PlaceList):
+    """Remembers the folders that topics were shared with, so that erasing a note can name its copies outside the
+    vault."""
+
+    def __init__(self, state: Path) -> None:
+        super().__init__(state / "shared.jsonl", "folder")
+
+    def find_copies(self, names: Collection[str]) -> Iterator[tuple[Path, str]]:
+        """Yields the folders, and their topics, that have a file with one of these names (ids, or hashes of entries) in
+        it, or as its path in the vault. A folder that can't be read is among them."""
+        for folder in self.read():
+            if not (folder / MANIFEST).exists():
+                continue
+            backend = open_storage(folder, read_only=True)
+            try:
+                manifest = parse_manifest(json.loads((folder / MANIFEST).read_bytes()[:MOST_BYTES]))
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                yield folder, "a topic"
+                continue
+            inner = {path for path in manifest.files if f"{manifest.topic}/{path}" in names}
+            if inner or any(_has_name(backend, path, names) for path in manifest.files):
+                yield folder, manifest.topic
+
+
+def _has_name(backend: StorageBackend, path: str, names: Collection[str]) -> bool:
+    try:
+        data = backend.read(NotePath(path), limit_bytes=MOST_BYTES).data
+    except McpMemoryError:
+        return False
+    return any(name.encode("utf-8", "surrogateescape") in data for name in names)

@@ -1,0 +1,202 @@
+"""Takes the arguments of a call as clients and models really send them: a list as a string, a number in quotes, null or
+"" for what is left out. Only what can be meant in one way; everything else is refused in sentences that quote no value.
+"""
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import MISSING, fields
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, NamedTuple, cast, get_args, get_origin, get_type_hints
+
+from mcp_memory.core.requests import INTERNAL, UNLISTED, Mode
+from mcp_memory.errors import InvalidInput
+from mcp_memory.text.escape_invisible import in_line
+
+MOST_ARGUMENTS, MOST_ITEMS = 1000, 100_000
+"""No call takes as many; each fault is named, and a million of them would block the daemon for seconds."""
+
+MOST_NAMED = 10
+"""Unknown arguments that an error names."""
+
+MOST_BLANK = 100
+"""Characters of what is read as left out."""
+
+_FREE_TEXT = frozenset({"content", "query", "text", "title", "reason"})
+"""Arguments in which "none" and "[draft]" may be meant as they are."""
+
+_ABSENT = frozenset({"", "null", "none", "undefined"})
+_WHOLE_NUMBER = re.compile(r"\s*([+-]?[0-9]{1,18})(?:\.0+)?\s*")
+_HASHTAGS = re.compile(r"\s*#[^\s#,]+(?:[\s,]+#[^\s#,]+)*\s*")
+_TRUTH = {"true": True, "false": False}
+
+
+class Field(NamedTuple):
+    """A field of a request. `hint`: its type; `about`: what agents read, None if they aren't offered it; `is_listed`:
+    whether they are shown it."""
+
+    name: str
+    hint: Any
+    about: str | None
+    is_listed: bool = True
+    is_internal: bool = False
+    is_required: bool = False
+    default: Any = None
+
+
+class _Misfit(Exception):
+    """A value that is not of the wanted type, which it names."""
+
+
+class _TooMany(_Misfit):
+    """How many items a value has, as text."""
+
+
+@cache
+def fields_of(request: type[Any]) -> tuple[Field, ...]:
+    """The fields of a request, in order."""
+    hints, found = get_type_hints(request, include_extras=True), list[Field]()
+    for member in fields(request):
+        hint, notes = hints[member.name], ()
+        if get_origin(hint) is Annotated:
+            hint, *notes = get_args(hint)
+        about = next((note for note in notes if isinstance(note, str)), None)
+        facts = UNLISTED not in notes, INTERNAL in notes, member.default is MISSING, member.default
+        found.append(Field(member.name, hint, about, *facts))
+    return tuple(found)
+
+
+def read_arguments(known: Sequence[Field], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments as the fields take them, without those that are left out. `facts`: what stands in braces in the
+    fields' descriptions.
+
+    Raises InvalidInput with a sentence for each that is missing, unknown or of the wrong type."""
+    if len(arguments) > MOST_ARGUMENTS:
+        raise InvalidInput(f"{len(arguments):,} arguments are too many.")
+    named, taken, wrong = {field.name: field for field in known}, dict[str, Any](), list[str]()
+    for name, value in arguments.items():
+        if field := named.get(name):
+            try:
+                if (found := _value(field, value)) is not None:
+                    taken[name] = found
+            except _TooMany as fault:
+                wrong.append(f"`{name}` has {fault} items, of at most {MOST_ITEMS:,}.")
+            except _Misfit as fault:
+                about = f": {field.about.format(**facts)}" if field.about else "."
+                wrong.append(f"`{name}` must be {fault}{about}")
+    missing = [field.name for field in known if field.is_required and arguments.get(field.name) is None]
+    unknown = [name for name in arguments if name not in named]
+    faults = [f"Missing `{name}`." for name in missing]
+    faults += [f"Unknown argument `{in_line(name[:80])}`." for name in unknown[:MOST_NAMED]]
+    if faults or wrong:
+        raise InvalidInput(" ".join([*faults, *wrong]), hint=_suggestion(unknown, missing, list(named)))
+    return taken
+
+
+def _suggestion(unknown: Sequence[str], missing: Sequence[str], known: Sequence[str]) -> str | None:
+    if not unknown:
+        return None
+    near = {match for name in unknown[:MOST_NAMED] for match in difflib.get_close_matches(name[:80], known, n=1)}
+    if not near and len(unknown) == len(missing) == 1:
+        near = {*missing}
+    if near:
+        return f"did you mean {' and '.join(f'`{name}`' for name in sorted(near))}?"
+    return f"it takes: {', '.join(known) or 'nothing'}"
+
+
+def _value(field: Field, value: Any) -> Any:
+    """None if it is left out. Raises _Misfit."""
+    hint = field.hint
+    if NoneType in get_args(hint):
+        (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
+    _check_length(value)
+    is_free = field.name in _FREE_TEXT
+    if value is None or (field.about and not field.is_required and _means_nothing(value, is_free=is_free)):
+        return None
+    wanted, read = _READERS[hint]
+    if hint is str and not is_free and isinstance(value, list) and len(cast("Sized", value)) == 1:
+        (value,) = cast("list[Any]", value)
+    found = read(value)
+    if found is None:
+        raise _Misfit(wanted)
+    _check_length(found)
+    return found
+
+
+def _check_length(value: Any) -> None:
+    if isinstance(value, (list, dict)) and len(cast("Sized", value)) > MOST_ITEMS:
+        raise _TooMany(f"{len(cast('Sized', value)):,}")
+
+
+def _means_nothing(value: Any, *, is_free: bool) -> bool:
+    if not isinstance(value, str) or len(value) > MOST_BLANK:
+        return False
+    return not value.strip() or (not is_free and value.strip().lower() in _ABSENT)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _whole_number(value: Any) -> int | None:
+    if isinstance(value, str) and (written := _WHOLE_NUMBER.fullmatch(value)):
+        return int(written[1])
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _truth(value: Any) -> bool | None:
+    if isinstance(value, str) and len(value) < 20:
+        return _TRUTH.get(value.strip().lower())
+    return value if isinstance(value, bool) else None
+
+
+def _mode(value: Any) -> str | None:
+    word = value.strip().lower() if isinstance(value, str) and len(value) < 20 else None
+    return word if word in get_args(Mode) else None
+
+
+def _texts(value: Any) -> list[str] | None:
+    if isinstance(value, str):
+        return _listed(value)
+    if isinstance(value, list) and all(isinstance(item, str) for item in cast("list[Any]", value)):
+        return cast("list[str]", value)
+    return None
+
+
+def _listed(text: str) -> list[str] | None:
+    """`["clay", "kiln"]`, `[clay, kiln]`, `clay, kiln`, `#clay #kiln` or `clay`."""
+    inner = text.strip()
+    if inner.startswith("[") and inner.endswith("]"):
+        for written in (inner, inner.replace("'", '"')):
+            try:
+                return _texts(items) if isinstance(items := json.loads(written), list) else None
+            except (ValueError, RecursionError):
+                continue
+        inner = inner[1:-1]
+    if _HASHTAGS.fullmatch(inner):
+        return [word.removeprefix("#") for word in inner.replace(",", " ").split()]
+    return [item for part in inner.split(",") if (item := part.strip().strip("\"'"))]
+
+
+def _object(value: Any) -> dict[str, Any] | None:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else None
+
+
+def _objects(value: Any) -> list[Any] | None:
+    return cast("list[Any]", value) if isinstance(value, list) else None
+
+
+_READERS: Mapping[Any, tuple[str, Callable[[Any], Any]]] = {
+    str: ("a string", _text),
+    int: ("a whole number", _whole_number),
+    bool: ("true or false", _truth),
+    Mode: (f"one of {', '.join(get_args(Mode))}", _mode),
+    Sequence[str]: ("a list of strings", _texts),
+    Mapping[str, Any]: ("an object", _object),
+    Sequence[Mapping[str, Any]]: ("a list of objects", _objects),
+}
+"""A type → its name in messages, and what reads a JSON value as one, or returns None."""

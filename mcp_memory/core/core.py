@@ -1,0 +1,122 @@
+"""Holds the ports that features are built on."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from mcp_memory.capture.worker import CaptureWorker
+from mcp_memory.core.config import EngineConfig
+from mcp_memory.core.feature import Feature
+from mcp_memory.core.requests import SearchRequest
+from mcp_memory.core.sweeper import Sweeper
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.conflict_scan import ConflictScan
+from mcp_memory.indexing.freshness import Freshness
+from mcp_memory.indexing.reconciler import Reconciler
+from mcp_memory.indexing.watcher import Watcher
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.jobs.scheduler import Scheduler
+from mcp_memory.models import Filters, SearchResult
+from mcp_memory.projects.projects import Projects
+from mcp_memory.recall.answer import RecallAnswerer
+from mcp_memory.recall.briefing import Briefer
+from mcp_memory.recall.briefing_log import BriefingLog
+from mcp_memory.recall.cross_session_updates import CrossSessionUpdates
+from mcp_memory.recall.moments.action_advice import ActionAdvisor
+from mcp_memory.recall.moments.withdrawals import Withdrawals
+from mcp_memory.runs.journaled_runs import JournaledRuns
+from mcp_memory.runtime.health import Health
+from mcp_memory.runtime.idle_detector import IdleDetector
+from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
+from mcp_memory.search.filters import filters_from
+from mcp_memory.search.near_duplicates import NearDuplicates
+from mcp_memory.search.note_lookup import NoteLookup
+from mcp_memory.search.searcher import Searcher
+from mcp_memory.summarizers.base import Summarizer
+from mcp_memory.usage.use_counter import UseCounter
+from mcp_memory.vault.vault import Vault
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class IndexingPorts:
+    """Keeps the index like the files."""
+
+    writer: IndexWriter
+    reconciler: Reconciler
+    conflicts: ConflictScan
+    sweeper: Sweeper
+    watcher: Watcher
+    freshness: Freshness
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPorts:
+    """Finds notes."""
+
+    model: EmbedderLifecycle
+    searcher: Searcher
+    lookup: NoteLookup
+    near_duplicates: NearDuplicates
+    answers_at: dict[str, Callable[[SearchRequest], Awaitable[SearchResult]]] = field(
+        default_factory=dict[str, Callable[[SearchRequest], Awaitable[SearchResult]]]
+    )
+    """The first part of a search's path → the feature that answers there."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecallPorts:
+    """Answers agents, and counts what they were shown."""
+
+    answerer: RecallAnswerer
+    briefer: Briefer
+    advisor: ActionAdvisor
+    withdrawals: Withdrawals
+    updates: CrossSessionUpdates
+    log: BriefingLog
+    uses: UseCounter
+
+
+@dataclass(frozen=True, slots=True)
+class BackgroundPorts:
+    """Does what nobody waits for."""
+
+    scheduler: Scheduler
+    idle_detector: IdleDetector
+    health: Health
+    summarizer: Summarizer
+    capture: CaptureWorker
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """The ports of one open vault. `runs` moves notes so that it can be undone; `features` are those built on it."""
+
+    config: EngineConfig
+    vault: Vault
+    index: Index
+    projects: Projects
+    indexing: IndexingPorts
+    search: SearchPorts
+    recall: RecallPorts
+    runs: JournaledRuns
+    background: BackgroundPorts
+    features: list[Feature] = field(default_factory=list[Feature])
+
+    @property
+    def clock(self) -> Clock:
+        """The clock of the vault."""
+        return self.vault.clock
+
+    def filters(self, **wanted: Any) -> Filters:
+        """Raises InvalidInput for a filter that cannot be used."""
+        return filters_for(self.projects, self.vault, self.clock, **wanted)
+
+
+def filters_for(projects: Projects, vault: Vault, clock: Clock, **wanted: Any) -> Filters:
+    """The filters of a request, with all names of its project. Raises InvalidInput for one that cannot be used."""
+    found = filters_from(**wanted, now=clock(), tz=vault.layout.tz)
+    label, aliases = projects.names_of(found.project) if found.project else (None, frozenset[str]())
+    return replace(found, project=label, aliases=aliases)

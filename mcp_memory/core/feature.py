@@ -1,0 +1,110 @@
+"""Says what a feature adds to the core. A feature is a folder whose module `feature` has `build(core) -> Feature`."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mcp_memory.core.finding import Finding
+from mcp_memory.core.requests import ReviewRequest
+from mcp_memory.core.serializers import Payload
+from mcp_memory.jobs.job import Job
+from mcp_memory.models import NoteId, NotePath
+from mcp_memory.vault.note_file import NoteFile, find_entry
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A request, and the function that answers it. `is_foreground`: somebody waits, so background work pauses."""
+
+    request: type[Any]
+    answer: Callable[[Any], Awaitable[Payload]]
+    is_foreground: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ErasedText:
+    """A whole note, or one entry of a log, that is erased. The text is empty if the file has gone."""
+
+    path: NotePath
+    entry: str | None
+    ids: Collection[NoteId]
+    text: str
+
+    @classmethod
+    def of(cls, path: NotePath, entry: str | None, ids: Collection[NoteId], file: NoteFile | None) -> ErasedText:
+        if file is None or entry is None:
+            return cls(path, entry, ids, file.body if file else "")
+        found = find_entry(path, file.text, entry)
+        return cls(path, entry, ids, file.text[found.start : found.end] if found else "")
+
+
+class NoteCopies:
+    """What a feature has made of notes. A feature overrides what applies to it. Synchronous, for worker threads."""
+
+    def describe(self, erased: ErasedText) -> Iterator[str]:  # noqa: ARG002 -- for those who override it
+        """Yield a line for each place that `erase` cleans. Raises StorageFailed."""
+        yield from ()
+
+    def beyond(self, erased: ErasedText) -> Iterator[str]:  # noqa: ARG002 -- for those who override it
+        """Yield a line for each copy that stays."""
+        yield from ()
+
+    def waiting(self, erased: ErasedText) -> Sequence[NotePath]:  # noqa: ARG002 -- for those who override it
+        """Return candidates that were made of the text and that nobody has accepted; they are erased, too."""
+        return ()
+
+    def erase(self, erased: ErasedText) -> Sequence[NotePath]:  # noqa: ARG002 -- for those who override it
+        """Return the files of the vault that were changed. Raises StorageFailed, Refused or PreconditionFailed."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewItem:
+    """A candidate, or (`active`) a note stored without review. `contradicts` are notes that it contradicts."""
+
+    id: NoteId
+    path: NotePath
+    etag: str
+    kind: str
+    title: str
+    text: str
+    score: float
+    active: bool
+    created: str | None = None
+    source: str | None = None
+    session: str | None = None
+    project: str | None = None
+    derived_from: list[str] = field(default_factory=list[str])
+    contradicts: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+
+
+class Reviewer(Protocol):
+    """A feature whose proposals wait for you in `mcp-memory review`. Their ids begin with `prefix`."""
+
+    prefix: str
+
+    async def waiting(self) -> Sequence[ReviewItem]:
+        """Return what waits for you."""
+        ...
+
+    async def review(self, request: ReviewRequest) -> Payload:
+        """Carry out a decision. Raises InvalidInput for a verb that doesn't apply, NotFound."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """What a feature adds. `prepare` runs in a thread before the first sweep, each of `tasks` beside the engine, and
+    `close` at its end."""
+
+    operations: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
+    jobs: Sequence[Job] = ()
+    prepare: Callable[[], None] | None = None
+    tasks: Sequence[Callable[[], Coroutine[Any, Any, None]]] = ()
+    status: Callable[[], Mapping[str, Any]] = dict[str, Any]
+    findings: Callable[[], Sequence[Finding]] = tuple[Finding, ...]
+    copies: NoteCopies | None = None
+    reviewer: Reviewer | None = None
+    close: Callable[[], None] | None = None

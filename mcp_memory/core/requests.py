@@ -1,0 +1,348 @@
+"""Defines what can be asked of an engine: one frozen dataclass for each request; over 300 lines because all are here.
+
+The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ.
+The text in a field's annotation is what agents read about it; the server fills in what stands in braces. A field
+without one isn't offered to agents; one marked `UNLISTED` is accepted from them but not shown, since every session pays
+for each description; one marked `INTERNAL` isn't accepted from other processes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, Literal
+
+Mode = Literal["hybrid", "semantic", "keyword"]
+Kinds = Annotated[Sequence[str] | None, "E.g. ['decision', 'fix']."]
+Project = Annotated[str | None, "'*' = all. Default: yours, and notes without one."]
+Until = Annotated[str | None, "As it was at this date."]
+UNLISTED, INTERNAL = object(), object()
+Session = Annotated[str | None, "Your session's id, if you know it.", UNLISTED]
+CLAIMS = "@claims"
+"""The path at which agents search only claims."""
+BRIEF_MS = 5000
+"""How long the text for a session may take, in milliseconds, if the caller names no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoArguments:
+    """A request that consists of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """The best passages for a question. `is_prompt`: the query is a prompt that someone typed for an agent, and
+    `confidence` says whether it needs memory at all."""
+
+    query: Annotated[str, "A question or key words."]
+    _: KW_ONLY
+    limit: Annotated[int, "1 to 1000. Default 6."] = 6
+    kinds: Kinds = None
+    tags: Annotated[Sequence[str] | None, "Only with all of these tags."] = None
+    project: Project = None
+    since: Annotated[str | None, "From this date on, e.g. 2026-11-01."] = None
+    until: Until = None
+    path: Annotated[str | None, "A folder; @transcripts = past sessions, @claims = what holds."] = None
+    include_archived: Annotated[bool, "Also retired notes."] = False
+    mode: Annotated[Mode, "Default hybrid; keyword: exact words.", UNLISTED] = "hybrid"
+    explain: Annotated[bool, "Add why each hit is there, and what filters left out.", UNLISTED] = False
+    is_prompt: Annotated[bool, INTERNAL] = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """Text within a token budget: notes by id or path, what fits a question, or what a session starts with."""
+
+    query: Annotated[str | None, "A question."] = None
+    _: KW_ONLY
+    ids: Annotated[Sequence[str] | None, "These notes in full; the last 6 characters do."] = None
+    path: Annotated[str | None, "One note in full."] = None
+    lines: Annotated[str | None, "With path: e.g. '10-20' or '40-'."] = None
+    phase: Annotated[str | None, "Of your work: {phases}."] = None
+    kinds: Kinds = None
+    project: Project = None
+    until: Until = None
+    budget_tokens: Annotated[
+        int | None, "100 to 200000. Default {budget_tokens}; {start_budget_tokens} at session start."
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class AppendRequest:
+    """A note or log entry to store. `created`: when it was said, if not now. `once`: the same content is not stored
+    again even if it was forgotten or replaced since, unless `created` is later."""
+
+    content: Annotated[str, "Self-contained Markdown, up to {max_append_bytes:,} bytes."]
+    _: KW_ONLY
+    kind: Annotated[str, "Default note. One of:\n{kinds}"] = "note"
+    title: Annotated[str | None, "5 to 15 words."] = None
+    tags: Annotated[
+        Sequence[str] | None,
+        "Broad subject first, like a folder (payments); then details.",
+    ] = None
+    project: Annotated[
+        str | None,
+        "'*' = none. Default: your client's.",
+    ] = None
+    supersedes: Annotated[str | None, "Id of what this replaces."] = None
+    session: Session = None
+    expires: Annotated[str | None, "Date, e.g. 2026-12-31."] = None
+    path: Annotated[str | None, "Usually leave it out. MEMORY.md: an entry that every session reads."] = None
+    section: Annotated[str | None, "Heading in MEMORY.md."] = None
+    due: Annotated[str | None, "Of a commitment: day or time.", UNLISTED] = None
+    refs: Annotated[Sequence[str] | None, "Code that it is about, e.g. ['src/a.py:Class.method'].", UNLISTED] = None
+    source: str | None = None
+    created: str | None = None
+    once: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRequest:
+    """The new `text` of a note or entry (`target`: id or path); without one, the text that it has. `expected`: the
+    etag that you read; if another program has changed the note since, nothing is written."""
+
+    target: str
+    text: str | None = None
+    _: KW_ONLY
+    expected: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """A forgotten note or log entry to bring back."""
+
+    target: str
+    _: KW_ONLY
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetRequest:
+    """A note or log entry (`target`: id or path) to hide from every answer; its file stays. `archive`: hide it only
+    from answers that don't ask for archived notes. `done`: archive it as a commitment that is kept. `restore`: show it
+    again."""
+
+    target: str
+    _: KW_ONLY
+    reason: Annotated[str | None, "Why."] = None
+    restore: Annotated[bool, INTERNAL, "true brings it back."] = False
+    archive: Annotated[bool, "true only archives it."] = False
+    done: Annotated[bool, "true: what was promised is done.", UNLISTED] = False
+    session: Session = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForgottenRequest:
+    """Forgotten notes to list or restore. `client`, `session`, `since` and `until` apply to the forgetting; `kinds`,
+    `tags`, `project` ('*' = all) and `path` (a folder) to the notes."""
+
+    client: str | None = None
+    session: str | None = None
+    since: str | None = None
+    until: str | None = None
+    kinds: Sequence[str] | None = None
+    tags: Sequence[str] | None = None
+    project: str | None = None
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListRequest(ForgottenRequest):
+    """Notes and log entries by date, the newest first: stored by this client (`you`; `disk` = by hand) or session …
+    `archived`: instead those that no longer count. `text`: with the beginning of each one's text."""
+
+    archived: bool = False
+    text: bool = False
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class DueRequest:
+    """Commitments: the open ones, of this project ('*' = all) and none, made by this client; `done`: those that are
+    kept instead."""
+
+    project: str | None = None
+    client: str | None = None
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesRequest:
+    """The latest `limit` changes of notes: by this client, in this session, since this date, in this project ('*' =
+    all) or in none."""
+
+    client: str | None = None
+    session: str | None = None
+    since: str | None = None
+    project: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectsRequest:
+    """Which projects there are. `verb`: instead, `merge` the project `name` into the `other`, or `split` the repository
+    in the folder `other` from it."""
+
+    verb: str | None = None
+    name: str | None = None
+    other: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatsRequest:
+    """Figures of all that is stored, or the use of one note or log entry (`target`: id or path)."""
+
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MuteRequest:
+    """A note or log entry (`target`: id or path) that agents shall not be given unasked, in this project or anywhere;
+    `undo` takes that back."""
+
+    target: str
+    project: str | None = None
+    undo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WhyRequest:
+    """The latest `limit` briefings of a `session`: its id, `last` or `all`."""
+
+    session: str = "last"
+    limit: int = 50
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequest:
+    """Changes to take back: `target`, the id of a change, run or note (its last change), or as `ChangesRequest` selects
+    them; of these `only` those with these ids. Unless `sure`, only what that would mean."""
+
+    target: str | None = None
+    client: str | None = None
+    session: str | None = None
+    since: str | None = None
+    only: Sequence[str] | None = None
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EraseRequest:
+    """A note or log entry to delete for good; unless `sure`, only what that would mean."""
+
+    target: str
+    _: KW_ONLY
+    sure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptRequest:
+    """Files of yours that agents may change: a note, a folder, or all; `revoke` undoes that."""
+
+    path: str | None = None
+    dry_run: bool = False
+    revoke: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverRequest:
+    """Lost entries (ids or paths) to add again, or with `dismiss` to ignore from now on."""
+
+    ids: Sequence[str]
+    dismiss: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptRequest:
+    """A session whose `transcript` is to be captured to its end. `delegated`: another agent runs the session, so its
+    prompts aren't a person's words."""
+
+    session: str
+    transcript: str | None = None
+    delegated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BriefRequest(TranscriptRequest):
+    """The text for a session's start, or for its `prompt`, within `within_ms`. `subagent`: the session belongs to a
+    sub-agent, and the prompt is its task. `withdrawn`: add which notes shown earlier no longer apply. `due`: only the
+    commitments that are due. `left_off`: at a start, add where the project's last session left off."""
+
+    prompt: str | None = None
+    project: str | None = None
+    within_ms: int = BRIEF_MS
+    lasting: bool = True
+    subagent: bool = False
+    withdrawn: bool = True
+    due: bool = False
+    left_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AdviseRequest:
+    """A call of a client's tool that a session is about to make with these `arguments` in a `folder`, or the `output`
+    of a call that failed or may have failed. `stop`: refuse a call that memory forbids. `orders`: return nothing else,
+    since the client can't show it."""
+
+    session: str
+    arguments: Mapping[str, Any] | None = None
+    output: str | None = None
+    folder: str = ""
+    project: str | None = None
+    stop: bool = False
+    orders: bool = False
+    within_ms: int = BRIEF_MS
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptsRequest:
+    """Transcripts to capture from: what `file` holds, or all of a client's or of every client's."""
+
+    client: str | None = None
+    file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureRequest:
+    """Transcripts to capture now, or with `dry_run` what that would store."""
+
+    files: Sequence[str]
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TitlesRequest:
+    """Ids of notes whose titles and paths are wanted."""
+
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class JobsRequest:
+    """`list` the background jobs, `log` the latest runs of one or all, or `run`, `pause` or `resume` one by name."""
+
+    _: KW_ONLY
+    action: str = "list"
+    name: str | None = None
+    limit: int = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """A decision about a candidate. `verb`: accept, merge (`into` another note), drop, or undo what was stored at once.
+    Accepting may set another `content`, `kind` or `project` ("" for none). `supersede` replaces the note `into`, or
+    else the note that the candidate contradicts."""
+
+    verb: str
+    target: str
+    etag: str | None = None
+    content: str | None = None
+    into: str | None = None
+    supersede: bool = False
+    kind: str | None = None
+    project: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRequest:
+    """One note, entry or topic: an id, a path, or a topic's folder."""
+
+    target: str

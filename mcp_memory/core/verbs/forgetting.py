@@ -1,0 +1,147 @@
+"""Forgets, archives and restores notes, along with other files that have the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+import anyio
+
+from mcp_memory.core.core import Core
+from mcp_memory.core.requests import ForgetRequest, RestoreRequest
+from mcp_memory.core.verbs.written_notes import link_of, put_off
+from mcp_memory.errors import McpMemoryError, NotFound, Refused
+from mcp_memory.models import (
+    Filters,
+    NoteId,
+    NotePath,
+    NoteRecord,
+    NoteState,
+)
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import Place
+from mcp_memory.text.secrets.finder import find_secret
+from mcp_memory.vault.draft import one_line
+from mcp_memory.vault.journals.change_journal import acting, current_caller
+from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
+from mcp_memory.vault.note_file import NoteFile
+
+MOST_FORGOTTEN = 1_000_000
+
+
+async def forget(core: Core, request: ForgetRequest) -> NoteRecord:
+    """Take a note or entry out of every answer, archive it, or bring it back; its file stays.
+
+    Raises Ambiguous, NotFound, Refused, StorageFailed."""
+    core.indexing.watcher.touch()
+
+    async def change(places: Sequence[Place]) -> NoteRecord:
+        return await forget_note(
+            core,
+            *places[0],
+            restore=request.restore,
+            archive=request.archive,
+            done=request.done,
+            reason=request.reason,
+            by=current_caller(),
+        )
+
+    return await core.search.lookup.reach([request.target], change, deleted=request.restore)
+
+
+async def restore(core: Core, request: RestoreRequest) -> NoteRecord:
+    """Bring a forgotten or archived note or entry back. Raises NotFound, Refused, StorageFailed."""
+    return await forget(core, ForgetRequest(request.target, restore=True, session=request.session))
+
+
+async def forget_note(
+    core: Core,
+    path: NotePath,
+    entry: str | None,
+    *,
+    restore: bool = False,
+    archive: bool = False,
+    done: bool = False,
+    reason: str | None = None,
+    by: Caller = UNKNOWN,
+) -> NoteRecord:
+    """Forget, archive or restore, with one deadline for the file and one for the index, which may stay behind
+    (`why_behind`): the next sweep brings it up to date. Raises what the vault raises, and Refused for a secret in the
+    reason."""
+    vault, writer, config = core.vault, core.indexing.writer, core.config.vault
+    why = one_line("reason", reason, 500) if reason else None
+    if why and config.secrets != "allow" and (found := find_secret(why)):
+        raise Refused(f"the reason seems to hold a secret ({found})", hint="leave it out")
+
+    def change() -> NoteFile:
+        if archive or done:
+            return vault.archive(path, entry, by, done=done)
+        return vault.restore(path, entry, by) if restore else vault.forget(path, entry, why, by)
+
+    try:
+        file = await in_thread(change, deadline_s=config.write_deadline_s, what="changing the note")
+    except McpMemoryError:
+        writer.reindex_later(path)  # a sweep may have seen it half done
+        raise
+    try:
+        with anyio.fail_after(config.write_deadline_s):
+            await writer.index_note(file)
+            for copy in _identical_files(core, file):
+                with suppress(NotFound):  # it was filed elsewhere, and is this very note
+                    await writer.index_note(await in_thread(lambda copy=copy: vault.read(copy), what="reading"))
+    except (McpMemoryError, TimeoutError) as error:
+        for written in (path, *_identical_files(core, file)):
+            put_off(core, written, error)
+    core.search.model.wake()
+    return replace(file.record, id=NoteId(f"{path}#{entry}")) if entry else file.record
+
+
+async def forget_as(
+    core: Core,
+    by: Caller,
+    path: NotePath,
+    entry: str | None,
+    *,
+    restore: bool = False,
+    reason: str | None = None,
+) -> NoteRecord:
+    """Forget or restore as a change of this caller's, for work that no request asked for. As `forget_note`."""
+    with acting(by):
+        return await forget_note(core, path, entry, restore=restore, reason=reason, by=by)
+
+
+async def list_forgotten(core: Core, among: Filters, client: str | None = None) -> list[Tombstone]:
+    """List what could be restored, the latest first: forgotten by this client, and admitted by `among`, whose dates and
+    session apply to the forgetting. An entry is judged by its log."""
+
+    def is_wanted(stone: Tombstone) -> bool:
+        note = core.index.note(stone.path)
+        return client in (None, stone.client) and (
+            not note or among.admits(replace(note, created=stone.at, updated=None, session=stone.session))
+        )
+
+    def read() -> list[Tombstone]:
+        notes = core.index.notes(Filters(states=frozenset({NoteState.DELETED})), limit=MOST_FORGOTTEN)
+        stones = core.vault.tombstones([note.path for note in notes if not note.path.startswith("@")])
+        return [*filter(is_wanted, stones)]
+
+    found = await in_thread(read, what="reading what is forgotten")
+    return sorted(found, key=lambda stone: (-(stone.at.timestamp() if stone.at else 0), stone.target))
+
+
+async def holding_note(core: Core, record: NoteRecord) -> Mapping[str, str] | None:
+    """Return the other note of this one's chain that counts now."""
+
+    def look() -> Mapping[str, str] | None:
+        with suppress(McpMemoryError):  # what was just changed is answered in any case
+            head = None if record.is_log else core.vault.chains.holding(core.vault.read(record.path))
+            return link_of(core, head)
+
+    return await in_thread(look, deadline_s=10, what="looking for the note that holds")
+
+
+def _identical_files(core: Core, file: NoteFile) -> list[NotePath]:
+    """Other files with the bytes of a note that was just forgotten or restored: they are so too."""
+    etags, own = {core.vault.original_etag(file), file.record.etag}, file.record.path
+    return [path for path, etag in core.indexing.writer.indexed_etags.items() if etag in etags and path != own]

@@ -1,0 +1,68 @@
+"""Answers recall requests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from mcp_memory.core.core import Core
+from mcp_memory.core.request_parsing import RecallPlan, recall_plan
+from mcp_memory.core.requests import RecallRequest
+from mcp_memory.core.verbs.known_kinds import with_known_kinds
+from mcp_memory.errors import NotFound
+from mcp_memory.models import is_channel
+from mcp_memory.recall.answer import RecalledText
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import without_commitments
+
+
+async def recall(core: Core, request: RecallRequest) -> RecalledText:
+    """Return text within the budget: notes by id or path, what fits a question, or what a session starts with.
+
+    Raises InvalidInput, NotFound, IndexUnavailable."""
+    core.indexing.watcher.touch()
+    core.search.model.preload()
+    plan = recall_plan(core.config.recall, request)
+    recalled = await _recalled(core, request, plan)
+    is_asked = request.query or request.ids or request.path
+    shown = (excerpt.shown_id for excerpt in recalled.assembly.excerpts)
+    core.recall.uses.add(shown, "told" if is_asked else "shown", question=request.query)
+    return recalled
+
+
+async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> RecalledText:
+    if plan.targets:
+        return await _notes(core, request, plan)
+    filters = core.filters(kinds=plan.kinds, project=request.project, until=request.until)
+    if request.kinds:
+        filters = await with_known_kinds(core, filters)
+    if plan.question is None:
+        return await core.recall.answerer.start(filters, plan.budget_tokens)
+    filters = without_commitments(filters, plan.question)
+    lag = core.indexing.freshness.describe_lag()
+    await core.search.model.wait_loaded()
+    recalled = await core.recall.answerer.question(
+        plan.question, filters, plan.budget_tokens, plan.phase, [lag] if lag else []
+    )
+    if not (request.kinds or request.until):
+        core.recall.uses.gaps.add_unsure(plan.question, filters.project, recalled.confidence)
+    return recalled
+
+
+async def _notes(core: Core, request: RecallRequest, plan: RecallPlan) -> RecalledText:
+    await check_visible(core, request.project, plan.targets)
+    return await core.search.lookup.reach(
+        plan.targets,
+        lambda wanted: core.recall.answerer.notes(wanted, request.lines, plan.budget_tokens, request.project),
+    )
+
+
+async def check_visible(core: Core, project: str | None, targets: Sequence[str]) -> None:
+    """Raise NotFound for a note that a conversation with others doesn't see."""
+    if not is_channel(project):
+        return
+    for target in targets:
+        path, _ = await core.search.lookup.find(target)
+        note = await in_thread(partial(core.index.note, path), deadline_s=10, what="looking for the note")
+        if note is None or note.project != project:
+            raise NotFound("no such note in this conversation", hint="memory_search finds its own")

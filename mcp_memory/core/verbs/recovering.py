@@ -1,0 +1,30 @@
+"""Finds entries that we added to a shared file and that it no longer holds, and adds them again."""
+
+from collections.abc import Sequence
+
+from mcp_memory.core.core import Core
+from mcp_memory.errors import NotFound
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.vault.shared.lost_entries import LostEntry
+
+
+async def find_lost_entries(core: Core) -> list[LostEntry]:
+    """Return the lost entries."""
+    return await in_thread(core.vault.shared.compare, deadline_s=60, what="comparing shared files")
+
+
+async def recover(core: Core, wanted: Sequence[str], *, dismiss: bool = False) -> list[LostEntry]:
+    """Add the lost entries with these ids or paths again, oldest first, or ignore them from now on.
+
+    Raises NotFound for a name that no lost entry has, and what an append raises."""
+    lost = [entry for entry in await find_lost_entries(core) if not {entry.id, entry.added.path}.isdisjoint(wanted)]
+    known = {name for entry in lost for name in (entry.id, entry.added.path)}
+    if unknown := [name for name in wanted if name not in known]:
+        raise NotFound(f"no lost entry {unknown[0]}", hint="mcp-memory recover lists them")
+    act = core.vault.shared.dismiss if dismiss else core.vault.shared.put_back
+    for entry in lost:
+        stored = await in_thread(lambda entry=entry: act(entry), deadline_s=30, what="writing the log")
+        if stored:
+            await core.indexing.writer.index_note(stored.file)
+    core.search.model.wake()
+    return lost

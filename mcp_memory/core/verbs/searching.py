@@ -1,0 +1,80 @@
+"""Answers search requests."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from functools import partial
+
+from mcp_memory.core.core import Core
+from mcp_memory.core.requests import SearchRequest
+from mcp_memory.core.verbs.known_kinds import with_known_kinds
+from mcp_memory.models import Filters, NoteState, SearchResult
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.filters import checked_limit, checked_query, without_commitments
+from mcp_memory.vault.withheld_pages import hits_not_withheld
+
+_NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt"})
+
+
+async def search(core: Core, request: SearchRequest) -> SearchResult:
+    """Find the best passages for a question, or what a feature answers at this path, such as `@claims`.
+
+    While the model isn't ready, only keywords are searched, and `degraded` gives the reason. Raises InvalidInput,
+    IndexUnavailable."""
+    answer = core.search.answers_at.get((request.path or "").partition("/")[0])
+    return await answer(request) if answer else await search_notes(core, request)
+
+
+async def search_notes(core: Core, request: SearchRequest) -> SearchResult:
+    """Find the best passages of notes. Raises as `search`."""
+    core.indexing.watcher.touch()
+    query, limit = checked_query(request.query), checked_limit(request.limit)
+    filters = await _filters(core, request)
+    if request.mode != "keyword":
+        await core.search.model.wait_loaded()
+    earlier_lag = core.indexing.freshness.describe_lag()  # it may have passed when the answer is ready
+    result = await core.search.searcher.search(
+        query,
+        limit=limit,
+        filters=filters,
+        mode=request.mode,
+        explain=request.explain,
+        is_prompt=request.is_prompt,
+    )
+    if NoteState.SUMMARY in filters.states:
+        read = partial(hits_not_withheld, result.hits, core.vault, core.index)
+        result = replace(result, hits=await in_thread(read, what="reading pages"))
+    result = _with_contradictions(core, await _with_successors(core, result))
+    _count(core, request, query, filters, result)
+    reasons = (result.degraded, core.indexing.freshness.describe_lag() or earlier_lag)
+    return replace(result, degraded="; ".join(filter(None, reasons)) or None)
+
+
+async def _filters(core: Core, request: SearchRequest) -> Filters:
+    arguments = {name: value for name, value in asdict(request).items() if name not in _NOT_FILTERS}
+    filters = core.filters(**arguments)
+    return without_commitments(await with_known_kinds(core, filters), request.query)
+
+
+async def _with_successors(core: Core, result: SearchResult) -> SearchResult:
+    """Name the note that replaced each superseded hit."""
+    superseded = {hit.id: hit for hit in result.hits if hit.status == "superseded"}
+    if not superseded:
+        return result
+    heads = await in_thread(lambda: core.vault.chains.heads(superseded), what="reading chains")
+    hits = [replace(hit, superseded_by=heads.get(hit.id)) if hit.id in superseded else hit for hit in result.hits]
+    return replace(result, hits=tuple(hits))
+
+
+def _with_contradictions(core: Core, result: SearchResult) -> SearchResult:
+    """Name the newer note that contradicts each hit."""
+    newer = {hit.id: conflict.newer for hit in result.hits if (conflict := core.indexing.conflicts.newer_of(hit.id))}
+    return replace(result, hits=tuple(replace(hit, contradicted_by=newer.get(hit.id)) for hit in result.hits))
+
+
+def _count(core: Core, request: SearchRequest, query: str, filters: Filters, result: SearchResult) -> None:
+    """Count the use of each hit, and an unfiltered question without a good answer."""
+    core.recall.uses.add((hit.id for hit in result.hits), "found", question=query)
+    is_filtered = any((request.kinds, request.tags, request.path, request.since, request.until))
+    if not is_filtered and not request.is_prompt:
+        core.recall.uses.gaps.add_unsure(query, filters.project, result.confidence)

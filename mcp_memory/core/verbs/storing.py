@@ -1,0 +1,187 @@
+"""Stores notes: the file first, then the index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from time import monotonic
+
+import anyio
+
+from mcp_memory.conflicts.detector import NoteText
+from mcp_memory.core.core import Core
+from mcp_memory.core.requests import AppendRequest
+from mcp_memory.core.verbs.known_kinds import kind_to_store
+from mcp_memory.core.verbs.recalling import check_visible
+from mcp_memory.core.verbs.written_notes import index_change, link_of
+from mcp_memory.errors import DeadlineExceeded, IndexUnavailable, InvalidInput, McpMemoryError, Refused
+from mcp_memory.models import (
+    Contradicted,
+    Etag,
+    Filters,
+    NoteId,
+    NotePath,
+    Outcome,
+    Passage,
+    Receipt,
+    SimilarNote,
+    is_channel,
+)
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.note_lookup import Place
+from mcp_memory.text.due_dates import find_due
+from mcp_memory.text.tokens import truncate
+from mcp_memory.vault.config import COMMITMENT, LOG
+from mcp_memory.vault.draft import MAX_TITLE, Draft, creation, due_day, expiry, one_line
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.note_file import MEMORY
+
+MOST_SIMILAR = 5
+SIMILAR_TOKENS = 40
+
+_UNKNOWN = Receipt(NoteId(""), NotePath(""), Etag(""), Outcome.UNKNOWN, "pending")
+
+
+async def append(core: Core, request: AppendRequest) -> Receipt:
+    """Store a note durably and index it; the same content again returns the first note.
+
+    Raises InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
+    core.indexing.watcher.touch()
+    if request.section and request.path != MEMORY:
+        raise InvalidInput("only MEMORY.md has sections", hint="pass path='MEMORY.md' too, or leave section out")
+    if is_channel(request.project) and (request.path or request.kind == LOG):
+        raise Refused("other conversations read that", hint="in a conversation with others: no path, and no log")
+    draft = await _draft(core, request)
+    if not request.supersedes:
+        return await append_note(core, draft)
+    await check_visible(core, request.project, [request.supersedes])
+
+    async def replace_note(places: Sequence[Place]) -> Receipt:
+        path, entry = places[0]
+        if entry or request.project:
+            return await append_note(core, draft, places[0])
+        find = partial(core.index.note, path)
+        old = await in_thread(find, deadline_s=10, what="looking up the note")
+        return await append_note(core, replace(draft, project=old.project) if old else draft, places[0])
+
+    return await core.search.lookup.reach([request.supersedes], replace_note)
+
+
+async def _draft(core: Core, request: AppendRequest) -> Draft:
+    zone = core.vault.layout.tz
+    kind, created = await kind_to_store(core, request.kind), creation(request.created, zone, core.clock())
+    is_commitment = kind.name == COMMITMENT
+    due = due_day(request.due or (request.expires if is_commitment else None), zone)
+    if is_commitment and due is None:
+        said = (created or core.clock()).astimezone(zone)
+        read_due = partial(find_due, f"{request.title or ''}\n{request.content}", said)
+        due = await in_thread(read_due, deadline_s=10, what="reading a date")
+    return Draft(
+        content=request.content,
+        kind=kind,
+        title=request.title.strip() if request.title else None,
+        tags=tuple(tag.strip() for tag in request.tags or ()),
+        project=core.projects.label_named(request.project),
+        session=request.session,
+        source=request.source,
+        expires_at=expiry(request.expires, zone) if request.due or not is_commitment else None,
+        due=due,
+        path=request.path.removeprefix("./") if request.path else None,
+        created=created,
+        section=request.section,
+        once=request.once,
+        more={"refs": [one_line("ref", ref, MAX_TITLE) for ref in request.refs]} if request.refs else {},
+    )
+
+
+async def append_note(core: Core, draft: Draft, supersedes: Place | None = None) -> Receipt:
+    """Store a draft within one deadline for writing and indexing, in place of a note or entry. Raises what the vault
+    raises; past the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
+    if supersedes and supersedes[0] == MEMORY and supersedes[1]:
+        draft, supersedes = replace(draft, path=MEMORY, replaces=supersedes[1]), None
+    private = core.config.recall.private_marks  # of which no answer speaks unasked
+    near: list[Passage] = []
+    contrary: list[Contradicted] = []
+
+    async def find_near() -> None:
+        filters = Filters(now=core.clock(), project=draft.project, private=private)
+        near.extend(await core.search.near_duplicates.find(draft.content, filters))
+
+    async def find_contrary() -> None:
+        contrary.extend(await core.search.near_duplicates.contradicted_by(_text_of(draft), draft.created, private))
+
+    failed: McpMemoryError | None = None
+    receipt = _UNKNOWN
+    async with anyio.create_task_group() as tasks:
+        if draft.kind.name != LOG:
+            tasks.start_soon(find_near)  # while the disk is at work
+        if supersedes is None and not draft.replaces and not is_channel(draft.project):
+            tasks.start_soon(find_contrary)
+        try:
+            receipt = await _write(core, draft, supersedes)
+        except McpMemoryError as error:
+            failed = error
+            tasks.cancel_scope.cancel()
+    if failed:
+        raise failed
+    if receipt.outcome in (Outcome.DUPLICATE, Outcome.UNKNOWN):
+        return receipt
+    core.recall.updates.add(receipt.id, draft.source, draft.session)
+    chain = (receipt.id, (receipt.superseded or {}).get("id"), f"path:{receipt.path}")
+    contradicts = tuple(one for one in contrary if one.id not in chain)[:MOST_SIMILAR]
+    if contradicts:
+        core.indexing.watcher.hint()  # so that answers mark them soon
+    similar: dict[str | None, SimilarNote | None] = dict.fromkeys((*chain, *(one.id for one in contradicts)))
+    for passage in near:
+        text = truncate(" ".join(passage.chunk.text.split()), SIMILAR_TOKENS)
+        similar.setdefault(passage.shown_id, SimilarNote(passage.shown_id, text))
+    return replace(receipt, similar=tuple(filter(None, similar.values()))[:MOST_SIMILAR], contradicts=contradicts)
+
+
+async def append_for_source(core: Core, draft: Draft, supersedes: Place | None = None) -> Receipt:
+    """Store a draft as a change of its source's, for work that no request asked for. As `append_note`."""
+    with acting(Caller(draft.source, draft.session)):
+        return await append_note(core, draft, supersedes)
+
+
+def _text_of(draft: Draft) -> NoteText:
+    return NoteText(draft.content.strip(), draft.title or "", draft.kind.name, draft.project)
+
+
+async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:
+    deadline_s = core.config.vault.write_deadline_s
+    old, entry = supersedes or (None, None)
+    until = monotonic() + deadline_s
+    try:
+        stored = await in_thread(
+            lambda: core.vault.append(
+                draft, supersedes=old, entry=entry, same=_same_content(core, draft), fits=core.recall.answerer.shows_all
+            ),
+            deadline_s=deadline_s,
+            what="writing the note",
+        )
+    except DeadlineExceeded:
+        return _UNKNOWN
+    indexed, record = await index_change(core, stored, until), stored.file.record
+    note_id = NoteId(f"{record.path}#{stored.entry}") if stored.entry else record.id
+    before = stored.replaced
+    later = before and before.record.path != old
+    why = f"{old} had been replaced by this one already" if later else ""
+    return Receipt(
+        note_id, record.path, record.etag, stored.outcome, indexed,
+        superseded=link_of(core, before, why), superseded_by=link_of(core, stored.holding),
+    )  # fmt: skip
+
+
+def _same_content(core: Core, draft: Draft) -> list[NotePath]:
+    """Where the index knows this content from; the ledger knows too, but not after a move."""
+    kind, project = draft.kind.name, draft.project
+    written = core.vault.ledger.written(draft.content_hash, kind, project)
+    try:
+        contents = [draft.content_hash, *sorted({entry.now for entry in written if entry.now})]
+        found = [note for content in contents for note in core.index.find_content(content, kind, project)]
+    except IndexUnavailable:
+        return []  # a note is stored even while the index is broken
+    return [record.path for record in found if not record.path.startswith("@")]

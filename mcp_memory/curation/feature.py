@@ -1,0 +1,74 @@
+"""Curates memory: what holds, what recurs, and what is over."""
+
+from functools import partial
+
+from mcp_memory.core.core import Core
+from mcp_memory.core.feature import Feature, Operation
+from mcp_memory.core.requests import CLAIMS, NoArguments, TargetRequest
+from mcp_memory.core.verbs.forgetting import forget_as
+from mcp_memory.core.verbs.storing import append_for_source
+from mcp_memory.curation.claims.answers import ClaimAnswers
+from mcp_memory.curation.claims.claim_base import ClaimBase
+from mcp_memory.curation.claims.claim_operations import ClaimOperations
+from mcp_memory.curation.decay.archive import Archivist
+from mcp_memory.curation.decay.archive_operations import ArchiveOperations
+from mcp_memory.curation.dreams.dream_copies import DreamCopies
+from mcp_memory.curation.dreams.dream_files import DreamFiles
+from mcp_memory.curation.dreams.dream_operations import DreamOperations
+from mcp_memory.curation.dreams.dreamer import Dreamer
+from mcp_memory.curation.pages.page_operations import PageOperations
+from mcp_memory.curation.requests import (
+    ApplyRequest,
+    ArchiveProposedRequest,
+    ClaimsRequest,
+    DreamRequest,
+    OrganizeRequest,
+)
+from mcp_memory.jobs.due import Daily
+from mcp_memory.jobs.job import Job
+from mcp_memory.models import Filters
+from mcp_memory.vault.journals.change_journal import DREAM
+from mcp_memory.vault.journals.tombstones import Caller
+
+
+def build(core: Core) -> Feature:
+    may_be_told = Filters(private=core.config.recall.private_marks, foreign=False)
+    answers = ClaimAnswers(ClaimBase(core.index, may_be_told, core.clock))
+    core.recall.answerer.subjects.append(answers)
+    claims = ClaimOperations(core, answers)
+    core.search.answers_at[CLAIMS] = claims.search
+    files = DreamFiles(core.vault, core.indexing.writer, core.config.state / "dreams")
+    forget = partial(forget_as, core, Caller(DREAM, is_person=True))
+    dreams = DreamOperations(core, Dreamer(core, files, partial(append_for_source, core), forget))
+    pages = PageOperations(core, answers.base, files)
+    archivist = Archivist(core)
+    archive = ArchiveOperations(core, archivist)
+    zone, times = core.vault.layout.tz, core.config.jobs
+    return Feature(
+        operations={
+            "claims": Operation(ClaimsRequest, claims.claims),
+            "claim_problems": Operation(NoArguments, claims.problems),
+            "apply": Operation(ApplyRequest, claims.apply),
+            "dream": Operation(DreamRequest, dreams.dream),
+            "organize": Operation(OrganizeRequest, pages.organize),
+            "archive_proposed": Operation(ArchiveProposedRequest, archive.archive_proposed),
+            "unarchive": Operation(TargetRequest, archive.unarchive),
+        },
+        jobs=[
+            pages.job(),
+            Job(
+                "dream",
+                "Proposes what recurs for MEMORY.md, in DREAMS.md",
+                Daily(times.time_of_day("dream"), zone),
+                dreams.run,
+            ),
+            Job(
+                "decay",
+                "Archives what is over of [decay] archive_kinds, and proposes the rest",
+                Daily(times.time_of_day("decay"), zone),
+                archivist.run,
+            ),
+        ],
+        copies=DreamCopies(core, files),
+        reviewer=dreams,
+    )

@@ -1,0 +1,158 @@
+"""Stores what is worth remembering of sessions and logs, and lets you review it."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import partial
+
+from mcp_memory.capture.readers.plain import read_plain
+from mcp_memory.capture.session_reader import CapturedMessages, read_material
+from mcp_memory.core.core import Core
+from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation
+from mcp_memory.core.finding import Finding
+from mcp_memory.core.serializers import Payload
+from mcp_memory.errors import IndexUnavailable, McpMemoryError
+from mcp_memory.extraction.candidate_ingest import CandidateIngest
+from mcp_memory.extraction.candidate_log import CandidateLog, Digest
+from mcp_memory.extraction.config import ExtractionConfig
+from mcp_memory.extraction.conflict_review import ConflictReview
+from mcp_memory.extraction.neighbours import Neighbours
+from mcp_memory.extraction.requests import ConflictsRequest, DecideRequest, ExtractRequest, HeldRequest
+from mcp_memory.extraction.review import Review
+from mcp_memory.jobs.due import AfterQuiet
+from mcp_memory.jobs.job import Job, JobReport, JobTurn
+from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
+from mcp_memory.search.filters import ANY_PROJECT
+from mcp_memory.summarizers.open_summarizer import open_summarizer
+from mcp_memory.text.escape_invisible import visible_in
+from mcp_memory.text.markdown.logs import is_log_path
+from mcp_memory.text.pluralize import counted
+from mcp_memory.vault.note_file import NoteFile
+from mcp_memory.vault.withheld_pages import sources_of
+
+MOST_NOTES = 1_000_000
+_MADE_KINDS = frozenset({"commitment", "lesson"})
+"""Kinds that are also stored without review."""
+
+
+def build(core: Core) -> Feature:
+    config = core.config.section("extraction", ExtractionConfig)
+    model = core.background.summarizer
+    if config.model:
+        chosen = replace(core.config.summarizer, model=config.model)
+        model = open_summarizer(chosen, core.config.state / "reviewer.json")
+    candidates = CandidateLog(core.config.state / "candidates.jsonl")
+    neighbours = Neighbours(core.index, lambda: core.search.model.at_hand, core.clock)
+    ingest = CandidateIngest(core, candidates, neighbours, model)
+    digest = Digest(core.index, candidates, core.clock)
+    core.recall.briefer.announcers.append(digest)
+    if config.automatic:
+        core.background.capture.service.listeners.append(ingest.store)
+    statements = StatementOperations(core, ingest, neighbours)
+
+    async def read_logs(_: JobTurn) -> JobReport | None:
+        stored = await ingest.ingest_logs()
+        if not stored:
+            return None
+        return JobReport(f"{counted(len(stored), 'commitment')} stored", figures={"stored": len(stored)})
+
+    after_a_log = AfterQuiet(quiet_s=60, longest_wait_s=600, concerns=lambda paths: any(map(is_log_path, paths)))
+    off = None if config.automatic else "extraction.automatic is false"
+    return Feature(
+        operations={
+            "extract": Operation(ExtractRequest, statements.extract),
+            "held": Operation(HeldRequest, statements.held),
+            "conflicts": Operation(ConflictsRequest, statements.conflicts),
+            "decide": Operation(DecideRequest, statements.decide),
+        },
+        jobs=[Job("promises", "Finds promises and reminders in daily logs", after_a_log, read_logs, off=off)],
+        findings=lambda: _long_inbox(digest, config.review_reminder),
+        copies=MadeNotes(core),
+        reviewer=Review(core, candidates),
+        close=model.close,
+    )
+
+
+def _long_inbox(digest: Digest, least: int) -> Sequence[Finding]:
+    try:
+        waiting = digest.waiting()
+    except IndexUnavailable:
+        return ()  # which is a finding of its own
+    if waiting < least:
+        return ()
+    remedy = "mcp-memory review, or: mcp-memory review --accept-all-above 0.8"
+    return [Finding("info", f"{waiting} candidates from transcripts wait in _inbox/", remedy)]
+
+
+class StatementOperations:
+    """Answers what is asked of statements and contradictions, with plain JSON values."""
+
+    def __init__(self, core: Core, ingest: CandidateIngest, neighbours: Neighbours) -> None:
+        self._core = core
+        self._ingest = ingest
+        self._neighbours = neighbours
+        self._conflicts = ConflictReview(core.vault, core.index, core.indexing.writer, core.indexing.conflicts)
+
+    async def extract(self, request: ExtractRequest) -> Payload:
+        """Store what is worth remembering of these messages."""
+        messages = read_plain(request.messages.encode(), self._core.vault.layout.tz)
+        project = None if request.project == ANY_PROJECT else request.project
+        captured = CapturedMessages(request.file, request.client, request.session, project, messages)
+        paths = self._core.background.capture.service.paths
+        with suppress(McpMemoryError):  # no transcript of a client's
+            captured = replace(captured, material=partial(read_material, paths, paths.locate_any(request.file)))
+        return asdict(await self._ingest.ingest(captured))
+
+    async def held(self, request: HeldRequest) -> Payload:
+        """Return which note holds each statement, or None."""
+        found = [await self._neighbours.holder(text) for text in request.texts]
+        return {"held": [note and asdict(note) for note in found]}
+
+    async def conflicts(self, request: ConflictsRequest) -> Payload:
+        """List the open contradictions."""
+        found = await self._conflicts.list_open()
+        if request.project not in (None, ANY_PROJECT):
+            shown = {request.project, None}
+            found = [one for one in found if shown & {one["older"]["project"], one["newer"]["project"]}]
+        return visible_in({"conflicts": found})
+
+    async def decide(self, request: DecideRequest) -> Payload:
+        """Settle a contradiction."""
+        full_id = self._core.search.lookup.full_id
+        target, other = await full_id(request.target), request.other and await full_id(request.other)
+        decided = await self._conflicts.decide(request.verb, target, other, only=request.only)
+        return visible_in({"decided": decided})
+
+
+class MadeNotes(NoteCopies):
+    """Notes that were made of what is erased."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def describe(self, erased: ErasedText) -> Iterator[str]:
+        for path in self.waiting(erased):
+            yield f"what was made of it and waits for review: {path}"
+
+    def beyond(self, erased: ErasedText) -> Iterator[str]:
+        for note in self._made_of(erased):
+            if note.state not in {NoteState.INBOX, NoteState.SUMMARY}:
+                yield f"the note {note.path}, which was made of it: mcp-memory erase {note.id}"
+
+    def waiting(self, erased: ErasedText) -> Sequence[NotePath]:
+        return [note.path for note in self._made_of(erased) if note.state is NoteState.INBOX]
+
+    def _made_of(self, erased: ErasedText) -> Iterator[NoteRecord]:
+        for note in self._core.index.notes(Filters(states=frozenset(NoteState)), MOST_NOTES):
+            if note.state is NoteState.INBOX or note.kind in _MADE_KINDS:
+                file = self._core.vault.read(note.path)
+                if any(_is_from(file, source, erased) for source in sources_of(file.text)):
+                    yield note
+
+
+def _is_from(file: NoteFile, source: str, erased: ErasedText) -> bool:
+    """Return whether a note with this source quotes what is erased; an entry of a log is named with its line."""
+    if source.startswith(f"{erased.path}@"):
+        body = file.body.strip()
+        return erased.entry is None or (bool(body) and body in erased.text)
+    return source in erased.ids

@@ -1,0 +1,1 @@
+"""Lists what memory could not answer."""

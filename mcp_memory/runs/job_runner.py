@@ -1,0 +1,177 @@
+"""Runs jobs and undoes runs in worker threads, and updates the index after each step."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+import anyio
+from anyio import from_thread
+
+from mcp_memory.errors import Busy, Refused
+from mcp_memory.index.base import Index
+from mcp_memory.indexing.reconciler import Reconciler
+from mcp_memory.indexing.writer import IndexWriter
+from mcp_memory.runs.execute_job import (
+    SKIPPED_ERRORS,
+    TouchedNotes,
+    finish_jobs,
+    folders_entered,
+    pages_restored,
+    remove_empty_folders,
+    run_job,
+    stoppable,
+    undo_step,
+)
+from mcp_memory.runs.journal import JobEntry, JobOutcome, MoveStep, RemoveStep, RunJournal, Step, WriteStep
+from mcp_memory.runs.run_report import RunReport
+from mcp_memory.runtime.threads import in_thread
+from mcp_memory.text.pluralize import counted
+from mcp_memory.topics.page import MAP
+from mcp_memory.topics.page_parts import RELATED_PART, parts_of
+from mcp_memory.vault.journals.change_journal import acting
+from mcp_memory.vault.journals.tombstones import Caller
+from mcp_memory.vault.vault import Vault
+
+Pace = Callable[[], Awaitable[bool]]
+"""Awaited before each job; False ends the run before that job."""
+
+JOB_S = 600.0
+"""The deadline for a job, or for finishing all interrupted jobs."""
+
+
+class RunLock:
+    """Serializes runs. Your run waits for the current job of a background run, which takes moments, but not for another
+    run of yours."""
+
+    def __init__(self) -> None:
+        self._lock = anyio.Lock()
+        self.is_foreground_waiting = False
+        """Whether you asked for a run: a background run then ends before its next job."""
+
+    @property
+    def is_busy(self) -> bool:
+        return self.is_foreground_waiting or self._lock.locked()
+
+    @asynccontextmanager
+    async def foreground(self) -> AsyncGenerator[None]:
+        """Hold the lock for your run. Raises Busy during another foreground run."""
+        if self.is_foreground_waiting:
+            raise Busy(
+                "a compaction is running", hint="try again when it is done: mcp-memory status shows how far it is"
+            )
+        self.is_foreground_waiting = True
+        try:
+            async with self._lock:
+                yield
+        finally:
+            self.is_foreground_waiting = False
+
+    @asynccontextmanager
+    async def background(self) -> AsyncGenerator[None]:
+        async with self._lock:
+            yield
+
+
+@dataclass(frozen=True, slots=True)
+class JobRunner:
+    """Runs jobs one at a time: the caller must have the run lock."""
+
+    vault: Vault
+    index: Index
+    reconciler: Reconciler
+    journal: RunJournal
+    writer: IndexWriter
+
+    async def run_job(self, run: str, entry: JobEntry) -> None:
+        """Run a job in a thread. If the caller stops waiting, the thread stops after its current step. Raises like
+        `execute_job.run_job`."""
+        with stoppable(self._update_index_from_thread) as on_step:
+            work = partial(run_job, self.vault, self.journal, run, entry, on_step)
+            async with self.reconciler.paused():
+                with acting(Caller(run=run)):
+                    await in_thread(work, deadline_s=JOB_S, what="filing")
+
+    async def finish_jobs(self) -> int:
+        """Finish interrupted jobs; return their number. Raises StorageFailed."""
+        work = partial(finish_jobs, self.vault, self.journal, self._update_index_from_thread)
+        async with self.reconciler.paused():
+            return await in_thread(work, deadline_s=JOB_S, what="filing")
+
+    async def undo_run(self, run: str) -> RunReport:
+        """Undo a run's jobs, latest first, and hold background runs. The report names files that have changed since;
+        they stay. Raises NotFound, Refused for notes that a later run has moved, StorageFailed."""
+        report = RunReport(run)
+        entries = await in_thread(partial(self.journal.read_run, run), what="reading the journal")
+        await in_thread(partial(self._check_latest, run, entries), what="reading the journal")
+        await in_thread(self.journal.hold, what="the journal")
+        pages = pages_restored(step for entry in entries for step in entry.steps)
+        for entry in reversed([job for job in entries if job.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED}]):
+            report.left += await self._undo_job(run, entry, pages)
+            await in_thread(partial(self.journal.end_job, run, entry.key, JobOutcome.UNDONE), what="the journal")
+            report.done.append(entry.about)
+        entered = {folder for entry in entries for folder in folders_entered(entry)}
+        await in_thread(partial(remove_empty_folders, self.vault, entered), what="removing folders")
+        return report
+
+    def _check_latest(self, run: str, entries: Sequence[JobEntry]) -> None:
+        """Raise Refused if a later run has moved files that this run moved, or rewritten one of its pages."""
+        steps = list(_steps(entries))
+        moves = [step for step in steps if isinstance(step, MoveStep)]
+        there = {step.id: self.index.note(step.target) for step in moves}
+        gone = {(step.id, step.target) for step in moves
+                if (note := there[step.id]) is None or note.id != step.id}  # fmt: skip
+        pages = {step.path for step in steps if isinstance(step, WriteStep) and not _is_map(step)}
+        for later in reversed(self.journal.list_runs()):
+            if later == run:
+                break
+            after = list(_steps(self.journal.read_run(later)))
+            count = sum((step.id, step.source) in gone for step in after if isinstance(step, MoveStep))
+            count += sum(step.path in pages and _tells_more(step) for step in after if isinstance(step, WriteStep))
+            if count:
+                raise Refused(
+                    f"the later run {later} has changed {counted(count, 'file')} of this one",
+                    hint=f"undo that one first: mcp-memory compact --undo {later}",
+                )
+
+    async def _undo_job(self, run: str, entry: JobEntry, pages: Mapping[str, str]) -> list[str]:
+        """Undo a job's steps, latest first; return the reasons for steps that couldn't be undone. `pages` as for
+        `undo_step`. Raises StorageFailed; calling it again continues."""
+        left: list[str] = []
+        async with self.reconciler.paused():
+            for step in reversed(entry.steps):
+                try:
+                    undo = partial(undo_step, step, self.vault, self.index, pages)
+                    with acting(Caller(undoes=run)):
+                        touched = await in_thread(undo, what="undoing a step")
+                    await self._update_index(touched)
+                except SKIPPED_ERRORS as error:
+                    if not _is_map(step):  # the map is regenerated
+                        left.append(error.message)
+        return left
+
+    async def _update_index(self, touched: TouchedNotes) -> None:
+        """Update the index after a step. Raises IndexUnavailable."""
+        for file in touched.files:
+            await self.writer.index_note(file)
+        for path in touched.removed:
+            await self.writer.remove_deleted(path)
+
+    def _update_index_from_thread(self, touched: TouchedNotes) -> None:
+        from_thread.run(self._update_index, touched)
+
+
+def _steps(entries: Sequence[JobEntry]) -> Iterator[Step]:
+    """Yield the steps of all jobs except undone ones."""
+    done = (entry for entry in entries if entry.outcome in {JobOutcome.DONE, JobOutcome.ANNOUNCED})
+    return (step for entry in done for step in entry.steps)
+
+
+def _is_map(step: Step) -> bool:
+    return isinstance(step, WriteStep | RemoveStep) and step.path.endswith(f"/{MAP}")
+
+
+def _tells_more(step: WriteStep) -> bool:
+    """Return whether a step changes more of a page than the list of related topics, which an undo updates, too."""
+    now, before = (parts_of(text) | {RELATED_PART: []} for text in (step.text, step.before or ""))
+    return now != before

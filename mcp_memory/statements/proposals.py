@@ -1,0 +1,93 @@
+"""Decides whether a sentence of an assistant is its own proposal, which a person may agree to, and not something that
+the assistant quotes, reports or has read.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from mcp_memory.statements.cues import PROPOSAL, patterns
+from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.text.conversation.own_words import MASK
+from mcp_memory.text.language.terms import content_words
+
+HasRead = Callable[[str], bool]
+"""Returns whether the assistant has read a statement in its session."""
+
+LEAST_REPEATED = 2
+"""The minimum number of content words of a repetition; fewer words occur in any text."""
+REPEATED_SHARE = 0.8
+SHORT_QUESTION = 5
+QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
+"""A sentence with a quotation of at least 4 words is a quotation if fewer than 3 content words are its own, or if it
+proposes nothing and fewer than half of the words are its own."""
+
+_SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
+
+
+def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
+    """Return whether the sentence at this place of a message proposes something, by itself or with a question after it,
+    such as `Is that fine?`. `OK?`, `More?` and `Continue?` only ask for a go-ahead."""
+    view, found = said[at].view, patterns(PROPOSAL)
+    is_short = said[at].is_question and len(view.split()) <= SHORT_QUESTION
+    asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)
+    if asks_about_another or _passes(view) or not is_own(said, at):
+        return False
+    if any(found[name].search(view) for name in ("proposes", "asks", "intends")):
+        return True
+    if said[at].is_question:
+        return not found["goes_on"].search(view) and not found["which"].match(view)
+    return is_put_to_the_person(said, at)
+
+
+def is_put_to_the_person(said: Sequence[UserSentence], at: int) -> bool:
+    """Return whether the next sentence asks for approval of this sentence: `Does that work for you?`."""
+    after, found = said[at + 1].view if at + 1 < len(said) else "", patterns(PROPOSAL)
+    return found["approves"].search(after) is not None and not found["goes_on"].search(after)
+
+
+def is_own(said: Sequence[UserSentence], at: int) -> bool:
+    """Return whether the assistant speaks for itself in this sentence. After a report it does so if the sentence
+    contains `I` or asks whether to do something."""
+    sentence, found = said[at], patterns(PROPOSAL)
+    if found["reports"].search(sentence.view) or _is_quotation(sentence):
+        return False
+    reports = any(found["reports"].search(one.view) or one.view.rstrip().endswith(":") for one in said[:at])
+    return not reports or found["own_voice"].search(sentence.view) is not None
+
+
+def asks_for_a_go_ahead(question: UserSentence) -> bool:
+    """Return whether a question doesn't name its subject: `OK?`, `Continue?`."""
+    return patterns(PROPOSAL)["goes_on"].search(question.view) is not None
+
+
+def repeats(statement: str, texts: Iterable[str]) -> bool:
+    """Return whether a text contains the statement, in a sentence or across a line break."""
+    words = content_words(statement)
+    if len(words) < LEAST_REPEATED:
+        return False
+    longest, plain = max(words, key=len), " ".join(statement.casefold().split()).rstrip(" .!?")
+    for text in texts:
+        folded = text.casefold()
+        if longest not in folded and plain[:12] not in folded:
+            continue
+        if plain in " ".join(folded.split()):
+            return True
+        parts = [*_SENTENCE_ENDS.split(text), *_SENTENCE_ENDS.split(" ".join(text.split()))]
+        if any(len(words & content_words(part)) >= REPEATED_SHARE * len(words) for part in parts):
+            return True
+    return False
+
+
+def _passes(view: str) -> bool:
+    """Return whether a sentence only describes a step of work, as `I'll run the tests` does, and leaves nothing to
+    remember."""
+    found = patterns(PROPOSAL)
+    return found["passing"].search(view) is not None and not found["lasting"].search(view)
+
+
+def _is_quotation(sentence: UserSentence) -> bool:
+    masked = [sentence.text[run.start() : run.end()] for run in re.finditer(f"{MASK}+", sentence.view)]
+    own = content_words(sentence.view.replace(MASK, " "))
+    longest = max((len(quote.split()) for quote in masked), default=0)
+    proposes = patterns(PROPOSAL)["proposes"].search(sentence.view) is not None
+    return longest >= QUOTED_WORDS and (len(own) < UNQUOTED_WORDS or (not proposes and len(own) < longest))

@@ -1,0 +1,78 @@
+"""Collects your sentences in a session, each with the message that it answers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from mcp_memory.capture.readers.message import Role, TranscriptMessage
+from mcp_memory.embedders.base import SentenceInContext
+from mcp_memory.statements.language import introduces
+from mcp_memory.statements.statement_rules import is_denial
+from mcp_memory.statements.user_sentences import MAX_CHARS, UserSentence, user_sentences
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenSentence:
+    """A sentence of yours. `assistant` is the latest message of the assistant for the first sentence after it, else
+    empty. `place` is its index in `said`, the sentences of its message."""
+
+    message: TranscriptMessage
+    sentence: UserSentence
+    assistant: str
+    place: int
+    said: Sequence[UserSentence]
+
+    @property
+    def is_typed(self) -> bool:
+        return len(self.message.turn.text) <= MAX_CHARS and not self.sentence.may_be_pasted
+
+    @property
+    def answered(self) -> str:
+        """The last sentence of the assistant, which this sentence answers."""
+        said = user_sentences(self.assistant, lambda _: False)
+        return said[-1].text if said else ""
+
+    @property
+    def in_context(self) -> SentenceInContext:
+        """The sentence and, unless it is on the first line of its message, the opening sentence, such as `look what
+        they wrote`."""
+        before = [self.said[self.place - 1].text] if self.place else []
+        opening = [self.said[0].text] if self.sentence.line and self.place > 1 else []
+        after = self.said[self.place + 1].text if self.place + 1 < len(self.said) else ""
+        return SentenceInContext(self.sentence.text, self.answered, " ".join([*opening, *before]), after)
+
+    @property
+    def beside(self) -> list[int]:
+        """The distances to the sentences before and after it in its message."""
+        return [step for step in (-1, 1) if 0 <= self.place + step < len(self.said)]
+
+    @property
+    def chars_said(self) -> int:
+        """The number of characters of your own words in the message."""
+        return sum(len(one.text) + 1 for one in self.said)
+
+
+def spoken_sentences(messages: Sequence[TranscriptMessage]) -> Iterator[SpokenSentence]:
+    assistant = ""
+    for message in messages:
+        if message.role is Role.USER:
+            said = list(_joined(user_sentences(message.turn.text, introduces)))
+            for place, sentence in enumerate(said):
+                yield SpokenSentence(message, sentence, assistant, place, said)
+                assistant = ""
+            assistant = ""
+        elif message.role is Role.ASSISTANT:
+            assistant = message.turn.text
+
+
+def _joined(sentences: Sequence[UserSentence]) -> Iterator[UserSentence]:
+    """Join a plain no to the next sentence."""
+    denial: UserSentence | None = None
+    for sentence in sentences:
+        if is_denial(sentence):
+            denial = sentence
+        elif denial:
+            text, view = f"{denial.text} {sentence.text}", f"{denial.view} {sentence.view}"
+            yield UserSentence(text, view, sentence.is_question, sentence.may_be_pasted, denial.line)
+            denial = None
+        else:
+            yield sentence

@@ -1,0 +1,106 @@
+"""Classifies your sentences as statements by rules. Only plain statements are accepted; in doubt, none is."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mcp_memory.statements.candidate import StatementKind
+from mcp_memory.statements.language import Language, languages
+from mcp_memory.statements.user_sentences import UserSentence
+from mcp_memory.text.conversation.own_words import MASK
+from mcp_memory.text.language.facts import FactKind, facts
+from mcp_memory.text.language.terms import words
+from mcp_memory.text.language.word_lists import language_of
+
+REQUESTED, OUTRIGHT, TENTATIVE, MENTIONED = 0.95, 0.9, 0.5, 0.45
+"""Scores for the likelihood that you want a statement kept. The first two are for a request to remember it, and for a
+statement made outright. The third is for a preference, a promise or a reminder, the last for a mention with a number or
+name."""
+
+MIN_WORDS, MIN_FACT_WORDS = 2, 4
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A statement. The first `prefix_chars` of the sentence are an opening such as "ok, so"."""
+
+    kind: StatementKind
+    score: float
+    outright: bool
+    prefix_chars: int
+
+
+def classify(sentence: UserSentence) -> Statement | None:
+    """Return the statement with the highest score, in any language."""
+    if len(sentence.view.split()) < MIN_WORDS:
+        return None
+    found = [statement for language in languages() if (statement := _classify(sentence, language))]
+    return max(found, key=lambda statement: statement.score, default=None)
+
+
+def is_denial(sentence: UserSentence) -> bool:
+    """Return whether a sentence is only a no, so that the next sentence gives the correction."""
+    return any(language.denial.fullmatch(sentence.view) for language in languages())
+
+
+def says_it_works(sentence: UserSentence) -> bool:
+    return not sentence.is_question and any(language.works.match(sentence.view) for language in languages())
+
+
+def opening_chars(sentence: UserSentence) -> int:
+    """Return the length of an opening such as "ok, so"."""
+    view = sentence.view
+    return max(len(view) - len(_without_opening(view, language)) for language in languages())
+
+
+def _classify(sentence: UserSentence, language: Language) -> Statement | None:
+    view = sentence.view
+    if language.anywhere.search(view):
+        return None
+    rest = _without_opening(view, language)
+    if not sentence.is_question and (request := language.remember.match(rest)):
+        wish = _without_opening(rest[request.end() :], language)
+        kind = _kind(wish, language, language.outright)
+        if kind is None and len(wish.split()) <= MIN_WORDS:
+            return None
+        return Statement(kind or StatementKind.FACT, REQUESTED, True, len(view) - len(wish))
+    prefix_chars = len(view) - len(rest)
+    if sentence.is_question or language.question.match(rest):
+        promises = {StatementKind.COMMITMENT: language.tentative[StatementKind.COMMITMENT]}
+        asked = _kind(rest, language, promises)  # `Can you remind me on Friday to call Bo?`
+        return Statement(asked, TENTATIVE, False, prefix_chars) if asked else None
+    if kind := _kind(rest, language, language.outright):
+        return Statement(kind, OUTRIGHT, True, prefix_chars)
+    if kind := _kind(rest, language, language.tentative):
+        return Statement(kind, TENTATIVE, False, prefix_chars)
+    if _mentions_fact(sentence, rest, language):
+        return Statement(StatementKind.FACT, MENTIONED, False, prefix_chars)
+    return None
+
+
+def _without_opening(view: str, language: Language) -> str:
+    rest = view.strip()
+    while opening := language.lead.match(rest):
+        if language.denial.fullmatch(rest[: opening.end()].strip()):
+            break
+        rest = rest[opening.end() :]
+    return rest
+
+
+def _kind(rest: str, language: Language, patterns: Mapping[StatementKind, re.Pattern[str]]) -> StatementKind | None:
+    for kind in (StatementKind.LESSON, StatementKind.PREFERENCE, StatementKind.DECISION, StatementKind.COMMITMENT):
+        match = patterns[kind].search(rest) if kind in patterns else None
+        if match and not language.before.search(rest, 0, match.start()):
+            return kind
+    return None
+
+
+def _mentions_fact(sentence: UserSentence, rest: str, language: Language) -> bool:
+    """Return whether a sentence without a report of trouble states something with a number, a date or a name."""
+    if len(rest.split()) < MIN_FACT_WORDS or language_of(words(sentence.view)) != language.code:
+        return False
+    if not language.states.search(rest) or language.states_not.search(rest) or language.before.search(rest):
+        return False
+    kinds = {FactKind.NUMBER, FactKind.DATE} | ({FactKind.NAME} if language.capitals_name else set[FactKind]())
+    own = "".join(MASK if masked == MASK else c for c, masked in zip(sentence.text, sentence.view, strict=True))
+    return any(fact.kind in kinds for fact in facts(own))
