@@ -12,9 +12,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from mcp_memory.text.language.terms import STOP_WORDS
-from mcp_memory.text.secrets.names import CALLED, KIND, MARK, find_named, like_a_password
-from mcp_memory.text.secrets.shapes import TOKENS, SecretShape, mixed, shape
+from mcp_memory.text.secrets.broken_tokens import find_broken, with_next_lines
+from mcp_memory.text.secrets.commands import CALLED
+from mcp_memory.text.secrets.containers import AROUND_LINES, CONTAINERS
+from mcp_memory.text.secrets.names import KIND, MARK, find_named
+from mcp_memory.text.secrets.normalization import NormalizedText
+from mcp_memory.text.secrets.shapes import DOCUMENTED, ISSUED, TOKENS, SecretShape, is_issued, looks_drawn, mixed, shape
+from mcp_memory.text.secrets.values import like_a_password
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +57,44 @@ def find_secret(text: str) -> str | None:
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets in order, without overlaps. If two forms match the same characters, the more exact form
     wins."""
+    normalized = NormalizedText(text)
     found: list[Secret] = []
-    for secret in sorted(_all(text), key=lambda secret: secret.start):
+    for secret in sorted(_all(normalized.text), key=lambda secret: secret.start):
         last = found[-1] if found else None
         if last is None or secret.start >= last.end:
             found.append(secret)
         else:
             kind = secret.kind if last.kind == KIND else last.kind
             found[-1] = Secret(kind, last.start, max(last.end, secret.end))
-    return found
+    if normalized.text is text:
+        return found
+    place = normalized.original_position
+    return [Secret(secret.kind, place(secret.start), place(secret.end)) for secret in found]
 
 
 def _all(text: str) -> Iterator[Secret]:
     yield from _private_keys(text)
-    for form in (*TOKENS, *_FORMS, *CALLED):
+    yield from _tokens(text)
+    for form in (*_FORMS, *CONTAINERS, *CALLED):
         if any(hint in text for hint in form.hints):
             yield from _matches(form, text)
     for start, end in find_named(text):
         yield Secret(KIND, start, end)
+
+
+def _tokens(text: str) -> Iterator[Secret]:
+    """Yield the tokens of known issuers, whole or in pieces, and what looks like a token of another issuer."""
+    ends: set[int] = set()
+    for form in TOKENS:
+        if any(hint in text for hint in form.hints):
+            tokens = list(_matches(form, text))
+            ends.update(token.end for token in tokens)
+            yield from (Secret(token.kind, token.start, with_next_lines(text, token.end)) for token in tokens)
+            if form in DOCUMENTED:
+                yield from (Secret(form.kind, *span) for span in find_broken(form, text))
+    for match in ISSUED.finditer(text):
+        if match.end() not in ends and is_issued(match):
+            yield Secret("access token", *match.span("secret"))
 
 
 def _matches(form: SecretShape, text: str) -> Iterator[Secret]:
@@ -80,20 +104,11 @@ def _matches(form: SecretShape, text: str) -> Iterator[Secret]:
             yield Secret(form.kind, *match.span("secret"))
 
 
-_AROUND_LINES = r"(?:[\s\"'>+|#*,]|\\{1,7}[rn])"
-"""Matches the text between the lines of a key: line ends, escaped or not, and marks that quote, indent or join the
-lines."""
 _KEY_START = re.compile(
     r"-----BEGIN (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?:{_AROUND_LINES}|[A-Za-z\-]{{4,20}}: [^\n]{{1,80}}\n){{1,60}}([A-Za-z0-9+/=]{{40,76}})"
+    rf"(?:{AROUND_LINES}|[A-Za-z\-]{{4,20}}: [^\n]{{1,80}}\n){{1,60}}([A-Za-z0-9+/=]{{40,76}})"
 )
 _KEY_END = re.compile(r"-----END (?:[A-Z0-9]{2,10} ){0,2}PRIVATE KEY(?: BLOCK)?-----")
-_OF_SENTENCES = STOP_WORDS | frozenset(
-    "stored kept written never always known shared changed needed required long four five six words same rotated used "  # noqa: SIM905 -- a list of words
-    "ask see set use via now new old must should can one from".split()
-)
-"""Words that occur in sentences about a passphrase, but not in a random passphrase."""
-_MOST_LONG_WORDS = 12
 _FEWEST_DIGITS = 3
 _LEAST_IN_A_KEY = 6
 """The minimum number of distinct characters in the first line of a key."""
@@ -119,13 +134,6 @@ def _is_jwt(value: str) -> bool:
     return isinstance(decoded, dict) and "alg" in decoded
 
 
-def _are_chance_words(value: str) -> bool:
-    """Return whether the words look random: no words of a sentence, or more long words in a row than any
-    sentence has."""
-    words = re.findall("[a-z]+", value)
-    return len(words) >= _MOST_LONG_WORDS or _OF_SENTENCES.isdisjoint(words)
-
-
 def _is_card_number(value: str) -> bool:
     """Return whether the check digit is right and the number isn't an example from a manual."""
     digits = [int(digit) for digit in value if digit.isdigit()][::-1]
@@ -134,11 +142,17 @@ def _is_card_number(value: str) -> bool:
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0 and not is_of_manuals
 
 
-_SAYS = r"(?:[ \t]{1,3}(?:is|ist|est|es|lautet))?[ \t]{0,3}:?[ \t]{1,3}"
 _FORMS = (
     shape(
+        "Bitcoin key",
+        "5 K L prv",
+        r"(?P<secret>(?:[5KL](?<![A-Za-z0-9+/=_\-].)[1-9A-HJ-NP-Za-km-z]{50,51}|"
+        r"[xyz]prv(?<!\w.prv)[1-9A-HJ-NP-Za-km-z]{107,108}))(?![A-Za-z0-9+/=_\-])",
+        looks_drawn,
+    ),
+    shape(
         "AWS secret access key",
-        "ecret ECRET",
+        "aws_ AWS_ awsS awss AwsS AWSS",
         r"(?i)\baws_?secret_?(?:access_?)?key\\{0,7}[\"']?\s{0,3}[=:]\s{0,3}\\{0,7}[\"']?(?P<secret>[A-Za-z0-9/+]{40})"
         r"(?![A-Za-z0-9/+=])",
         mixed,
@@ -150,24 +164,15 @@ _FORMS = (
         r"(?![A-Za-z0-9/+=])",
         mixed,
     ),
-    shape("Mailgun key", "-", r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?![\w\-])", mixed),
     shape(
-        "words of a passphrase",
-        "hrase assw ennwo asse traseña",
-        rf"(?i:passphrase|passwor[dt]|kennwort|mot de passe|contraseña){_SAYS}[\"'`]?"
-        r"(?P<secret>[a-z]{3,12}(?:-[a-z]{3,12}){3,11}(?:-?[0-9]{1,4})?)(?![\w\-])",
-        _are_chance_words,
-    ),
-    shape(
-        "words of a passphrase",
-        "hrase nemonic",
-        rf"(?i:passphrase|(?:seed|recovery|backup)[ \-]phrase|mnemonic){_SAYS}[\"'`]?"
-        r"(?P<secret>[a-z]{3,12}(?: [a-z]{3,12}){3,23}(?: [0-9]{1,4})?)(?![\w\-])",
-        _are_chance_words,
+        "mail service's key",
+        "-",
+        r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-(?:[0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2}))(?![\w\-])",
+        mixed,
     ),
     shape(
         "card number",
-        "ard arte isa arjeta mex",
+        "card Card CARD arte arjeta visa Visa VISA mex MEX",
         r"(?i:card|karte|carte|tarjeta|visa|amex)[^\n0-9]{0,40}"
         r"(?P<secret>(?:4[0-9]{3}|5[1-5][0-9]{2}|2[2-7][0-9]{2}|3[47][0-9]{2}|6011)(?:[ \-]?[0-9]){11,12})(?![0-9])",
         _is_card_number,
@@ -183,7 +188,6 @@ _FORMS = (
     ),
     shape("Telegram bot token", ":AA", r"(?:(?<![A-Za-z0-9])|(?<=/bot))[0-9]{8,10}:(?P<secret>AA[\w\-]{33})(?![\w\-])"),
     shape("MaxMind key", "_mmk", r"(?<![\w])(?P<secret>[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?!\w)"),
-    shape("Mailchimp key", "-us", r"(?<![\w\-])(?P<secret>[0-9a-f]{32}-us[0-9]{1,2})(?![\w\-])"),
     shape(
         "JSON web token",
         "eyJ",
@@ -197,20 +201,15 @@ _FORMS = (
         mixed,
     ),
     shape(
-        "PuTTY key",
-        "Private-Lines:",
-        r"Private-Lines: [0-9]{1,3}\s{1,2}(?P<secret>(?:[A-Za-z0-9+/=]{20,64}\s{1,2}){1,100})",
-    ),
-    shape(
         "password in a URL",
         "://",
-        r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,20}://[^\s/:@\"'`<>]{0,100}:(?P<secret>[^\s/\"'`<>]{4,200})@[\w\[]",
+        r"://(?<=[A-Za-z0-9][A-Za-z0-9+.\-]://)[^\s/:@\"'`<>]{0,100}:(?P<secret>[^\s/\"'`<>]{4,200})@[\w\[]",
         like_a_password,
     ),
     shape(
         "token in a URL",
         "://",
-        r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.\-]{1,20}://(?P<secret>[^\s/:@\"'`<>]{20,200})(?::[^\s/@]{0,200})?@[\w\[]",
+        r"://(?<=[A-Za-z0-9][A-Za-z0-9+.\-]://)(?P<secret>[^\s/:@\"'`<>]{20,200})(?::[^\s/@]{0,200})?@[\w\[]",
         mixed,
     ),
 )

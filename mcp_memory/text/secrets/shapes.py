@@ -10,18 +10,32 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
-PLACEHOLDER = re.compile(
+_PLACEHOLDER = re.compile(
     r"example|placeholder|redacted|change.?me|dummy|sample|fake|your[-_]|my[-_](?:secret|token|key|api)|xxxx|"
-    r"\*\*\*|\.\.\.|…|<|>|\$\{|\{\{|abcdefgh|01234567|12345678",
+    r"\*\*\*|\.\.\.|…|<|>|\$\{|\{\{",
     re.IGNORECASE,
 )
+_SEQUENCE = re.compile(r"0?12345678[0-9]*|abcdefgh[a-z]*", re.IGNORECASE)
+_SMALL_WORDS = re.compile(r"[a-z0-9_\-./+=]*")
 _FEWEST_DISTINCT_CHARACTERS = 8
 """The minimum number of distinct characters. A token of 16 characters or more with fewer was typed by holding down
 keys."""
 
 
+def is_placeholder(value: str) -> bool:
+    """Return whether a value stands for another: words of a manual, or `12345678` or the alphabet beside mere words."""
+    rest = _SEQUENCE.sub("", value)
+    return bool(_PLACEHOLDER.search(value)) or (rest != value and bool(_SMALL_WORDS.fullmatch(rest)))
+
+
+def mixed_or_sequence(value: str) -> bool:
+    """Return whether a value has letters and digits where only a token can be, even if they are in order."""
+    has_digit = any(map(str.isdigit, value))
+    return len(set(value)) >= _FEWEST_DISTINCT_CHARACTERS and has_digit and not _PLACEHOLDER.search(value)
+
+
 def looks_random(value: str) -> bool:
-    return len(set(value)) >= _FEWEST_DISTINCT_CHARACTERS and not PLACEHOLDER.search(value)
+    return len(set(value)) >= _FEWEST_DISTINCT_CHARACTERS and not is_placeholder(value)
 
 
 def mixed(value: str) -> bool:
@@ -30,9 +44,37 @@ def mixed(value: str) -> bool:
 
 
 def _is_one_run(value: str) -> bool:
-    """Whether digits and letters alternate often enough: a name has its digits at its end."""
+    """Return whether digits and letters alternate often enough: a name has its digits at its end."""
     turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value))
     return mixed(value) and turns >= len(value) // 8
+
+
+_LEAST_TURNS = {True: 0.35, False: 0.2}
+"""The minimum share of adjacent characters that differ in kind, with letters of both cases or of one. Random
+characters have .62 and .4."""
+_LEAST_TURNS_WITH_FEW_DIGITS = 0.5
+
+
+def looks_drawn(value: str) -> bool:
+    """Return whether digits and letters of either case alternate as in a random text, and as in no name."""
+    kinds = [(a.isdigit(), a.isupper(), b.isdigit(), b.isupper()) for a, b in pairwise(value) if (a + b).isalnum()]
+    turns = sum(kind[:2] != kind[2:] for kind in kinds)
+    digit_runs = len(re.findall("[0-9]+", value))
+    least = _LEAST_TURNS[has_both_cases(value)] if digit_runs > 1 else _LEAST_TURNS_WITH_FEW_DIGITS
+    return mixed(value) and turns >= least * len(kinds)
+
+
+def has_both_cases(value: str) -> bool:
+    return value.upper() != value != value.lower()
+
+
+_IDENTIFIERS = frozenset(
+    "id uuid guid sha sha1 sha256 sha384 sha512 md5 hash commit rev ref build image img layer digest cache trace span "  # noqa: SIM905 -- a list of words
+    "tx block etag blob object obj req request resp response rs fc msg message run job batch event evt file chunk page "
+    "step item fingerprint checksum integrity version release tag asset pk pub public publishable ses sess "
+    "session thread conversation user account customer order product price".split()
+)
+"""Words in front of an identifier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +110,7 @@ def _beginning(prefix: str) -> str:
 OWN_PREFIX = "mcpm_"
 """The prefix of the daemon's tokens for its clients."""
 
-_DOCUMENTED = (
+DOCUMENTED = (
     _token("mcp-memory token", OWN_PREFIX, r"[\w\-]{43}"),
     _token("age secret key", "AGE-SECRET-KEY-1", "[0-9A-Z]{58}"),
     _token("AWS access key", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
@@ -134,23 +176,49 @@ _LESS_COMMON = (
     _token("access token", "sdk- api- mob- sk-lf- ctx7sk-", _UUID),
     _token(
         "access token",
-        "ABSK AKCp API- ATBB ATTA EAAC EAAM EZAK EZTK FLWSECK- FLWSECK_TEST- FwoGZXIvYXdzE IQoJb3JpZ2luX2Vj LTAI cio "
-        "cmVmd crsr_ csk- e2b_ fc- fw_ ico- key- key_ napi_ nfc_ nfo_ nfp_ oauth: oy2 p8e- phx_ pnu_ pul- rnd_ rpa_ "
-        "secret_ sgp_ sm_aat_ sm_pat_ sm_sat_ sntrya_ sntryi_ sntryu_ sqa_ sqp_ squ_ vca_ vci_ vck_ vcp_ vcr_",
+        "ABSK AKCp API- ATBB ATTA EAAC EAAM EZAK EZTK FLWSECK- FLWSECK_TEST- FwoGZXIvYXdzE IQoJb3JpZ2luX2Vj LTAI "
+        "cio cmVmd csk- fc- fw_ ico- key- key_ nfc_ nfo_ nfp_ oauth: oy2 p8e- pnu_ pul- rnd_ rpa_",
         r"[A-Za-z0-9+/]{16,2000}(?:[_\-][\w\-]{1,200})?={0,2}",
         _is_one_run,
     ),
     _token(
         "access token",
         "ATCTT3xFf CCIPAT_ CCIPRJ_ CFPAT- CLOJARS_ EAAA HRKU- access_token$production$ access_token$sandbox$ "
-        "apify_api_ bkat_ bkct_ bkua_ dt0c01. duffel_live_ duffel_test_ figd_ figo_ figu_ fio-u- fm1a_ fm1r_ fm2_ "
-        "fo1_ jina_ lsv2_pt_ lsv2_sk_ nvapi- ops_eyJ pat. pcsk_ pscale_oauth_ pscale_pw_ pscale_tkn_ rdme_ sat. "
-        "sb_secret_ sha256~ shippo_live_ shippo_test_ sk.eyJ sl. sntrys_ sq0atp- sq0csp- tfp_ tk-us- tskey- tvly- "
-        "v1.0- vercel_blob_rw_ xkeysib- xsmtpsib-",
+        "apify_api_ dt0c01. duffel_live_ duffel_test_ figd_ figo_ figu_ fio-u- fm1a_ fm1r_ fm2_ fo1_ jina_ ops_eyJ "
+        "pat. pscale_oauth_ pscale_pw_ pscale_tkn_ sat. sb_secret_ sha256~ sk.eyJ sl. sntrys_ sq0atp- sq0csp- "
+        "tfp_ tk-us- tskey- tvly- v1.0- vercel_blob_rw_ xkeysib- xsmtpsib-",
         r"[\w\-.+/=$]{20,2000}",
         mixed,
     ),
 )
 """Tokens of issuers that are rare in notes. A prefix is enough for most of them, so they share a pattern and a name."""
 
-TOKENS: tuple[SecretShape, ...] = (*_DOCUMENTED, *_LESS_COMMON)
+TOKENS: tuple[SecretShape, ...] = (*DOCUMENTED, *_LESS_COMMON)
+
+ISSUED = re.compile(
+    r"(?<![\w\-./+%&@])(?=[\w\-]{31})(?P<issuer>[a-z][a-z0-9]{1,11}(?:[_\-][a-z0-9]{1,8}){0,3}?)"
+    r"(?P<joint>[_\-])(?P<secret>(?=[\w\-]{0,40}[0-9])[\w\-]{29,2000})(?![\w\-]|\.[A-Za-z])"
+)
+"""Matches words that could be a token of an issuer who isn't listed: a short name, and many characters."""
+_LEAST_ISSUED_CHARS = 30
+_LEAST_ISSUED_DIGEST_CHARS = 32
+_CHARS_BETWEEN_JOINTS = 8
+
+
+def is_identifier(value: str) -> bool:
+    """Return whether a part of the value names what it identifies: `ses_`, `sha256-`."""
+    return not _IDENTIFIERS.isdisjoint(re.split(r"[_\-]", value))
+
+
+def is_issued(match: re.Match[str]) -> bool:
+    """Return whether the characters after an issuer's name are random, and the name is none of identifiers."""
+    value = match["secret"]
+    if len(value) < _LEAST_ISSUED_CHARS or is_identifier(match[0]):
+        return False
+    pieces = re.split(r"[_\-]", value)
+    longest = max(pieces, key=len)
+    hyphenated = match["joint"] == "-" or "-" in value
+    if has_both_cases(longest):
+        return len(pieces) * _CHARS_BETWEEN_JOINTS <= len(value) + _CHARS_BETWEEN_JOINTS and looks_drawn(value)
+    # Digests follow a name and a hyphen: the keys of caches, the names of images.
+    return not hyphenated and len(longest) >= _LEAST_ISSUED_DIGEST_CHARS and looks_drawn(longest)

@@ -131,6 +131,9 @@ def test_ordinary_notes_raise_no_alarm():
     "password ", "password=", "the password is a ", "<token>", "a://b@", "$6$", "curl -u ", "curl -u a:", "docker -p ",
     "Private-Lines: 1\n", "-----BEGIN PRIVATE " + "KEY-----\n> ", "\\\\", "token a b c d e ", "auth\": \"", "mcpm_",
     "ENV PASSWORD ", "--api-key", "?sig=", "a:5432:b:c:", "\"password\":\"", "'token', '", "M" * 24 + ".",
+    "password:\u200b", "ghp_a1b2 ", "a key of b c ", "session=", "WIFI:S:a;", "<input value=a ",
+    "<input type=password ", "--value a ", "a1_b2-", "\u00ad", "n\u0303",
+    "Private-Lines: 1\nAAAAAAAAAA\n",
 ])  # fmt: skip
 def test_the_time_grows_with_the_text_alone(unit: str):
     """Quadratic time would take minutes here."""
