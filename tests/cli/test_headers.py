@@ -46,9 +46,8 @@ def test_clients_that_run_it_in_the_folder_of_their_session_get_its_project(serv
         ("claude-code", ("other", "--project", "mühle 100%"), "mühle 100% (other)"),
     ):  # fmt: skip
         at = served.root / "other" / "mühle 100%" if more[:1] == ("other",) else folder
-        command = served.command("headers", "--client", client, *(word for word in more if word != "other"))
-        asked = subprocess.run(command, env=served.environ, cwd=at, capture_output=True)
-        headers = json.loads(asked.stdout)
+        options = [word for word in more if word != "other"]
+        headers = served.run("headers", "--client", client, *options, cwd=at).json
         assert all(map(str.isascii, headers.values()))
         with Wire(Running(served, Address.read(served.state.daemon)), client=client) as wire:
             said = {"content": f"Flour is ground by {client} at {at} {more}."}

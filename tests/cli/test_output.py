@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pty
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from tests.daemon.place import Place
 from tests.support.hostile_text import EVIL, SIGNS
+from tests.support.terminal import answered
 
 
 @pytest.fixture(scope="module")
@@ -59,21 +59,7 @@ def test_a_terminal_gets_colours_of_ours_alone(infested: Place, command: tuple[s
 
 def on_a_terminal(place: Place, *command: str, **more: str) -> str:
     """What the command sends to a terminal."""
-    master, slave = pty.openpty()
-    environ = {**place.environ, "TERM": "xterm-256color", "COLUMNS": "100", **more}
-    with subprocess.Popen(
-        place.command(*command), stdin=slave, stdout=slave, stderr=slave, env=environ, cwd=place.root
-    ) as process:
-        os.close(slave)
-        shown = b""
-        try:
-            while block := os.read(master, 65536):
-                shown += block
-        except OSError:  # Linux says EIO when the last writer has gone
-            pass
-        process.wait(60)
-    os.close(master)
-    return shown.decode("utf-8", "replace")
+    return answered(place, command, [], **{"TERM": "xterm-256color", "COLUMNS": "100", **more}).out
 
 
 def test_a_terminal_sees_the_hits_and_a_question_without_an_answer(infested: Place):

@@ -86,5 +86,5 @@ def test_an_erased_note_leaves_the_files_that_it_was_taught_to(place: Place, ser
         assert (repo / "AGENTS.md").read_text().startswith("# Rules\n") and "Paint the sluices" in (
             repo / "AGENTS.md"
         ).read_text()
-    files = [file for file in repo.parent.rglob("*") if file.is_file()]
+    files = [file for file in repo.rglob("*") if file.is_file()]
     assert [file for file in files if b"canaryxyzzy" in file.read_bytes()] == []

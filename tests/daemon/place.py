@@ -19,10 +19,12 @@ from mcp_memory.client.connection import Address
 from mcp_memory.client.credentials import PERSON, Credentials
 from mcp_memory.daemon.instance import holder
 from mcp_memory.settings.state import StateFolder
-from tests.support.warm_process import can_be_forked, run_warm
+from tests.support.warm_process import WarmProcess, can_be_forked, run_warm
 
 CHECKOUT = Path(__file__).parents[2]
 START_S, STOP_S, RUN_S = 60, 20, 60
+
+Process = subprocess.Popen[bytes] | WarmProcess
 
 
 @dataclass(frozen=True)
@@ -69,14 +71,14 @@ class Place:
             folder.mkdir(parents=True)
         return self
 
-    def run(self, *arguments: str, stdin: bytes | None = None, **more: str) -> Ran:
+    def run(self, *arguments: str, stdin: bytes = b"", cwd: Path | None = None, **more: str) -> Ran:
         """`mcp-memory ARGUMENTS`, to its end."""
-        environ, data = {**self.environ, **more}, stdin or b""
+        environ, cwd = {**self.environ, **more}, cwd or self.root
         if can_be_forked(environ):
-            done = run_warm(arguments, data, environ, self.root, RUN_S)
+            done = run_warm(arguments, stdin, environ, cwd, RUN_S)
         else:
             done = subprocess.run(
-                self.command(*arguments), input=data, capture_output=True, env=environ, cwd=self.root, timeout=RUN_S
+                self.command(*arguments), input=stdin, capture_output=True, env=environ, cwd=cwd, timeout=RUN_S
             )
         return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -107,29 +109,33 @@ class Place:
 
     @contextmanager
     def serving(self, *arguments: str, wrapper: tuple[str, ...] = (), **more: str) -> Iterator[Served]:
-        """`mcp-memory serve` in the foreground of this test, from its first answer on."""
-        process = subprocess.Popen(
-            [*wrapper, *self.command("serve", *arguments)],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**self.environ, **more},
-            cwd=self.root,
-            text=True,
-        )
-        assert process.stderr
-        said = []
-        try:
-            for line in process.stderr:
-                said.append(line)
-                if line.startswith("serving "):
-                    break
-            else:
-                raise AssertionError(f"serve ended with {process.wait(STOP_S)}: {''.join(said)}")
-            yield Served(self, Address.read(self.state.daemon), process)
-        finally:
-            process.kill()
-            process.communicate(timeout=STOP_S)
+        """`mcp-memory serve` in the foreground of this test, from its first answer on: a fork, but for a wrapper."""
+        reading, writing = os.pipe()
+        with Path(os.devnull).open("r+b") as nothing, os.fdopen(reading) as printed:
+            process = self._start(["serve", *arguments], wrapper, [nothing.fileno(), nothing.fileno(), writing], more)
+            os.close(writing)
+            said = []
+            try:
+                for line in printed:
+                    said.append(line)
+                    if line.startswith("serving "):
+                        break
+                else:
+                    raise AssertionError(f"serve ended with {process.wait(STOP_S)}: {''.join(said)}")
+                yield Served(self, Address.read(self.state.daemon), process)
+            finally:
+                process.kill()
+                process.wait(STOP_S)
+
+    def _start(
+        self, arguments: list[str], wrapper: tuple[str, ...], streams: list[int], more: Mapping[str, str]
+    ) -> Process:
+        environ = {**self.environ, **more}
+        if not wrapper and can_be_forked(environ):
+            return WarmProcess(arguments, streams, environ, self.root)
+        stdin, stdout, stderr = streams
+        words = [*wrapper, *self.command(*arguments)]
+        return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, env=environ, cwd=self.root)
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ class Running:
 class Served(Running):
     """A daemon that is a child of the test."""
 
-    process: subprocess.Popen[str]
+    process: Process
 
     def terminate(self) -> int:
         """SIGTERM; the exit code."""

@@ -36,7 +36,8 @@ def test_a_revocation_lasts_until_a_person_takes_it_back(place: Place):
 def test_no_token_where_others_can_see_it(tmp_path: Path):
     """Command lines, environments and the log, of the daemon and of its child that compiles a model; then both die."""
     place = Place(tmp_path, tmp_path / "models").make()
-    with place.serving(MCP_MEMORY_DAEMON_LOG_LEVEL="debug") as served:
+    # Of a fork, the system would show the command line and the environment of another process.
+    with place.serving(wrapper=("env",), MCP_MEMORY_DAEMON_LOG_LEVEL="debug") as served:
         tokens = [served.token(client) for client in ("cli", "codex", "default")]
         with Wire(served, client="codex") as wire:
             wire.api("status")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.daemon.place import RUN_S, Place
+from tests.daemon.place import Place
 
 PATIENT = {"MCP_MEMORY_HOOKS_SESSION_START_MS": "10000", "MCP_MEMORY_HOOKS_PROMPT_MS": "10000"}
 """Tests share two cores; what is in time is a benchmark's to say."""
@@ -53,16 +52,9 @@ class Session:
 
     def run(self, event: str, data: bytes, **more: str) -> str:
         """Standard output; the exit code must be 0 and nothing be said to people."""
-        done = subprocess.run(
-            self.place.command("hook", event, "--client", self.client),
-            input=data,
-            capture_output=True,
-            env={**self.place.environ, **PATIENT, **more},
-            cwd=self.place.root,
-            timeout=RUN_S,
-        )
-        assert (done.returncode, done.stderr) == (0, b"")
-        return done.stdout.decode("ascii")
+        ran = self.place.run("hook", event, "--client", self.client, stdin=data, **{**PATIENT, **more})
+        assert (ran.code, ran.err, ran.out.isascii()) == (0, "", True), ran
+        return ran.out
 
 
 def log_of(place: Place) -> list[dict[str, Any]]:

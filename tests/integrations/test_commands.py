@@ -13,6 +13,7 @@ import threading
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from mcp_memory.cli.clients.plugin import plugin_files
 from mcp_memory.client.connection import Address, DaemonConnection
 from mcp_memory.integrations.clients import ClientPaths
 from mcp_memory.settings.settings import load
-from tests.daemon.place import Place, Ran
+from tests.daemon.place import Place
 from tests.integrations.machine import tree
 
 SERVER = "memory-vault"
@@ -387,11 +388,8 @@ def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program
     line = f"{program.format(repo=tmp_path)} headers --vault {served.vault} --client claude-code"
     entry = {"type": "http", "url": Address.read(served.state.daemon).url, "headersHelper": line}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"memory": entry}}))
-    done = subprocess.run(
-        served.command("doctor", "--clients", "--json"),
-        env={**served.environ, "PATH": "/usr/bin:/bin"}, cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
-    wired = json.loads(done.stdout)["clients"][0]["wired"]
+    looked = served.run("doctor", "--clients", "--json", cwd=tmp_path, PATH="/usr/bin:/bin").json
+    wired = looked["clients"][0]["wired"]
     assert not (tmp_path / "was-run").exists()
     assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
     assert len(wired) == (program != "./mcp-memory")
@@ -449,12 +447,7 @@ def test_a_project(served: Place, home: Path) -> None:
     assert refused.code == 1
     assert "git repository" in refused.err
 
-    def run(*arguments: str) -> Ran:
-        done = subprocess.run(
-            served.command(*arguments), env=served.environ, cwd=repo / "deep", capture_output=True, text=True
-        )
-        return Ran(done.returncode, done.stdout, done.stderr)
-
+    run = partial(served.run, cwd=repo / "deep")
     shown = run("install", "claude-code", "--scope", "project", "--yes").ok().out
     assert f"name this machine's address, {Address.read(served.state.daemon).url}" in shown
     entry = json.loads((repo / ".mcp.json").read_text())["mcpServers"][SERVER]
