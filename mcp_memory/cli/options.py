@@ -63,7 +63,7 @@ class CommandContext:
 
     def ask(self, operation: str, *, deadline_s: float | None = None, **arguments: Any) -> Any:
         """The engine's answer to one question; options that you didn't pass are left out. A dict, since importing the
-        dataclasses of `engine.requests` takes 28 ms. Raises Busy if another process holds the vault for long."""
+        dataclasses of `core.requests` takes 28 ms. Raises Busy if another process holds the vault for long."""
         from mcp_memory.cli.engine_session import ask_engine
         from mcp_memory.daemon.engine_client import LONG_S
 

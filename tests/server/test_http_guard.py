@@ -174,7 +174,7 @@ def test_without_a_token_nothing_but_health(daemon: Running, token: str | None):
 
 def test_an_agents_token_may_do_what_its_tools_and_hooks_do(daemon: Running):
     with Wire(daemon, client="agent") as agent, Wire(daemon, client=PERSON) as person:
-        known = person.api("no such", {}).json["hint"].removeprefix("known: ").split(", ")
+        known = person.api("nothing", {}).json["hint"].removeprefix("known: ").split(", ")
         refused = {name for name in known if agent.api(name, {"no such": 1}).status == 403}
         assert len(refused) > 40
         assert set(known) - refused == AGENTS
