@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from mcp_memory.text.secrets.shapes import SecretShape, looks_drawn
 
 _BREAK = r"(?:[ \t]{0,4}\r?\n[ \t>|]{0,8}|[ \t])"
-_PIECES = re.compile(rf"[\w\-.+/=$:]{{4,200}}+(?:{_BREAK}[\w\-.+/=]{{1,200}}){{1,6}}")
+_FIRST_PIECE = re.compile(r"[\w\-.+/=$:]{4,200}")
+_NEXT_PIECES = re.compile(rf"(?:{_BREAK}[\w\-.+/=]{{1,200}}){{1,6}}")
 _SPLIT = re.compile(_BREAK)
 _NEXT_LINE = re.compile(r"[ \t]{0,4}\r?\n[ \t>|]{0,8}(?P<rest>[\w\-.+/=]{8,2000})(?![\w\-.+/=])")
 _WORD = re.compile(r"[A-Z]?[a-z]*(?:[\-.][a-z]*)*|[A-Z]+")
@@ -18,8 +19,9 @@ def find_broken(form: SecretShape, text: str) -> Iterator[tuple[int, int]]:
     for prefix in form.hints:
         at = text.find(prefix)
         while at >= 0:
-            pieces = _PIECES.match(text, at)
-            end = _end_of_broken(form, pieces[0]) if pieces else 0
+            first = _FIRST_PIECE.match(text, at)
+            others = _NEXT_PIECES.match(text, first.end()) if first else None
+            end = _end_of_broken(form, text[at : others.end()]) if others else 0
             if end:
                 yield at + len(prefix), at + end
             at = text.find(prefix, at + max(end, len(prefix)))
