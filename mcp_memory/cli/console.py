@@ -34,7 +34,7 @@ _COMMANDS = {
     "kind='log'": "--kind log",
 }
 _TOOL = re.compile("|".join(map(re.escape, _COMMANDS)))
-_OURS = re.compile(r"Left out for |The whole page|What was said|Note: ")
+_OURS = re.compile(r"Left out for |The whole page|What was said|Nothing is stored|Note: ")
 
 
 NOT_DONE = 5

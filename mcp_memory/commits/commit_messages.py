@@ -12,7 +12,7 @@ from mcp_memory.text.markdown import frontmatter, logs
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import TOPICS, is_page
 from mcp_memory.topics.places import FRESH, is_topic_name
-from mcp_memory.vault.marker import MARKER
+from mcp_memory.vault.marker import MARKER, README
 from mcp_memory.vault.note_file import Layout
 
 _VERBS = ("add", "update", "restore", "forget", "erase")
@@ -32,7 +32,7 @@ class _Filed:
 
 def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
     """Every change in exactly one part."""
-    first_files = {MARKER, layout.in_home("README.md")}
+    first_files = {MARKER, layout.in_home(README)}
     begun = [change for change in changes if change.before is None and change.path in first_files]
     if begun:
         yield CommitPart("memory: begin a vault", begun)

@@ -21,7 +21,7 @@ from mcp_memory.git.repository import find_repository
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
-from mcp_memory.vault.marker import MARKER
+from mcp_memory.vault.marker import MARKER, README
 
 EXAMINATION_S = 60.0
 
@@ -41,6 +41,7 @@ def build(core: Core) -> Feature:
     core.vault.wrap_backend(lambda backend: ObservedBackend(backend, pending.add))
     if core.vault.marker.made:
         pending.add(NotePath(MARKER))
+        pending.add(core.vault.layout.in_home(README))
     committer = Committer(core.config.root, pending, core.vault, core.background.health, config)
     return Feature(
         operations,

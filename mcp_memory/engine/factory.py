@@ -17,6 +17,7 @@ from mcp_memory.engine.engine import Engine
 from mcp_memory.engine.features import build_features
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.vault.marker import write_readme
 
 
 @asynccontextmanager
@@ -46,7 +47,7 @@ def _complete(core: Core) -> None:
     build_features(core)
     core.background.capture.service.listeners.append(partial(_take_back, core))
     if core.vault.marker.made:
-        core.vault.write_readme()
+        write_readme(core.config.root, core.vault.layout.home)
 
 
 async def _take_back(core: Core, captured: CapturedMessages) -> None:

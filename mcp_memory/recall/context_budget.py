@@ -63,6 +63,8 @@ class TextFrame:
     remarks: tuple[str, ...] = ()
     folder: str = ""
     """The vault's folder, named where a path below it is shown."""
+    silence: str = "Nothing relevant is stored."
+    """Stands in place of the notes where there are none."""
 
     def room(self, budget_tokens: int) -> int:
         """Return the most characters of the quoted part."""
@@ -199,7 +201,7 @@ def render(frame: TextFrame, assembly: BudgetedText) -> str:
     """Return the text of an answer."""
     text = _quoted(assembly)
     if not text:
-        return "\n".join(["Nothing relevant is stored.", *frame.remarks])
+        return "\n".join([frame.silence, *frame.remarks])
     mark = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_MARK_DIGITS]
     while mark in text:
         mark = hashlib.sha256(mark.encode()).hexdigest()[:_MARK_DIGITS]

@@ -11,10 +11,9 @@ from mcp_memory.models import FilteredOut, Filters, NoteRecord, NoteState, Passa
 from mcp_memory.storage.path_rules import is_note
 from mcp_memory.text.dates import parse_when
 from mcp_memory.text.language.terms import words
-from mcp_memory.topics.page import ENTITIES, SUMMARIES, etag_of
+from mcp_memory.topics.page import ENTITIES, SUMMARIES
 from mcp_memory.vault.config import COMMITMENT, TRANSCRIPTS
 from mcp_memory.vault.draft import MAX_TAGS, one_line
-from mcp_memory.vault.marker import WELCOME
 from mcp_memory.vault.odd_files.set_aside import is_template_folder
 from mcp_memory.vault.succession.entry_marks import note_of
 
@@ -153,15 +152,17 @@ _UNSEEN = frozenset({NoteState.DELETED, NoteState.INBOX, NoteState.TRANSCRIPT})
 
 
 def is_empty(index: Index) -> bool:
-    """Return whether nothing is stored except the README of a new vault, and notes that no search includes."""
-    found = index.notes(Filters(states=frozenset(NoteState) - _UNSEEN), limit=2)
-    return all(note.etag == etag_of(WELCOME.encode()) for note in found)
+    """Return whether nothing is stored, except notes that no search includes."""
+    return not index.notes(Filters(states=frozenset(NoteState) - _UNSEEN), limit=1)
 
 
-def explain_no_hits(index: Index, filters: Filters) -> str:
-    """Explain in one line which filters exclude all notes. Queries the index once for each filter."""
-    if is_empty(index):
-        return "nothing is stored yet"
+def explain_no_hits(index: Index, filters: Filters, has_nothing: bool) -> str | None:
+    """Explain in one line which filters exclude all notes. Queries the index once for each filter.
+
+    `has_nothing`: the vault has no notes either. None where only the index has none, since it may lag behind the files.
+    """
+    if has_nothing or is_empty(index):
+        return "nothing is stored yet" if has_nothing else None
     if index.notes(filters, limit=1):
         return "no passage has any of these words"
     if filters.kinds_out and index.notes(replace(filters, kinds_out=frozenset()), limit=1):

@@ -26,7 +26,7 @@ from mcp_memory.runtime.threads import ThreadPool, in_thread
 from mcp_memory.search.boosts import BoostWeights, ParsedQuestion, most_boost, read_question
 from mcp_memory.search.confidence import TOGETHER, answer_features, confidence
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
-from mcp_memory.search.filters import explain_no_hits, passages_left_out, without_filters
+from mcp_memory.search.filters import explain_no_hits, is_empty, passages_left_out, without_filters
 from mcp_memory.search.fitted_weights import fitted_weights
 from mcp_memory.search.fusion import FusionWeights, RetrieverRows, fuse
 from mcp_memory.search.ranking import RankedChunk, RankedList, WeightedRow, best_of, explained, hit_of, scored, weigh
@@ -173,7 +173,12 @@ class Searcher:
             return WEAK if self.is_weak(ranking) else None
         if ranking.stale:
             return None
-        return await self._retrievers.run(lambda: explain_no_hits(self._index, filters), "looking for the filter")
+        return await self._retrievers.run(lambda: explain_no_hits(self._index, filters, self.has_nothing()), "filters")
+
+    def has_nothing(self) -> bool:
+        """Return whether surely nothing is stored: an index that lags behind the files proves nothing. Synchronous."""
+        is_behind = self._freshness is not None and self._freshness.describe_lag() is not None
+        return not is_behind and is_empty(self._index)
 
     def is_weak(self, ranking: RankedList) -> bool:
         """Return whether probably none of the passages answers."""

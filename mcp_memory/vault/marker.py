@@ -27,12 +27,8 @@ FORMAT = 1
 HOME_IN_A_STRANGERS_FOLDER = "Agent"
 ELSEWHERE = "choose a folder that you can write: --vault DIR, or MCP_MEMORY_VAULT"
 
-WELCOME_TITLE = "About this folder"
-WELCOME = f"""---
-title: {WELCOME_TITLE}
-status: archived
----
-# This folder is your agents' memory
+README = "README.txt"
+WELCOME = """This folder is your agents' memory
 
 Every note is a plain Markdown file. Open, edit, move, diff or sync them with whatever you like: what is on disk is
 the memory, and a change is searchable a moment after you save it.
@@ -45,9 +41,9 @@ the memory, and a change is searchable a moment after you save it.
 - `_archive/` — retired notes
 
 To retire a note, move it to `_archive/` or ask an agent to forget it: nothing is ever deleted for you.
-Files and folders named in `.memoryignore` (the syntax of `.gitignore`) are left alone, as is this README.
+Files and folders named in `.memoryignore` (the syntax of `.gitignore`) are left alone.
 """
-"""The README of a new vault; its status keeps it out of searches."""
+"""The README of a new vault. By its name it isn't a note."""
 
 _DAMAGED = "restore it from a backup, or delete it"
 
@@ -80,6 +76,13 @@ def open_marker(root: Path, copy: Path | None = None) -> Marker:
     if copy and marker.present:
         _remember(copy, marker)
     return replace(marker, writable=marker.writable and os.access(root, os.W_OK))
+
+
+def write_readme(root: Path, home: str) -> None:
+    """Explain a new vault in its managed folder, unless there is such a file. Raises StorageFailed."""
+    file = root / home / README
+    with naming_the_cause(str(file)), suppress(FileExistsError):
+        replace_file(file, WELCOME.encode(), only_new=True)
 
 
 def plant(root: Path, data: bytes) -> bool:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ulid import ULID
 
-from mcp_memory.errors import AlreadyExists, InvalidInput, McpMemoryError
+from mcp_memory.errors import InvalidInput, McpMemoryError
 from mcp_memory.models import Etag, NoteId, NotePath, NoteRecord, NoteState, Outcome, Problem
 from mcp_memory.storage.base import Listing, Prepared, StorageBackend
 from mcp_memory.vault import draft as drafts
@@ -24,7 +24,7 @@ from mcp_memory.vault.draft import Draft, WriteResult
 from mcp_memory.vault.journals.change_journal import DECISION, acting
 from mcp_memory.vault.journals.note_journals import NoteJournals
 from mcp_memory.vault.journals.tombstones import UNKNOWN, Caller, Tombstone
-from mcp_memory.vault.marker import WELCOME, Marker
+from mcp_memory.vault.marker import Marker
 from mcp_memory.vault.marks.privacy import PRIVATE
 from mcp_memory.vault.new_note import NotePublisher
 from mcp_memory.vault.note_edits import NoteEditor
@@ -245,11 +245,6 @@ class Vault:
         self._retirable(path, caller)
         today = self.clock().date().isoformat()
         return self._retirement.add_mark(path, "confirmed", f"{entry}={today}" if entry else today)
-
-    def write_readme(self) -> None:
-        """Add a README that explains a new vault, unless there is one."""
-        with suppress(AlreadyExists):
-            self.backend.write(self.layout.in_home("README.md"), WELCOME.encode(), None)
 
     def accept(self) -> None:
         """Write the marker again if it has gone: you confirm that this folder is the vault. Raises StorageFailed."""

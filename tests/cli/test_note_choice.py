@@ -72,7 +72,7 @@ def test_words_that_stand_in_a_text_alone_name_no_note(served: Place, ids: dict[
     assert "yes" not in answered(served, ["forget", "driver"], ["1\n"]).out
     served.run("restore", crane).ok()
     assert "README" not in served.run("forget", "AGENTS").err
-    assert served.run("forget", "memory").code == 4, "the vault's README is no note of yours"
+    assert served.run("forget", "memory").code == 4, "the vault's README isn't a note"
     assert served.run("forget", "crane", "is", "red").ok()
 
 

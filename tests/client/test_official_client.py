@@ -28,7 +28,7 @@ async def tour(client: Client, revision: str) -> list[Any]:
         seen.append(await client.call_tool("memory_search", {"query": "when does the mill grind", "limit": 1}))
         seen.append(await client.call_tool("memory_recall", {"ids": [seen[-1].structured_content["hits"][0]["id"]]}))
         seen.append(await client.call_tool("memory_search", {"limit": 1}))
-        seen.append(await client.read_resource("memory://note/README.md"))
+        seen.append(await client.read_resource(f"memory://note/{seen[4].structured_content['path']}"))
         seen.append(await client.get_prompt("reflect", {"topic": "the mill"}))
         return [each.model_dump(mode="json") for each in seen]
 

@@ -34,7 +34,7 @@ def test_our_programs_turn_away(place: Place):
         assert "is not this vault's daemon" in helper.err
         assert place.run("status").code == 3
         found = place.run("search", "--json", "a private question").ok()
-        assert found.json["hits"] == [] or found.json["hits"][0]["path"] == "README.md", "answered in process"
+        assert found.json["hits"] == [], "answered in process"
     sent = b"".join(heard)
     assert sent.count(b"GET /health?nonce=") == 3
     for secret in (token, place.credentials.persons_token(), "private"):

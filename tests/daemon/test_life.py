@@ -35,7 +35,7 @@ def test_start_twice_status_and_stop_twice(place: Place):
     assert status["version"] == __version__
     assert status["vault"] == str(place.vault)
     assert status["ready"] is True
-    assert status["notes"] == 1, "the welcome note"
+    assert status["notes"] == 0, "its README is no note"
     assert status["model"] is None
     assert status["errors"] == []
     stopped = place.run("stop", "--json").ok().json
@@ -51,7 +51,7 @@ def test_a_new_vault_says_what_it_is(place: Place):
     said = place.run("start").ok().out
     address, holds, no_model, following = said.splitlines()
     assert address == f"started: {Address.read(place.state.daemon).url}"
-    assert holds == f"{place.vault} holds 1 note in 3 passages"
+    assert holds == f"{place.vault} holds no note yet"
     assert no_model.startswith("without a model, so it finds words only (unavailable: ")
     assert following == f"next, connect your agents: mcp-memory setup --vault {place.vault}"
     said = place.run("start", "--snippets").ok().out
@@ -60,7 +60,7 @@ def test_a_new_vault_says_what_it_is(place: Place):
     assert "openclaw mcp add" in said
     for token in json.loads(place.state.tokens.read_text())["tokens"].values():
         assert token not in said, "helpers are pasted, not tokens"
-    assert (place.vault / "README.md").exists()
+    assert (place.vault / "README.txt").exists()
     assert (place.vault / ".mcp-memory" / "vault.toml").exists()
 
 

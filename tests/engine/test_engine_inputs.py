@@ -121,7 +121,7 @@ async def test_a_refused_append_leaves_nothing(
         assert len(str(refused.value)) < 600
         assert world.files() == before
         assert len(world.vault().ledger) == 0
-        assert paths(engine) == ["README.md"]
+        assert paths(engine) == []
 
 
 @given(
@@ -139,7 +139,7 @@ def test_any_text_is_stored_whole_or_refused(content: str, title: str | None, ta
                 try:
                     receipt = await engine.append(content, kind=kind, title=title, tags=tags)
                 except (InvalidInput, Refused):
-                    assert set(world.files()) == {"README.md"}
+                    assert set(world.files()) == {"README.txt"}
                     return
                 text = world.read(receipt.path).decode()
                 if kind != "log":
@@ -191,10 +191,10 @@ class TestOperations:
             assert (await engine.perform("restore", {"target": receipt["id"]}))["status"] == "active"
             entry = await engine.perform("append", {"content": "violet log", "kind": "log"})
             assert (await engine.perform("forget", {"target": entry["id"]}))["id"] == entry["id"]
-            assert (await engine.perform("adopt", {}))["adopted"] == ["README.md"]
-            assert (await engine.sweep())["notes"] == 3
-            assert (await engine.perform("reindex", {}))["notes"] == 3
-            assert (await engine.status())["notes"] == 3
+            assert (await engine.perform("adopt", {}))["adopted"] == []
+            assert (await engine.sweep())["notes"] == 2
+            assert (await engine.perform("reindex", {}))["notes"] == 2
+            assert (await engine.status())["notes"] == 2
             assert (await engine.perform("doctor", {}))["findings"]
 
 

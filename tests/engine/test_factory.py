@@ -22,14 +22,20 @@ async def test_a_new_vault_and_state_folder_are_made(world: World) -> None:
         receipt = await engine.append("The kettle boils at ninety degrees", kind="fact")
         await engine.forget(receipt.id)
         assert (await engine.status())["home"] == ""
-    assert {"README.md", "notes/fact/the-kettle-boils-at-ninety-degrees.md"} == set(world.files())
+    assert {"README.txt", "notes/fact/the-kettle-boils-at-ninety-degrees.md"} == set(world.files())
     for private in world.state.rglob("*"):
         assert private.stat().st_mode & 0o077 == 0, private
 
 
-async def test_the_welcome_note_is_in_no_search(world: World) -> None:
+@pytest.mark.parametrize("home", ["", "Agent/"])
+async def test_the_readme_of_a_new_vault_is_no_note(world: World, home: str) -> None:
+    if home:
+        world.write("somebody-elses.txt", "x")
     async with world.engine() as engine:
-        assert await found(engine, "folder agents memory Markdown file") == []
+        assert b"Every note is a plain Markdown file" in world.read(f"{home}README.txt")
+        assert (await engine.perform("status", {}))["notes"] == 0
+        assert (await engine.perform("list", {}))["nothing_stored"]
+        assert (await engine.perform("doctor", {}))["findings"][0]["severity"] == "info"
 
 
 PLUGGED = """

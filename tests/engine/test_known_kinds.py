@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_memory.errors import InvalidInput
+from mcp_memory.indexing.reconciler import Reconciler
 from mcp_memory.text.markdown import frontmatter
 from tests.support.world import World, found
 
@@ -86,3 +87,14 @@ async def test_an_empty_memory_says_so(world: World) -> None:
         assert not (await engine.perform("list", {"kinds": "decision"}))["nothing_stored"]
         await engine.forget(note.id)
         assert (await engine.search("kettle")).note == "nothing is stored yet"
+
+
+async def test_an_index_that_is_being_rebuilt_proves_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with world.engine() as engine:
+        assert (await engine.perform("list", {}))["nothing_stored"]
+        monkeypatch.setattr(Reconciler, "replaced", property(lambda _: True))
+        result = await engine.search("kettle")
+        assert result.note is None and "being rebuilt" in (result.degraded or "")
+        for text in (await engine.recall("kettle"), await engine.recall()):
+            assert "being rebuilt" in text and "stored yet" not in text
+        assert not (await engine.perform("list", {}))["nothing_stored"]

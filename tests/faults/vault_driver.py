@@ -27,7 +27,7 @@ from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown import sections
 from mcp_memory.vault.config import NoteKinds
 from mcp_memory.vault.draft import Draft
-from mcp_memory.vault.marker import open_marker
+from mcp_memory.vault.marker import open_marker, write_readme
 from mcp_memory.vault.note_file import MEMORY, entries_of
 from mcp_memory.vault.vault import Vault
 from tests.faults.driver import FAIL, SHORT, shim
@@ -177,7 +177,7 @@ def opened(folder: Path) -> Vault:
     marker = open_marker(config.root, config.state / "vault.toml")
     vault = open_vault(config, marker, lambda: NOON, UTC)
     if marker.made:
-        vault.write_readme()
+        write_readme(config.root, marker.home)
     return vault
 
 

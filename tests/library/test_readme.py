@@ -34,4 +34,4 @@ def test_the_example(page: str, printed: str, notes: list[str], place: Place) ->
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
         assert printed in done.stdout
-    assert {path.name for path in (place.home / "memory").rglob("*.md")} == {"README.md", *notes}
+    assert {path.name for path in (place.home / "memory").rglob("*.md")} == {*notes}

@@ -38,6 +38,7 @@ def test_every_passage_is_a_slice(content: bytes, other: bytes, config: Chunking
             world = made(Path(folder))
             world.write("a.md", content)
             world.write("memory/2026-11-21.md", other)
+            world.write("b.md", "There is at least one passage.\n")
             async with world.engine(chunking=config) as engine:
                 vault = world.vault()
                 if vault.read("memory/2026-11-21.md").text:

@@ -249,7 +249,9 @@ async def test_an_answer_says_how_to_get_more(world: World) -> None:
 
 async def test_a_vault_without_anything_starts_with_nothing(world: World) -> None:
     async with world.engine() as engine:
-        assert "Nothing relevant is stored." in await engine.recall()
+        assert await engine.recall() == "Nothing is stored yet. The first note: memory_append 'TEXT'"
+        await engine.append("The kettle is red.", kind="fact", project="mill")
+        assert await engine.recall(project="other") == "Nothing relevant is stored."
 
 
 # -- questions -------------------------------------------------------------------------------------------------------

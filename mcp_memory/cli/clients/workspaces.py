@@ -91,8 +91,7 @@ def stop_outdated(before: Settings, changes: Sequence[ConfigChange]) -> None:
 def _why_not_vault(settings: Settings) -> str | None:
     if load({}).vault_path != settings.vault_path:
         return "another vault was chosen for this command"
-    files = [name for _, _, names in walk(settings.vault_path) for name in names]
-    has_notes = any(name.endswith(".md") and name != "README.md" for name in files)  # that one is ours
+    has_notes = any(name.endswith(".md") for _, _, names in walk(settings.vault_path) for name in names)
     return f"{settings.vault_path} is the vault, and has notes already" if has_notes else None
 
 

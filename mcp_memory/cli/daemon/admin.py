@@ -10,6 +10,7 @@ from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.runtime import paths
 from mcp_memory.settings.settings import as_tree, shipped
+from mcp_memory.text.pluralize import counted
 
 
 @click.command()
@@ -32,12 +33,13 @@ def adopt(cli: CommandContext, path: str | None, undo: bool, dry_run: bool, yes:
         if planned and not dry_run:
             cli.refuse_questions("name a path, or pass --yes or --dry-run")
         would = "yours again" if undo else "open to agents' changes"
-        cli.show({key: planned, "dry_run": dry_run}, [*planned, f"{len(planned)} notes would be {would}"])
+        cli.show({key: planned, "dry_run": dry_run}, [*planned, f"{counted(len(planned), 'note')} would be {would}"])
         if dry_run or not planned:
             return
         confirm("take them back?" if undo else "let agents change them?", abort=True)
     done = cli.ask("adopt", path=path, revoke=undo)[key]
-    cli.show({key: done, "dry_run": False}, [*done, f"{len(done)} notes {'are yours again' if undo else 'adopted'}"])
+    became = f"{'is' if len(done) == 1 else 'are'} yours again" if undo else "adopted"
+    cli.show({key: done, "dry_run": False}, [*done, f"{counted(len(done), 'note')} {became}"])
 
 
 @click.command()

@@ -164,7 +164,7 @@ def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, 
 
     yield f"{'started' if started else 'already running'}: {address.place}"
     notes, passages = counted(status["notes"], "note"), counted(status["chunks"], "passage")
-    yield f"{short_path(Path(status['vault']))} holds {notes} in {passages}"
+    yield f"{short_path(Path(status['vault']))} holds {f'{notes} in {passages}' if status['notes'] else 'no note yet'}"
     if status["model"] is None:
         yield f"without a model, so it finds words only ({status['model_state']})"
     if status["problems"]:

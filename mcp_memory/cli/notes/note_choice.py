@@ -46,12 +46,9 @@ def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: C
 
 def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ("active",)) -> list[Note]:
     """Notes and entries of these statuses that a search finds, the best first, each once, with the passages found."""
-    from mcp_memory.vault.marker import WELCOME_TITLE
-
     found: dict[str, dict[str, Any]] = {}
     for hit in cli.ask("search", query=words, limit=LOOKED_AT, include_archived=True, project="*")["hits"]:
-        is_welcome = hit["title"] == WELCOME_TITLE and hit["path"].rpartition("/")[2] == "README.md"
-        if hit["status"] in statuses and not hit["path"].startswith("@") and not is_welcome:
+        if hit["status"] in statuses and not hit["path"].startswith("@"):
             title = f"{hit['heading']} {hit['snippet']}".strip() if "#" in hit["id"] else hit["title"]
             note = found.setdefault(hit["id"], {"id": hit["id"], "path": hit["path"], "title": title, "text": ""})
             note["text"] += f" {hit['snippet']}"

@@ -13,7 +13,7 @@ from mcp_memory.text.language.word_runs import runs
 
 _TRIED = 6  # notes from which a question is made
 _TELLING = ("decision", "preference", "fix", "fact", "workflow", "lesson")  # kinds that answer a question best
-_LISTS = ("README.md", "_index.md")  # the welcome note, and pages that list others
+_LISTS = ("README.md", "_index.md")  # pages that list others
 _BEFORE_VERBS = "i we you they user always never to is are was were be been ich wir wird werden"
 _SUBJECTS = frozenset(_BEFORE_VERBS.split())
 """A run of words after one of these mostly begins with a verb."""

@@ -27,7 +27,7 @@ from mcp_memory.transfer.formats.archive import PROJECTS, ArchivedFile
 from mcp_memory.transfer.formats.folder import SourceFolder
 from mcp_memory.transfer.item import SkippedItem
 from mcp_memory.transfer.odd_names import find_odd, read_odd
-from mcp_memory.vault.marker import MARKER
+from mcp_memory.vault.marker import MARKER, README, home_of
 from mcp_memory.vault.succession.retirement import remove_entry
 
 FORMATS = {".jsonl": "jsonl", ".md": "book", ".tar": "tar"}
@@ -112,9 +112,7 @@ class _Export:
         odd = find_odd(root, listed)
         carried = {printable(path) for path in odd.values()}
         self.left_out += [
-            item
-            for item in SourceFolder(root, most_bytes=0).tree().left_out
-            if not any(f"{path}/".startswith(f"{item.path}/") for path in carried)
+            item for item in self._no_notes() if not any(f"{path}/".startswith(f"{item.path}/") for path in carried)
         ]
         number = 0
 
@@ -131,7 +129,7 @@ class _Export:
         return number
 
     def write_jsonl(self) -> int:
-        self.left_out += SourceFolder(self._settings.vault_path, most_bytes=0).tree().left_out
+        self.left_out += self._no_notes()
         number = 0
         with EngineSession(self._settings) as session:
             _, catalog = _catalog(session)
@@ -142,7 +140,7 @@ class _Export:
         return number
 
     def write_book(self) -> int:
-        self.left_out += SourceFolder(self._settings.vault_path, most_bytes=0).tree().left_out
+        self.left_out += self._no_notes()
         with EngineSession(self._settings) as session:
             folder, catalog = _catalog(session)
         notes = {facts["path"]: facts for facts in catalog if self._is_chapter(facts, folder)}
@@ -153,6 +151,12 @@ class _Export:
         for text in markdown_book.chapters(chapters, folder, order):
             self._out.write(text.encode("utf-8", "replace"))
         return len(order)
+
+    def _no_notes(self) -> list[SkippedItem]:
+        """The files that aren't notes, without the README that every vault gets."""
+        root = self._settings.vault_path
+        readme = f"{home_of(root)}/{README}".lstrip("/")
+        return [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
 
     def _is_chapter(self, facts: dict[str, Any], folder: str) -> bool:
         inner = facts["path"].removeprefix(f"{folder}/") if folder else facts["path"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from mcp_memory.core.core import Core
@@ -10,10 +11,12 @@ from mcp_memory.core.request_parsing import RecallPlan, recall_plan
 from mcp_memory.core.requests import RecallRequest
 from mcp_memory.core.verbs.known_kinds import with_known_kinds
 from mcp_memory.errors import NotFound
-from mcp_memory.models import is_channel
+from mcp_memory.models import Filters, is_channel
 from mcp_memory.recall.answer import RecalledText
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import without_commitments
+
+NOTHING_STORED = "Nothing is stored yet. The first note: memory_append 'TEXT'"
 
 
 async def recall(core: Core, request: RecallRequest) -> RecalledText:
@@ -37,7 +40,7 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
     if request.kinds:
         filters = await with_known_kinds(core, filters)
     if plan.question is None:
-        return await core.recall.answerer.start(filters, plan.budget_tokens)
+        return await _start(core, filters, plan.budget_tokens)
     filters = without_commitments(filters, plan.question)
     lag = core.indexing.freshness.describe_lag()
     await core.search.model.wait_loaded()
@@ -47,6 +50,19 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
     if not (request.kinds or request.until):
         core.recall.uses.gaps.add_unsure(plan.question, filters.project, recalled.confidence)
     return recalled
+
+
+async def _start(core: Core, filters: Filters, budget_tokens: int) -> RecalledText:
+    """Return what a session starts with; where that is nothing, with the reason."""
+    lag = core.indexing.freshness.describe_lag()
+    recalled = await core.recall.answerer.start(filters, budget_tokens)
+    frame, assembly = recalled.frame, recalled.assembly
+    if assembly.excerpts or assembly.notices:
+        return recalled
+    if lag:
+        return replace(recalled, frame=replace(frame, remarks=(*frame.remarks, lag)))
+    has_nothing = await in_thread(core.search.searcher.has_nothing, what="looking for notes")
+    return replace(recalled, frame=replace(frame, silence=NOTHING_STORED)) if has_nothing else recalled
 
 
 async def _notes(core: Core, request: RecallRequest, plan: RecallPlan) -> RecalledText:

@@ -31,7 +31,7 @@ from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import RETIRED, count_notes, date_of, newest_notes
 from mcp_memory.recall.reminders import commitments
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
-from mcp_memory.search.filters import checked_limit, is_empty, moment_of
+from mcp_memory.search.filters import checked_limit, moment_of
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.note_use import Heat, NoteUse, heat
@@ -132,7 +132,7 @@ async def list_notes(core: Core, request: requests.ListRequest) -> Payload:
             for note in notes:
                 passages = (one for one in index.passages(note["path"]) if one.shown_id == note["id"])
                 note["text"] = next((one.chunk.text for one in passages), "")
-        return {"notes": notes, "further": further, "nothing_stored": not notes and is_empty(index)}
+        return {"notes": notes, "further": further, "nothing_stored": not notes and core.search.searcher.has_nothing()}
 
     return visible_in(await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="listing notes"))
 
