@@ -55,7 +55,7 @@ def test_each_end_is_captured(served: Place, event: str):
     assert hit["path"].startswith("@transcripts/claude-code/s-1-")
     assert (hit["kind"], hit["snippet"]) == ("transcript", f"- User (09:00): The {bird} nests on the pier.")
     assert log_of(served)[-1]["outcome"] != "failed"
-    assert asked(served, "status")["capture"]["last"]
+    assert eventually(lambda: asked(served, "status")["capture"]["last"])
 
 
 def test_a_session_of_a_worktree_that_is_gone_is_captured(served: Place):

@@ -126,7 +126,7 @@ def test_a_disk_that_hangs_keeps_no_threads_from_other_work() -> None:
             return folder
 
     async def work() -> None:
-        finder = ProjectFinder(Hanging(Path("/mnt")), lambda *_: None)
+        finder = ProjectFinder(Hanging(Path("/mnt")))
         for _ in range(50):
             with pytest.raises(DeadlineExceeded):
                 await finder.find("/mnt/dead", 0.02)
