@@ -19,7 +19,7 @@ from mcp_memory.topics.page import CHILDREN, PAGE
 from mcp_memory.vault.config import VaultConfig
 from tests.promises import tree_judge
 from tests.support.keyword_engine import KeywordEngine
-from tests.support.topics import ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
+from tests.support.topics import ABOUT, ALL_AT_ONCE, RAIL, TEA, leaves, told, topic_of
 from tests.support.world import NOON, World
 
 pytestmark = pytest.mark.anyio
@@ -99,6 +99,7 @@ async def test_names_that_differ_only_in_case_or_normal_form(toy_world: World, n
 
 
 async def test_a_note_moved_out_is_nobodys_and_comes_back_by_hand(toy_world: World) -> None:
+    toy_world.with_home("").write("about.md", ABOUT)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         await engine.compact()

@@ -11,7 +11,7 @@ from mcp_memory.models import Outcome
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.links import find_links, resolve
 from mcp_memory.topics.page import CHILDREN, MAP, PAGE
-from tests.support.topics import ALL_AT_ONCE, NESTED, RAIL, TEA, dangling, told, topic_of, tree_of
+from tests.support.topics import ABOUT, ALL_AT_ONCE, NESTED, RAIL, TEA, dangling, told, topic_of, tree_of
 from tests.support.world import World
 
 pytestmark = pytest.mark.anyio
@@ -222,6 +222,7 @@ async def test_a_run_over_an_edited_page_is_taken_back_to_the_byte(toy_world: Wo
 
 
 async def test_a_persons_words_stay_on_the_page_of_a_topic_without_notes(toy_world: World) -> None:
+    toy_world.with_home("").write("about.md", ABOUT)
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await told(engine, TEA)
         await engine.compact()

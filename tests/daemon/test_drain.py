@@ -46,12 +46,14 @@ def test_64_appends_in_flight(place: Place, _: int):
     assert not is_held(place.state)
     files = {file: file.read_text(encoding="utf-8") for file in place.vault.rglob("*.md")}
     for text, receipt in answered.items():
+        if receipt["outcome"] == "unknown":  # past its deadline on a busy machine
+            continue
         assert files[place.vault / receipt["path"]].endswith(f"\n{text}\n")
     for file, stored in files.items():
         if "writer " in stored:
             assert stored.startswith("---\n"), file
             assert stored.endswith(". This is the end.\n"), f"{file} is whole"
-    print(f"{len(answered)} answered, {len(files) - 1 - len(answered)} stored without an answer")
+    print(f"{len(answered)} answered, {len(files) - len(answered)} stored without an answer")
     assert "Traceback" not in served.journal
 
 

@@ -160,6 +160,7 @@ async def test_what_is_fresh_stands_beside_the_page(toy_world: World) -> None:
     async with toy_world.engine(topics=ALL_AT_ONCE) as engine:
         await filed(engine)
         fresh = await engine.append("Green tea from Uji is sold out until May.")
+        await embedded(engine)
         assert {page_of(toy_world, "green-tea"), fresh.path} <= await shown(engine, SUBJECT)
 
 

@@ -36,6 +36,7 @@ NOTES = {
 async def test_the_exact_token_ranks_first(world: World, is_small: bool) -> None:
     for name, text in NOTES.items():
         world.write(f"{name}.md", f"{text}\n")
+    world.write("about.md", "You and your agents write what every session should know.\n")
     for number in range(0 if is_small else 40):
         world.write(f"other{number}.md", f"Weather {number}: c, f and net, env and node, at {number} degrees.\n")
     async with world.engine() as engine:

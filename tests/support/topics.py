@@ -15,6 +15,9 @@ from tests.support.world import World, embedded
 
 ALL_AT_ONCE = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.2, shared_words=0, min_leaves=3)
 NESTED = TopicsConfig(fresh_tail_count=0, leaf_cosine=0.3, shared_words=0, topic_cosine=0.2, min_leaves=3, max_leaves=3)
+ABOUT = "---\nstatus: archived\n---\n# What this folder is\n\nThe memory of your agents; every note is a plain file.\n"
+"""A note without a topic: words that all notes of a vault share make no name of a topic."""
+
 TEA = [f"Green tea from Uji needs water of {60 + n} degrees and a warm pot." for n in range(4)]
 RAIL = [f"The night train to Vienna leaves from platform {n} with a sleeping car." for n in range(4)]
 
