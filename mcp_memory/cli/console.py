@@ -76,13 +76,21 @@ def table(rows: Sequence[Sequence[str]], flexible: int) -> list[str]:
     column are cut where a line would be too long."""
     if not rows:
         return []
-    cells = [[visible(" ".join(cell.split())) for cell in row] for row in rows]
+    cells = list(map(_cells, rows))
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
     spaces = 2 * (sum(width > 0 for width in widths) - 1)
     if (room := columns()) and sum(widths) + spaces > room:
         widths[flexible] = max(12, widths[flexible] - (sum(widths) + spaces - room))
-    shown = [[_fitted(cell, width) for cell, width in zip(row, widths, strict=True) if width] for row in cells]
-    return ["  ".join(row).rstrip() for row in shown]
+
+    def line(row: Sequence[str]) -> str:
+        shown = (_fitted(cell, width) for cell, width in zip(row, widths, strict=True) if width)
+        return "  ".join(shown).rstrip()
+
+    return list(map(line, cells))
+
+
+def _cells(row: Sequence[str]) -> list[str]:
+    return [visible(" ".join(cell.split())) for cell in row]
 
 
 def short_id(note_id: str) -> str:

@@ -83,12 +83,14 @@ def _note_events(vault: Vault, repository: Repository, target: str, limit: int) 
         events = [_event(step, step.touched) for step in found]
     else:
         found = list_commits(repository, note.paths, limit=MOST_STEPS)
-        oids = dict.fromkeys(oid for step in found for touch in step.touched for oid in (touch.new, touch.old))
+        oids: dict[str, None] = {}
+        for touch in (touch for step in found for touch in step.touched):
+            oids |= {touch.new: None, touch.old: None}
         ids = _ids_in(repository, list(oids))
-        events = [
-            _event(step, [touch for touch in step.touched if note.id in {ids.get(touch.new), ids.get(touch.old)}])
-            for step in found
-        ]
+        events: list[HistoryEvent | None] = []
+        for step in found:
+            touched = [touch for touch in step.touched if note.id in {ids.get(touch.new), ids.get(touch.old)}]
+            events.append(_event(step, touched))
     return [event for event in events if event][:limit]
 
 

@@ -19,7 +19,7 @@ from mcp_memory.compaction.topic_edits import TopicEdit, TopicEditor
 from mcp_memory.core.core import Core
 from mcp_memory.runs.execute_job import remove_vacant_topics
 from mcp_memory.runs.job_runner import JOB_S, Pace
-from mcp_memory.runs.run_report import RunReport
+from mcp_memory.runs.run_report import RunReport, add_links
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.config import TopicsConfig
 from mcp_memory.topics.topic_tree import Topic
@@ -90,7 +90,7 @@ class Compactor:
             entry, links = await in_thread(build, deadline_s=self._build_s, what="planning")
             await self._runs.runner.run_job(report.run, entry)
             report.done.append(entry.about)
-            report.add_links(links)
+            add_links(report, links)
             await self._tidy_pages(report, RunScope(), _at_once)
             return await self._end(report)
 

@@ -282,7 +282,10 @@ def _length(source: SummarySource) -> int:
 
 def _project_of(moving: PlannedMove) -> str:
     """Return the common project of all notes; empty without one."""
-    notes = [*moving.leaves, *(note for topic in moving.topics for below in topic.walk() for note in below.leaves)]
+    notes = list(moving.leaves)
+    for topic in moving.topics:
+        for below in topic.walk():
+            notes += below.leaves
     return common_project(notes)
 
 

@@ -16,7 +16,7 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import NotePath
 from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.runs.journal import JobEntry
-from mcp_memory.runs.run_report import RunProgress, RunReport
+from mcp_memory.runs.run_report import RunProgress, RunReport, add_error
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.topics.page import with_stale_flag
 from mcp_memory.topics.places import FRESH
@@ -59,7 +59,7 @@ class PageRefresh:
                 try:
                     await self._refresh_page(report, topic)
                 except McpMemoryError as error:
-                    report.add_error(error)
+                    add_error(report, error)
         return tried.items()
 
     async def run_if_due(self, report: RunReport, build: Callable[[Sequence[Topic]], JobEntry | None]) -> bool:
@@ -71,7 +71,7 @@ class PageRefresh:
                 report.kept.append(entry.about)
                 return True
         except McpMemoryError as error:
-            report.add_error(error)
+            add_error(report, error)
         return False
 
     async def _refresh_page(self, report: RunReport, topic: Topic) -> None:

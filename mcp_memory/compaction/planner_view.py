@@ -127,7 +127,8 @@ class PlannerView:
         records, linkable = self._records(), self._linkable()
         filing = self._vault.filing
         tree = build_tree([*records, *linkable], self.root, filing.made_by_us, filing.page_state)
-        filed = {note.path for top in tree for topic in top.walk() for note in topic.leaves}
+        topics = [topic for top in tree for topic in top.walk()]
+        filed = {note.path for topic in topics for note in topic.leaves}
         fresh = [note for note in records if note.path.rpartition("/")[0] == f"{self.root}/{FRESH}"]
         fresh = [note for note in fresh if filing.may_move(note.path, note.id)]
         return tree, sorted([*fresh, *(note for note in linkable if note.path not in filed)], key=age_of)

@@ -12,7 +12,7 @@ from mcp_memory.models import NotePath, NoteRecord
 from mcp_memory.runs.job_runner import JOB_S, JobRunner, Pace
 from mcp_memory.runs.journal import JobEntry
 from mcp_memory.runs.link_rewriter import LinkRewriter
-from mcp_memory.runs.run_report import RunProgress, RunReport
+from mcp_memory.runs.run_report import RunProgress, RunReport, add_error, add_links
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.plan import PlanJob
@@ -54,8 +54,11 @@ class CompactionRounds:
         """Run the jobs; return the number of completed jobs."""
         root = self.view.root
         topics = {topic.folder[len(root) + 1 :]: topic for top in tree for topic in top.walk()}
-        names = {folder: [t.name for t in topics.values() if t.folder.rpartition("/")[0] == folder]
-                 for folder in {f"{root}/{job.parent}".rstrip("/") for job in jobs}}  # fmt: skip
+        names: dict[str, list[str]] = {f"{root}/{job.parent}".rstrip("/"): [] for job in jobs}
+        for topic in topics.values():
+            folder = topic.folder.rpartition("/")[0]
+            if folder in names:
+                names[folder].append(topic.name)
         done, failed = 0, list[McpMemoryError]()
         for number, job in enumerate(jobs):
             self.progress.step("compacting", number, len(jobs))
@@ -89,13 +92,13 @@ class CompactionRounds:
                 continue
             if target is None:
                 names[parent] += [entry.page.rsplit("/", 2)[1]]
-            report.add_links(foreign)
+            add_links(report, foreign)
             report.done.append(entry.about)
             self.fallback_pages.record_job(entry, report)
             done += 1
         if not done:  # otherwise the next round tries again: an earlier job moved a note of the failed job
             for error in failed:
-                report.add_error(error)
+                add_error(report, error)
         return done
 
     def _build(

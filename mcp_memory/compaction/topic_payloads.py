@@ -77,8 +77,10 @@ def dropped_payload(topic: Topic, vault: Vault) -> Payload:
     for one in (sentence for text in texts.values() for sentence in sentences(text)):
         said = dict.fromkeys(facts(one.text), one.text) | said
     found = audit(f"{topic.title}\n\n{vault.read(topic.page_path).body}", texts.values())
-    dropped = [{"fact": f"{fact.kind}: {fact.key}", "said": said.get(fact, ""),
-                "in": [path for path in told if fact in told[path]]} for fact in found.dropped]  # fmt: skip
+    dropped: list[Payload] = []
+    for fact in found.dropped:
+        holders = [path for path in told if fact in told[path]]
+        dropped.append({"fact": f"{fact.kind}: {fact.key}", "said": said.get(fact, ""), "in": holders})
     return {"path": topic.folder, "title": topic.title, "kept": found.kept, "dropped": dropped}
 
 

@@ -95,13 +95,17 @@ def log_promises(
         of, at = logs.labels([heading.lstrip("# ")]), datetime.fromisoformat(f"{day}T{entry.time}").replace(tzinfo=zone)
         source = of.source or file.record.source
         voice = Voice.WROTE if source in {None, PERSON} else Voice.UNSURE
-        found = [
-            Candidate.from_message(message, statement.kind, sentence.text, statement.score, False, voice=voice)
-            for line in (entry.title, *body.splitlines())
-            for sentence in user_sentences(line, introduces)
-            if (statement := classify(sentence)) and statement.kind is StatementKind.COMMITMENT
-            for message in [TranscriptMessage(Role.USER, Turn(source or "", sentence.text, at), entry.start_line)]
-        ]
+        found: list[Candidate] = []
+        for line in (entry.title, *body.splitlines()):
+            for sentence in user_sentences(line, introduces):
+                statement = classify(sentence)
+                if statement and statement.kind is StatementKind.COMMITMENT:
+                    turn = Turn(source or "", sentence.text, at)
+                    message = TranscriptMessage(Role.USER, turn, entry.start_line)
+                    score = statement.score
+                    found.append(
+                        Candidate.from_message(message, statement.kind, sentence.text, score, False, voice=voice)
+                    )
         if found:
             tags = tuple(dict.fromkeys((*of.tags, *([PRIVATE] if entry.hash in private else ()))))
             yield CapturedMessages(file.record.path, source or "log", of.session or "", of.project, (), tags), found

@@ -63,6 +63,12 @@ def count_outcomes(notes: Iterable[GroundedNote]) -> dict[str, int]:
     return {"references": len(outcomes)} | {name: outcomes.count(name) for name in sorted({*outcomes})}
 
 
+def _payload(note: GroundedNote) -> dict[str, Any]:
+    references = [asdict(one) | {"outcome": one.outcome, "remark": one.remark} for one in note.references]
+    facts = {"id": note.id, "path": note.path, "project": note.project, "remark": note.remark}
+    return {**facts, "refs": references}
+
+
 @dataclass
 class Grounder:
     """Grounds notes in repositories. `file` stores the state."""
@@ -122,14 +128,7 @@ class Grounder:
             raise NotFound(f"{place[0]} is not one of the vault's notes", hint="memory_search finds notes")
         label_of = self.projects.label_named
         found = [note for note in self.notes(place) if project is None or label_of(project) == label_of(note.project)]
-        notes = [
-            {
-                "id": note.id, "path": note.path, "project": note.project, "remark": note.remark,
-                "refs": [asdict(one) | {"outcome": one.outcome, "remark": one.remark} for one in note.references],
-            }
-            for note in found
-        ]  # fmt: skip
-        return {"notes": notes, "counts": count_outcomes(found), "problems": dict(self.problems)}
+        return {"notes": list(map(_payload, found)), "counts": count_outcomes(found), "problems": dict(self.problems)}
 
     def _check(self, confirmed: Collection[NoteId]) -> None:
         with self._checking, closing(self._reader):

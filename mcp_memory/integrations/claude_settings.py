@@ -87,10 +87,11 @@ class ClaudeSettings:
         managed = [layer for layer in self.layers if layer.managed]
         only_managed = any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed)
         counted = managed if only_managed else self.layers
-        deny, ask, allow = (
-            [rule for layer in counted for rule in list_at(layer.values, "permissions", kind)]
-            for kind in ("deny", "ask", "allow")
-        )
+
+        def rules(kind: str) -> list[object]:
+            return [rule for layer in counted for rule in list_at(layer.values, "permissions", kind)]
+
+        deny, ask, allow = rules("deny"), rules("ask"), rules("allow")
         if any(_fits(rule, server, tool) for rule in deny for tool in TOOLS):
             return "denied"
         if any(_fits(rule, server, tool) for rule in ask for tool in TOOLS):

@@ -225,7 +225,8 @@ def _blocks(excerpts: Sequence[Excerpt], *, is_longest: bool = False) -> list[st
     """Yield a block for each excerpt: a head, then its text, on the same line if the text is one line. An excerpt that
     continues the note before it gets only its lines. Heads of the same day have the time; if `is_longest`, all have it.
     """
-    days = Counter(day for day, _ in {excerpt.item: excerpt.day_and_time() for excerpt in excerpts}.values())
+    times = {excerpt.item: excerpt.day_and_time() for excerpt in excerpts}
+    days = Counter(day for day, _ in times.values())
     blocks: list[str] = []
     item = None
     for excerpt in excerpts:

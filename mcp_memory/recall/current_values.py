@@ -45,8 +45,8 @@ class CurrentValues:
         current = partial(self._current, filters=filters, keeps_older=keeps_older, is_prompt=is_prompt)
 
         def look() -> list[Passage]:
-            found = (one for passage in passages for one in current(passage))
-            return [self._with_remark(one) for one in {one.chunk_id: one for one in found}.values()]
+            found = {one.chunk_id: one for passage in passages for one in current(passage)}
+            return list(map(self._with_remark, found.values()))
 
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 

@@ -182,8 +182,9 @@ class RunJournal:
         """Return the runs that may contain words of these notes: runs that moved one of them, wrote a page from it, or
         wrote a page from such a page."""
         runs = dict(self.read_all_runs())
-        pages = [step.text for entries in runs.values() for entry in entries for step in entry.steps
-                 if isinstance(step, WriteStep | RemoveStep)]  # fmt: skip
+        jobs = [entry for entries in runs.values() for entry in entries]
+        steps = [step for entry in jobs for step in entry.steps]
+        pages = [step.text for step in steps if isinstance(step, WriteStep | RemoveStep)]
         known: set[str] = set(ids)
         while more := {page_id for text in pages if _contains(text, known) and (page_id := _id_of(text))} - known:
             known |= more

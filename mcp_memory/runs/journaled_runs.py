@@ -13,7 +13,7 @@ from mcp_memory.runs.execute_job import SKIPPED_ERRORS
 from mcp_memory.runs.job_runner import JobRunner, RunLock
 from mcp_memory.runs.journal import JobEntry, MoveStep, RelinkStep, RunJournal, hash_job
 from mcp_memory.runs.link_rewriter import LinkRewriter
-from mcp_memory.runs.run_report import RunProgress, RunReport
+from mcp_memory.runs.run_report import RunProgress, RunReport, add_links
 from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.vault.vault import Vault
@@ -142,5 +142,5 @@ class JournaledRuns:
                 report.left.append(error.message)
             else:
                 report.done.append(place)
-                report.add_links(links)
+                add_links(report, links)
         return report

@@ -37,16 +37,19 @@ class RunReport:
     cut: bool = False
     """Whether the run ended early for a run that you asked for."""
 
-    def add_links(self, found: Mapping[NotePath, int]) -> None:
-        for path, count in found.items():
-            self.links[path] = self.links.get(path, 0) + count
 
-    def add_error(self, error: McpMemoryError) -> None:
-        """Leave a job to a later run."""
-        self.left.append(error.message)
-        self.given_up += 1
-        if not isinstance(error, SKIPPED_ERRORS):
-            self.failed.append(error.message)
+def add_links(report: RunReport, found: Mapping[NotePath, int]) -> None:
+    """Count links to old paths, by the file that has them."""
+    for path, count in found.items():
+        report.links[path] = report.links.get(path, 0) + count
+
+
+def add_error(report: RunReport, error: McpMemoryError) -> None:
+    """Leave a job to a later run."""
+    report.left.append(error.message)
+    report.given_up += 1
+    if not isinstance(error, SKIPPED_ERRORS):
+        report.failed.append(error.message)
 
 
 def summarize_run(entries: Iterable[JobEntry]) -> str:

@@ -101,7 +101,10 @@ def choose_points(parts: Parts) -> Parts:
     for _, _, name, at, cost in sorted(ranked):
         if cost <= left:
             left, chosen = left - cost, chosen | {(name, at)}
-    return {name: [point for at, point in enumerate(parts[name]) if (name, at) in chosen] for name in parts}
+    shown: Parts = {name: [] for name in parts}
+    for name, points in parts.items():
+        shown[name] = [point for at, point in enumerate(points) if (name, at) in chosen]
+    return shown
 
 
 def _part_of(sentence: UserSentence, *, is_first: bool) -> str | None:

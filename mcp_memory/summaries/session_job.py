@@ -104,7 +104,9 @@ class SessionSummaries:
             self._remove_page(captured)
             return None
         found = find_session_facts(captured)
-        parts = {name: [one for one in found[name] if not self._is_forgotten(one.note)] for name in found}
+        parts: Parts = {}
+        for name, points in found.items():
+            parts[name] = [point for point in points if not self._is_forgotten(point.note)]
         if not is_worth_telling(parts):
             self._remove_page(captured)
             return None
@@ -135,7 +137,9 @@ class SessionSummaries:
     def _worded(self, parts: Parts, lines: Mapping[int, str]) -> tuple[str, str]:
         """Return the text and its author: a language model if one may be asked now, else ourselves."""
         chosen = {name: points for name, points in choose_points(parts).items() if points}
-        listed = {name: [f"- {point.text}{lines.get(point.offset, '')}" for point in chosen[name]] for name in chosen}
+        listed: dict[str, list[str]] = {}
+        for name, points in chosen.items():
+            listed[name] = [f"- {point.text}{lines.get(point.offset, '')}" for point in points]
         if not self.summarizer.asked_in_s():
             sources = [SummarySource(name, "\n".join(points)) for name, points in listed.items()]
             found = self.summarizer.summarize(SummaryRequest(sources, _TOKENS))

@@ -233,7 +233,8 @@ def _read(sources: Sequence[SummarySource]) -> _Usage:
     texts = [list(_lines(source)) for source in sources]
     leads = Counter(lead for lines in texts for line, _ in lines if (lead := speaker_of(line)))
     speakers = {lead for lead, count in leads.items() if count >= SPEAKER_LINES}
-    vocabulary = frozenset(fold(word) for lines in texts for line, _ in lines for word in words(line))
+    every_line = [line for lines in texts for line, _ in lines]
+    vocabulary = frozenset(fold(word) for line in every_line for word in words(line))
     usage = _Usage(frozenset(fold(word) for lead in speakers for word in words(lead)), vocabulary=vocabulary)
     for number, lines in enumerate(texts):
         grammar = function_words(word for line, _ in lines for word in words(line))

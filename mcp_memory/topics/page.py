@@ -181,8 +181,11 @@ def _children(page: TopicPageText) -> Iterable[str]:
     """Yield lists of links: subtopics, then the notes of each kind."""
     told = "\n".join([page.gist, page.text, *page.questions])
     kinds = dict.fromkeys([*_KINDS, *sorted({child.kind for child in page.children})])
-    groups = {kind: [child for child in page.children if child.kind == kind] for kind in kinds}
-    shown = {kind: children for kind, children in groups.items() if children}
+    shown: dict[str, list[PageChild]] = {}
+    for kind in kinds:
+        children = [child for child in page.children if child.kind == kind]
+        if children:
+            shown[kind] = children
     for kind, children in shown.items():
         lines = _list(_child(page.path, replace(child, label=_label(child, page.title, told)))
                       for child in children)  # fmt: skip

@@ -54,7 +54,8 @@ def hash_title(title: object) -> str:
 
 
 def known_lines(written: Iterable[Parts]) -> frozenset[str]:
-    return frozenset(line for parts in written for lines in parts.values() for line in lines)
+    sections = [lines for parts in written for lines in parts.values()]
+    return frozenset(line for lines in sections for line in lines)
 
 
 def own_text(page: str, written: Iterable[Parts]) -> str:

@@ -6,7 +6,7 @@ A line of type `user` or `assistant` holds one part of a message of the model's 
 
 import re
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, pop_call, remember_call
 from mcp_memory.capture.readers.spoken_text import (
     Table,
     content_parts,
@@ -45,7 +45,7 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
     if kind == "user":
         for part in content:
             if part.get("type") == "tool_result":
-                call, failed = context.pop_call(part.get("tool_use_id")), part.get("is_error") is True
+                call, failed = pop_call(context, part.get("tool_use_id")), part.get("is_error") is True
                 found += make_tool_message(call, join_text(part.get("content")), at, session, offset, failed=failed)
         # In a sub-agent's or teammate's thread another agent gives the task; text beside a tool result is a program's.
         # `claude -p` never marks a prompt as typed by a person.
@@ -56,7 +56,7 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
         return found + make_message(role, [_spoken(part) for part in content], at, session, offset)
     for part in content:
         if part.get("type") == "tool_use":
-            context.remember_call(part.get("id"), part.get("name"), part.get("input"))
+            remember_call(context, part.get("id"), part.get("name"), part.get("input"))
     return make_message(Role.ASSISTANT, content, at, session, offset, by="Sub-agent" if aside else "")
 
 

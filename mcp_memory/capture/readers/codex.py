@@ -9,7 +9,7 @@ import re
 from contextlib import suppress
 from typing import cast
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, pop_call, remember_call
 from mcp_memory.capture.readers.spoken_text import (
     Table,
     content_parts,
@@ -58,11 +58,11 @@ def _item(item: Table, at: object, offset: int, context: ReaderContext) -> list[
             role, by = Role.ASSISTANT, "Sub-agent" if role is Role.ASSISTANT else ""
         return make_message(role, _spoken(item), at, context.session, offset, by=by)
     if kind.endswith("_call_output"):
-        call, (output, failed) = context.pop_call(item.get("call_id")), _output(item.get("output"))
+        call, (output, failed) = pop_call(context, item.get("call_id")), _output(item.get("output"))
         return make_tool_message(call, output, at, context.session, offset, failed=failed)
     if kind.endswith("_call"):
         given = item.get("arguments") or item.get("input") or item.get("action")
-        context.remember_call(item.get("call_id"), item.get("name") or kind.removesuffix("_call"), given)
+        remember_call(context, item.get("call_id"), item.get("name") or kind.removesuffix("_call"), given)
     return []
 
 

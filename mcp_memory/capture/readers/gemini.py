@@ -7,7 +7,7 @@ ones say of the session. As seen with version 0.61.0.
 
 import re
 
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, text_arguments
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, remember_call, text_arguments
 from mcp_memory.capture.readers.spoken_text import (
     Table,
     content_parts,
@@ -53,7 +53,7 @@ def _is_new(name: str, context: ReaderContext, *, wanted: bool) -> bool:
     """Whether it is `wanted` and has not been read in an earlier line, which is remembered."""
     is_new = wanted and name not in context.calls
     if is_new:
-        context.remember_call(name, "", None)
+        remember_call(context, name, "", None)
     return is_new
 
 

@@ -81,17 +81,20 @@ class ReaderContext:
     def __post_init__(self) -> None:
         self.silence = Silence(self.silence)  # a checkpoint has its text
 
-    def remember_call(self, call_id: object, tool: object, arguments: object) -> None:
-        if isinstance(call_id, str) and isinstance(tool, str):
-            self.calls[call_id[:MOST_NAME_CHARS]] = tool[:MOST_NAME_CHARS]
-            self.arguments[call_id[:MOST_NAME_CHARS]] = text_arguments(arguments)
-            while len(self.calls) > MOST_CALLS:
-                self.pop_call(next(iter(self.calls)))
 
-    def pop_call(self, call_id: object) -> tuple[str, dict[str, str]]:
-        """Remove a call that has been answered and return the tool's name and arguments."""
-        name = call_id[:MOST_NAME_CHARS] if isinstance(call_id, str) else ""
-        return self.calls.pop(name, ""), self.arguments.pop(name, {})
+def remember_call(context: ReaderContext, call_id: object, tool: object, arguments: object) -> None:
+    """Keep a call until its result comes."""
+    if isinstance(call_id, str) and isinstance(tool, str):
+        context.calls[call_id[:MOST_NAME_CHARS]] = tool[:MOST_NAME_CHARS]
+        context.arguments[call_id[:MOST_NAME_CHARS]] = text_arguments(arguments)
+        while len(context.calls) > MOST_CALLS:
+            pop_call(context, next(iter(context.calls)))
+
+
+def pop_call(context: ReaderContext, call_id: object) -> tuple[str, dict[str, str]]:
+    """Remove a call that has been answered and return the tool's name and arguments."""
+    name = call_id[:MOST_NAME_CHARS] if isinstance(call_id, str) else ""
+    return context.calls.pop(name, ""), context.arguments.pop(name, {})
 
 
 def text_arguments(given: object) -> dict[str, str]:

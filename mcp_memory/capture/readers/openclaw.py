@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from mcp_memory.capture.readers.lines import STEP_BYTES, LineBatch, TranscriptLine
-from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage
+from mcp_memory.capture.readers.message import ReaderContext, Role, TranscriptMessage, pop_call, remember_call
 from mcp_memory.capture.readers.spoken_text import (
     Table,
     content_parts,
@@ -55,11 +55,11 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
             return make_message(Role.USER, [*spoken, *others], at, context.session, offset)
         case "assistant":
             for part in content:
-                context.remember_call(part.get("id"), part.get("name"), part.get("arguments"))
+                remember_call(context, part.get("id"), part.get("name"), part.get("arguments"))
             return make_message(Role.ASSISTANT, content, at, context.session, offset)
         case "toolResult":
             failed = message.get("isError") is True or value_at(message, "details", "exitCode") not in (None, 0)
-            (_, arguments), tool = context.pop_call(message.get("toolCallId")), text_at(message, "toolName")
+            (_, arguments), tool = pop_call(context, message.get("toolCallId")), text_at(message, "toolName")
             output = join_text(message.get("content"))
             return make_tool_message((tool, arguments), output, at, context.session, offset, failed=failed)
         case _:

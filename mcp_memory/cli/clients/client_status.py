@@ -66,26 +66,28 @@ class ClientStatus:
     last_call: str | None = None
     todo: list[str] = field(default_factory=list[str])
 
-    def add_todo(self, line: str | None) -> None:
-        if line and line not in self.todo:
-            self.todo.append(line)
 
-    def lines(self) -> Iterator[str]:
-        wired = [f"{_WAYS[way.how]} ({way.scope}: {way.file})" for way in self.wired]
-        reached = ["yes" if way.reachable is None else f"no: {way.reachable}" for way in self.wired]
-        rows = {
-            "found": ", ".join(f"{version} ({file})" for file, version in self.found.items()) or "no",
-            "wired": ", ".join(wired) or "no",
-            "reachable": ", ".join(reached) or "not connected",
-            "hooks": ", ".join(f"{event} {state}" for event, state in self.hooks.items()) or "none",
-            "tools": ", ".join(f"{name} {permission}" for name, permission in self.tools.items()),
-            "own memory": self.own_memory if self.wired else "",
-            "last hook": self.last_hook or "none yet",
-            "last call": self.last_call or "none since the daemon started",
-        }
-        yield Heading(TITLES[self.client])
-        yield from (f"  {name:<10}  {value}" for name, value in rows.items() if value)
-        yield from (f"  → {line}" for line in self.todo)
+def _add_todo(status: ClientStatus, line: str | None) -> None:
+    if line and line not in status.todo:
+        status.todo.append(line)
+
+
+def _lines(status: ClientStatus) -> Iterator[str]:
+    wired = [f"{_WAYS[way.how]} ({way.scope}: {way.file})" for way in status.wired]
+    reached = ["yes" if way.reachable is None else f"no: {way.reachable}" for way in status.wired]
+    rows = {
+        "found": ", ".join(f"{version} ({file})" for file, version in status.found.items()) or "no",
+        "wired": ", ".join(wired) or "no",
+        "reachable": ", ".join(reached) or "not connected",
+        "hooks": ", ".join(f"{event} {state}" for event, state in status.hooks.items()) or "none",
+        "tools": ", ".join(f"{name} {permission}" for name, permission in status.tools.items()),
+        "own memory": status.own_memory if status.wired else "",
+        "last hook": status.last_hook or "none yet",
+        "last call": status.last_call or "none since the daemon started",
+    }
+    yield Heading(TITLES[status.client])
+    yield from (f"  {name:<10}  {value}" for name, value in rows.items() if value)
+    yield from (f"  → {line}" for line in status.todo)
 
 
 def show_clients(cli: CommandContext) -> bool:
@@ -100,7 +102,7 @@ def show_clients(cli: CommandContext) -> bool:
     with ThreadPoolExecutor() as pool:
         found = list(pool.map(examine, PROGRAMS))
     shown = [status for status in found if status.found or status.wired or status.todo]
-    lines = [line for status in shown for line in status.lines()]
+    lines = [line for status in shown for line in _lines(status)]
     if absent := ", ".join(TITLES[status.client] for status in found if status not in shown):
         lines += ["", f"neither found nor connected: {absent}"]
     cli.show({"clients": [asdict(status) for status in found]}, lines)
@@ -127,18 +129,18 @@ class _Examination:
                 try:
                     content = config_files.read(target.file)
                 except McpMemoryError as error:
-                    status.add_todo(str(error))
+                    _add_todo(status, str(error))
                 else:
                     names |= self._check_file(scope, target, content)
         self._check_plugin()
         ways = sorted({way.how for way in status.wired})
         if len(ways) > 1:
             both = " and ".join(_WAYS[way] for way in ways)
-            status.add_todo(f"connected {both}: hooks and tools come twice; remove one")
+            _add_todo(status, f"connected {both}: hooks and tools come twice; remove one")
         if status.found and not status.wired:
-            status.add_todo(f"not connected: mcp-memory install {client}")
+            _add_todo(status, f"not connected: mcp-memory install {client}")
         if len(set(status.found.values())) > 1:
-            status.add_todo(f"{len(status.found)} versions are on your PATH; the first one is used")
+            _add_todo(status, f"{len(status.found)} versions are on your PATH; the first one is used")
         status.last_call = max(
             (calls[name] for name in names if name in calls), key=datetime.fromisoformat, default=None
         )
@@ -149,14 +151,14 @@ class _Examination:
         client, status = self._client, self._status
         remedy = f"mcp-memory install {client}{' --scope project' if scope == 'project' else ''}"
         why_unused = unused_file(client, target, content)
-        status.add_todo(why_unused)
+        _add_todo(status, why_unused)
         entry = ask_entry(target, content, ServerEntry, ServerEntry.entry_in)
         own_names = ask_entry(target, content, ServerEntry, ServerEntry.names)
         if entry is not None and own_names:
             name = own_names[0]
             why_unused = why_unused or unused_server(client, name, entry, self._paths)
             if why_unused:
-                status.add_todo(why_unused)
+                _add_todo(status, why_unused)
                 status.wired.append(ConnectedBy(scope, "install", str(target.file), why_unused))
             elif client in OVER_STDIO:
                 self._connect_by_stdio(scope, "install", target.file, command_of(entry), client, remedy)
@@ -172,11 +174,11 @@ class _Examination:
             obstacle = no_daemon(self._settings)
             how = "plugin" if is_bought else "install"
             status.wired.append(ConnectedBy(scope, how, str(target.file), obstacle and obstacle.why))
-            status.add_todo(obstacle and f"{obstacle.why}: {obstacle.remedy}")
+            _add_todo(status, obstacle and f"{obstacle.why}: {obstacle.remedy}")
             if own_names:
-                status.add_todo(f"the tools come twice, by the plugin and the server {own_names[0]}: {remedy}")
+                _add_todo(status, f"the tools come twice, by the plugin and the server {own_names[0]}: {remedy}")
         if ask_entry(target, content, OpenClawPlugin, OpenClawPlugin.is_shadowed):
-            status.add_todo(f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
+            _add_todo(status, f"OpenClaw offers its own memory tools in place of ours, or none: {remedy}")
         if scope == "user" and ask_entry(target, content or b"", OwnMemory, OwnMemory.is_on):
             status.own_memory = f"on as well, so facts end up in two places: {remedy} --no-own-memory, or leave it so"
         states = hooks_of(client, scope, target, content, self._paths)
@@ -213,7 +215,7 @@ class _Examination:
         remedy: str,
     ) -> None:
         obstacle = unreachable(self._client, name, entry, file, ours, self._settings, self._paths)
-        self._status.add_todo(obstacle and f"{obstacle.why}: {obstacle.remedy or remedy}")
+        _add_todo(self._status, obstacle and f"{obstacle.why}: {obstacle.remedy or remedy}")
         self._status.wired.append(ConnectedBy(scope, how, str(file), obstacle and obstacle.why))
 
     def _connect_by_stdio(
@@ -221,7 +223,7 @@ class _Examination:
     ) -> None:
         why_not = unreachable_by_stdio(command, name, file, self._settings, self._paths)
         self._status.wired.append(ConnectedBy(scope, how, str(file), why_not))
-        self._status.add_todo(f"{why_not}: {remedy}" if why_not and remedy else why_not)
+        _add_todo(self._status, f"{why_not}: {remedy}" if why_not and remedy else why_not)
 
     def _check_permission(self, server: str, remedy: str, hook: str | None = None) -> None:
         """`hook`: the state of the plugin's hook before tools, which allows ours where no rule of yours does."""
@@ -232,13 +234,13 @@ class _Examination:
             self._status.tools[server] = "allowed by our hook"
             return
         self._status.tools[server] = permission
-        self._status.add_todo(missing_rule(server, self._paths, remedy))
+        _add_todo(self._status, missing_rule(server, self._paths, remedy))
 
     def _check_hooks(self, states: Mapping[str, str], remedy: str) -> None:
         for state in sorted({*states.values()} - {TRUSTED, WIRED, UNREAD}):
             why = why_hooks_are_off(self._client, self._paths) if state == OFF else None
             default = REMEDIES.get((self._client, state), f"hooks are {state}: {remedy}")
-            self._status.add_todo(f"{why} switches our hooks off, too" if why else default)
+            _add_todo(self._status, f"{why} switches our hooks off, too" if why else default)
 
 
 def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:

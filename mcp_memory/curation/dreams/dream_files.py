@@ -68,7 +68,12 @@ class DreamFiles:
         if run not in journals:
             raise NotFound(f"no run {run[:80]!r}", hint=f"the latest: {', '.join([*journals][:5]) or 'none'}")
         made = set(journals[run]["entries"])
-        return journals[run], [name for name, one in journals.items() if made & {entry for entry, _ in one["moved"]}]
+        later: list[str] = []
+        for name, journal in journals.items():
+            moved = {entry for entry, _ in journal["moved"]}
+            if made & moved:
+                later.append(name)
+        return journals[run], later
 
     def remove_run(self, run: str) -> None:
         with naming_the_cause(run):

@@ -124,14 +124,14 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
             find_contradiction(NoteText(last.text, kind=last.kind), NoteText(one.text, kind=one.kind)) for one in later
         )
 
-    return [
-        Recurrence(
-            group[0].text, max(one.kind for one in group), tuple(sorted({one.day.isoformat() for one in group})),
-            tuple(dict.fromkeys(one.source for one in group)),
-        )
-        for group in groups
-        if len(group) > 1 and any(one.kind for one in group) and not is_over(group)
-    ]  # fmt: skip
+    recurring: list[Recurrence] = []
+    for group in groups:
+        if len(group) > 1 and any(one.kind for one in group) and not is_over(group):
+            days = sorted({one.day.isoformat() for one in group})
+            sources = dict.fromkeys(one.source for one in group)
+            kind = max(one.kind for one in group)
+            recurring.append(Recurrence(group[0].text, kind, tuple(days), tuple(sources)))
+    return recurring
 
 
 def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:

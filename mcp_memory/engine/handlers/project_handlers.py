@@ -46,5 +46,6 @@ def list_projects(core: Core) -> Payload:
     listed: list[dict[str, Any]] = [
         {**asdict(one), "notes": sum(counts[name] for name in one.names)} for one in (*known.projects, *loose)
     ]
-    near = [asdict(one) for one in core.projects.near_matches([one.label for one in loose])]
+    labels = [one.label for one in loose]
+    near = [asdict(one) for one in core.projects.near_matches(labels)]
     return {"projects": listed, "near": near}
