@@ -1,6 +1,6 @@
 """Limits how many connections there are at once, and how long each may keep the daemon waiting.
 
-uvicorn alone keeps any number of half-sent requests, slow bodies and unread answers forever.
+By itself, uvicorn keeps any number of half-sent requests, slow bodies and unread answers forever.
 """
 
 import asyncio
@@ -20,29 +20,29 @@ from mcp_memory.server.client_limits import RESERVED
 log = logging.getLogger(__name__)
 
 SELDOM_S = 60.0
-"""Between two log lines about the same kind of trouble, so that a flood of requests doesn't flood the log."""
+"""The time between two log lines about the same kind of trouble, so that a flood of requests doesn't flood the log."""
 
 RESERVE = 16
-"""Connections, but a quarter at most, that are reserved for your own programs."""
+"""The number of connections that are reserved for your own programs, at most a quarter of all."""
 
 EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 RETRIED_ACCEPT = "._start_serving"
-"""asyncio calls this a second after each connection that it couldn't accept, up to 2,048 times; each call fails if the
-daemon has closed its socket meanwhile."""
+"""The asyncio callback that runs a second after each connection that it couldn't accept, up to 2,048 times. Each call
+fails if the daemon has closed its socket meanwhile."""
 
 DESCRIPTOR_RESERVE = 256
-"""File descriptors for all but connections: index, log, watcher, and the files of running calls."""
+"""The file descriptors for everything else: index, log, watcher, and the files of running calls."""
 
 TURNS = 4
-"""Turns of the event loop from accepting a connection to closing the one that had to make room for it."""
+"""The turns of the event loop from accepting a connection to closing the connection that had to make room for it."""
 
 TURNED_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\nretry-after: 1\r\n\r\n"
 
 
 def connections_that_fit(wanted: int, *, accepted_at_once: int) -> int:
-    """Returns how many connections fit, at most `wanted`, and raises this process's soft limit of files as needed.
-    `accepted_at_once`: in one turn of the event loop."""
+    """Return how many connections fit, at most `wanted`, and raise this process's soft limit of files as needed.
+    `accepted_at_once` is the number accepted in one turn of the event loop."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     besides = TURNS * accepted_at_once + DESCRIPTOR_RESERVE
     needed = wanted + besides
@@ -54,10 +54,12 @@ def connections_that_fit(wanted: int, *, accepted_at_once: int) -> int:
 
 
 class ConnectionLimits:
-    """All connections of one daemon. `waiting` holds those where the client has to act, the longest wait first."""
+    """All connections of one daemon. `waiting` contains the connections whose client has to act, the longest wait
+    first."""
 
     def __init__(self, *, most: int, patience_s: float) -> None:
-        """`patience_s`: how long a client may take to send a whole request, and to read its answer."""
+        """Set the limits. `patience_s` is how long a client may take to send a whole request, and to read its
+        answer."""
         self.most = most
         self.for_all = most - min(RESERVE, most // 4)
         self.patience_s = patience_s
@@ -73,8 +75,8 @@ class ConnectionLimits:
         )
 
     def complain(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Handles the event loop's exceptions; its own handler logs a traceback for each connection it can't accept.
-        What follows a bracket in a message are arguments, which may quote a note."""
+        """Handle an exception of the event loop, whose own handler logs a traceback for each connection that it can't
+        accept. The text after a bracket in a message is cut off, because arguments may quote a note."""
         error, message = context.get("exception"), context["message"].partition("(")[0]
         if isinstance(error, OSError) and error.errno in EXHAUSTED:
             self.exhausted.say()
@@ -82,7 +84,7 @@ class ConnectionLimits:
             log.error("%s", message, exc_info=error)
 
     def protocol(self) -> type[asyncio.Protocol]:
-        """Returns the class for `uvicorn.Config(http=…)`, which makes one object for each connection."""
+        """Return the class for `uvicorn.Config(http=…)`, which makes one object for each connection."""
         return type("LimitedConnection", (LimitedConnection,), {"shared": self})
 
 
@@ -102,7 +104,7 @@ class RateLimitedLog:
 
 
 class WatchedFlow(FlowControl):
-    """Reports when a body is read on, of which uvicorn takes the beginning before the request has its turn."""
+    """Reports when reading of a body resumes. uvicorn reads the beginning of a body before the request has its turn."""
 
     def __init__(self, transport: asyncio.Transport, resumed: Callable[[], None]) -> None:
         super().__init__(transport)
@@ -116,13 +118,13 @@ class WatchedFlow(FlowControl):
 
 
 class LimitedConnection(H11Protocol):
-    """One connection. After each event it checks whose turn it is; a client's turn has a time limit. Between two
+    """A connection that checks after each event whose turn it is. A client's turn has a time limit. Between two
     requests uvicorn's keep-alive time applies."""
 
     shared: ConnectionLimits
     _patience: asyncio.TimerHandle | None = None
     _answered = False
-    """Whether it has had an answer, and may now be idle."""
+    """Whether the connection has had an answer, and may now be idle."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] -- uvicorn names it so
         super().connection_made(transport)
@@ -161,14 +163,15 @@ class LimitedConnection(H11Protocol):
         self._look()
 
     def send_400_response(self, msg: str) -> None:
-        """uvicorn's own fails, with a traceback, if the request was answered before its body came."""
+        """Send status 400, or abort. uvicorn's own method fails with a traceback if the request was answered before its
+        body came."""
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             super().send_400_response(msg)
         else:
             self.transport.abort()
 
     def shutdown(self) -> None:
-        """Ends the connection; a complete request is still answered, and the client told to close."""
+        """End the connection. A complete request is still answered, with a header that closes the connection."""
         if self._arriving():
             self.transport.abort()
             return
@@ -177,7 +180,7 @@ class LimitedConnection(H11Protocol):
             self.cycle.default_headers = [*self.cycle.default_headers, CLOSE_HEADER]
 
     def _look(self) -> None:
-        """Starts or ends the client's turn, and its time limit."""
+        """Start or end the client's turn, and its time limit."""
         arriving, unread = self._arriving(), self.flow.write_paused
         owes = unread or (arriving and not self.flow.read_paused)  # paused: the rest waits for us
         idle = self.conn.their_state is h11.IDLE and not (arriving or unread)
@@ -198,7 +201,7 @@ class LimitedConnection(H11Protocol):
             )
 
     def _arriving(self) -> bool:
-        """Whether a request is due or has begun, and isn't complete."""
+        """Return whether a request is due or has begun, and isn't complete."""
         if self.conn.their_state is h11.IDLE:
             return not self._answered or bool(self.conn.trailing_data[0])
         return self.conn.their_state is h11.SEND_BODY
@@ -208,7 +211,8 @@ class LimitedConnection(H11Protocol):
         self.transport.abort()
 
     def _make_room(self) -> bool:
-        """Whether this connection may stay; if any client is keeping us waiting, the longest one is closed instead."""
+        """Return whether this connection may stay. If any client keeps us waiting, close the connection with the
+        longest wait instead."""
         if longest := next(iter(self.shared.waiting), None):
             del self.shared.waiting[longest]
             longest.transport.abort()

@@ -1,4 +1,4 @@
-"""Asks an engine: the daemon's if one runs, else one in this process under the same lock."""
+"""Calls an engine: the daemon's if a daemon runs, otherwise an engine in this process under the same lock."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from mcp_memory.core.config import EngineConfig
 
 LONG_S = 3600.0
-"""A reindex of a large vault with a slow model."""
+"""The time limit of the longest operation, a reindex of a large vault with a slow model."""
 
 TURN_S = 30.0
-"""How long a command waits while another one uses the vault; storing or searching takes some seconds."""
+"""How long a command waits while another command uses the vault. Storing or searching takes some seconds."""
 
 POLL_S = 0.05
 
 
 def compaction_s(settings: Settings) -> float:
-    """The longest that a compaction may take, with all of a day's answers of a slow language model."""
+    """Return the time limit of a compaction, which includes all of a day's answers of a slow language model."""
     return LONG_S + settings.summarizer.day_s
 
 
 Own = Callable[[str, Mapping[str, Any]], Any]
-"""Answers an operation with an engine in this process, which is opened within `alone`."""
+"""A function that answers an operation with an engine in this process, opened within `alone`."""
 
 
 def ask(
@@ -48,10 +48,11 @@ def ask(
     wait_s: float = TURN_S,
     on_wait: Callable[[str], None] = lambda _: None,
 ) -> Any:
-    """Returns one operation's answer; arguments that are None are left out. `client` is our name at the daemon.
+    """Return one operation's answer; omit arguments that are None. `client` is our name at the daemon.
 
-    While another process uses the vault, or a daemon is starting, this waits, and `on_wait` is told once why. Raises
-    HeldLock naming the process, or NotRunning, after `wait_s`, and what the engine raises."""
+    While another process uses the vault, or a daemon is starting, this waits, and calls `on_wait` once with the reason.
+    After `wait_s` it raises NotRunning, or HeldLock with the name of the process. It also raises what the engine
+    raises."""
     passed = {key: value for key, value in arguments.items() if value is not None}
     until, is_waiting = monotonic() + wait_s, False
     while True:
@@ -71,7 +72,7 @@ def ask(
 def _answer(
     settings: Settings, operation: str, passed: Mapping[str, Any], own: Own, client: str, deadline_s: float
 ) -> Any:
-    """Raises HeldLock if another command uses the vault, NotRunning if a daemon is starting."""
+    """Return the answer. Raises HeldLock if another command uses the vault, NotRunning if a daemon is starting."""
     try:
         address = Address.read(settings.state.daemon)
     except NotRunning:
@@ -82,12 +83,12 @@ def _answer(
     except (NotRunning, Busy) as error:
         if is_held(settings.state):
             raise (find_barrier(settings) or error) from error.__cause__
-        return own(operation, passed)  # a killed daemon's daemon.json
+        return own(operation, passed)  # daemon.json is from a killed daemon
 
 
 @contextmanager
 def alone(settings: Settings) -> Generator[None]:
-    """Holds the vault's lock for an engine in this process. Raises HeldLock."""
+    """Take the vault's lock for an engine in this process. Raises HeldLock."""
     follow(settings)
     settings.state.make()
     with only_instance(settings.state, known_vault=was_served(settings.vault_path)):
@@ -95,7 +96,7 @@ def alone(settings: Settings) -> Generator[None]:
 
 
 def engine_config(settings: Settings) -> EngineConfig:
-    """Builds the engine's configuration from the settings."""
+    """Build the engine's configuration from the settings."""
     from mcp_memory.core.config import EngineConfig
 
     return EngineConfig(

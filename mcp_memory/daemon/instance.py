@@ -19,34 +19,34 @@ STOP_DEADLINE_S = 20.0
 POLL_S = 0.05
 
 LOOK_S = 0.2
-"""`is_held` shares the lock for an instant; a daemon that starts then must not give up."""
+"""How long a daemon that starts waits for the lock, since `is_held` shares it for an instant."""
 
 LOOK_AFTER_S = 1.0
-"""How often a daemon checks that its lock file still has its name; it acts when two checks in a row miss it. Each check
+"""How often a daemon checks that its lock file still has its name. It acts when two checks in a row fail. Each check
 costs an idle daemon 0.75 ms."""
 
 PREDECESSOR_S = 3 * LOOK_AFTER_S
-"""How long a new lock file is left to a daemon that may be running and have lost its own."""
+"""How long to leave a new lock file to a daemon that may still be running and have lost its own file."""
 
 
 class HeldLock(Busy):
-    """Another process holds the vault's lock."""
+    """Another process has the vault's lock."""
 
 
 class InstanceLock:
-    """The lock, held by this process until it is closed."""
+    """The vault's lock, which this process keeps until it is closed."""
 
     def __init__(self, state: StateFolder) -> None:
-        """Raises HeldLock naming the process that has it, and OSError."""
+        """Take the lock. Raises HeldLock naming the process that has it, and OSError."""
         self._state = state
         self._file = _locked(state)
 
     def is_current(self) -> bool:
-        """Whether the file that we hold is still the one that others would lock."""
+        """Return whether our file is still the file that others would lock."""
         return _is_at(self._file, self._state.lock)
 
     def take_again(self) -> None:
-        """Locks the file that has the name now, made anew if needed. Raises HeldLock, and OSError."""
+        """Lock the file that has the name now, and create it if needed. Raises HeldLock and OSError."""
         lost, self._file = self._file, _locked(self._state)
         lost.close()
 
@@ -56,29 +56,29 @@ class InstanceLock:
 
 @contextmanager
 def only_instance(state: StateFolder, *, known_vault: bool = False) -> Generator[InstanceLock]:
-    """Holds the vault's lock. `known_vault`: it was served before, so a missing lock file may have been removed under
-    a running daemon. Raises HeldLock naming the process that has it."""
+    """Take the vault's lock within the block. `known_vault`: the vault was served before, so a missing lock file may
+    have been removed under a running daemon. Raises HeldLock naming the process that has the lock."""
     if known_vault:
         _leave_to_predecessor(state.lock)
     instance = InstanceLock(state)
     try:
-        state.daemon.unlink(missing_ok=True)  # a killed daemon's address must not pass for ours
+        state.daemon.unlink(missing_ok=True)  # otherwise a killed daemon's address would pass for ours
         yield instance
     finally:
         instance.close()
 
 
 def is_held(state: StateFolder) -> bool:
-    """Whether a process holds the lock now; many may ask at once."""
+    """Return whether a process has the lock now; many processes may ask at once."""
     try:
-        with FileIO(state.lock) as file:  # to read: in a sandbox nothing may be written
+        with FileIO(state.lock) as file:  # opened for reading: a sandbox may forbid writing
             return not take_lock(file, fcntl.LOCK_SH)
     except FileNotFoundError:
         return False
 
 
 def holder(state: StateFolder) -> int | None:
-    """Returns the process that holds the lock, as it wrote itself into the file."""
+    """Return the id of the process that has the lock, which it has written into the file."""
     if not is_held(state):
         return None
     text = Path(state.lock).read_text(encoding="ascii", errors="replace").strip()
@@ -88,8 +88,8 @@ def holder(state: StateFolder) -> int | None:
 def end_holder(
     state: StateFolder, pid: int, by: signal.Signals = signal.SIGTERM, *, within_s: float = STOP_DEADLINE_S
 ) -> None:
-    """Signals process `pid` if it holds the lock, and waits until it doesn't. Raises HeldLock if that isn't a process
-    which we can see to hold it, DeadlineExceeded."""
+    """Signal process `pid` if it has the lock, and wait until it has released the lock. Raises HeldLock if we can't see
+    that this process has the lock, and DeadlineExceeded."""
     deadline = time.monotonic() + within_s
     if holder(state) == pid:
         _signal_holder(state, pid, by)
@@ -101,8 +101,8 @@ def end_holder(
 
 
 def find_stranger(state: StateFolder) -> HeldLock | None:
-    """Returns the error for a holder that isn't visible here: it wrote its process id in another container or on
-    another machine, where a home folder is shared. The same number may be anybody's process here."""
+    """Return the error for a lock holder that isn't visible here. It wrote its process id in another container, or on
+    another machine where a home folder is shared. Here, the same id may be any process."""
     for wait_s in (POLL_S, 0):
         pid = holder(state)
         if pid is None or has_open(pid, state.lock):
@@ -113,7 +113,7 @@ def find_stranger(state: StateFolder) -> HeldLock | None:
 
 
 def has_open(pid: int, file: Path) -> bool:
-    """Whether the process with this number has the file open, as this system sees it."""
+    """Return whether the process with this id has the file open, as this system sees it."""
     if not Path("/proc/self/fd").exists():
         return _has_open_by_lsof(pid, file)
     try:
@@ -143,7 +143,8 @@ def _has_open_by_lsof(pid: int, file: Path) -> bool:
 
 
 def _signal_holder(state: StateFolder, pid: int, by: signal.Signals) -> None:
-    """Opens the process before it is looked at, where the system can: a number may be given out again in between."""
+    """Signal the process if it has the lock. Where the system can, open the process before the check, because its id
+    may be reused in between."""
     with suppress(ProcessLookupError), ExitStack() as at_the_end:
         process: int | None = None
         with suppress(AttributeError, OSError):  # not on macOS, nor in every sandbox
@@ -160,7 +161,7 @@ def _signal_holder(state: StateFolder, pid: int, by: signal.Signals) -> None:
 
 
 def _leave_to_predecessor(file: Path) -> None:
-    """Waits while the lock file is empty, because its holder writes into it."""
+    """Wait while the lock file is empty; a running daemon that has lost its file writes its id into it."""
     os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
     until = time.monotonic() + PREDECESSOR_S
     while time.monotonic() < until and file.exists() and not file.stat().st_size:
@@ -181,7 +182,7 @@ def _locked(state: StateFolder) -> FileIO:
         except BaseException:
             file.close()
             raise
-        file.close()  # it was removed just now
+        file.close()  # another process removed the file just now
 
 
 def _is_at(opened: FileIO, file: Path) -> bool:
@@ -192,7 +193,7 @@ def _is_at(opened: FileIO, file: Path) -> bool:
 
 
 def take_lock(file: FileIO, kind: int, *, within_s: float = 0) -> bool:
-    """Whether the lock of that kind (`fcntl.LOCK_EX`, `LOCK_SH`) could be had."""
+    """Try to take a lock of this kind (`fcntl.LOCK_EX` or `LOCK_SH`); return whether that succeeded."""
     deadline = time.monotonic() + within_s
     while True:
         try:

@@ -27,15 +27,15 @@ STALLED_S = 120.0
 POLL_S = 0.05
 
 HUNG_S = 4.0
-"""A daemon that has long been up and is silent for this long hangs: two attempts of two seconds."""
+"""How long a daemon that isn't starting may be silent before it is treated as hung: two attempts of two seconds."""
 
 KILL_AFTER_S = 3.0
-"""How long a daemon that hangs may take to end by itself. Everything it has answered is on disk."""
+"""How long a hung daemon may take to end by itself. Everything that it has answered is on disk."""
 
 
 def connect(settings: Settings) -> DaemonConnection | None:
-    """Returns a verified connection to this vault's daemon, or None. Raises DeadlineExceeded if it hangs, Busy if all
-    its connections are in use."""
+    """Return a verified connection to this vault's daemon, or None. Raises DeadlineExceeded if the daemon hangs, Busy
+    if all its connections are in use."""
     try:
         connection = DaemonConnection(Address.read(settings.state.daemon), Credentials(settings.state.tokens))
         connection.verify()
@@ -51,15 +51,15 @@ def connect(settings: Settings) -> DaemonConnection | None:
 def launch(
     settings: Settings, arguments: list[str], *, tell: Callable[[str], None] = lambda _: None
 ) -> tuple[DaemonConnection, bool]:
-    """Returns the vault's daemon, started in the background if none runs, and whether it was started now.
+    """Return the vault's daemon, started in the background if none runs, and whether this call started it.
 
-    A daemon of an older version is ended first: it finishes its running calls, and ours gets its port. `arguments` are
-    passed on to `serve`. Raises the reason why the daemon ended, DeadlineExceeded if it hangs."""
+    A daemon of an older version is ended first: it finishes its running calls, and the new daemon gets its port.
+    `arguments` are passed on to `serve`. Raises the reason why the daemon ended, and DeadlineExceeded if it hangs."""
     follow(settings)
     try:
         settings.state.make()
     except StorageFailed:
-        if found := connect(settings):  # of a sandbox that may not write
+        if found := connect(settings):  # we run in a sandbox that may not write
             return found, False
         raise
     output = settings.state.log.with_name("start.log")
@@ -97,15 +97,15 @@ def launch(
 
 
 def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
-    """Returns the daemon that holds the vault's lock, once it answers; None if the lock gets free. Raises Busy if its
-    holder, such as another command, doesn't answer, and DeadlineExceeded for a daemon that hangs."""
+    """Return the daemon that has the vault's lock, once it answers; None if the lock is released. Raises Busy if
+    another process, such as a command, has the lock, and DeadlineExceeded if the daemon hangs."""
     begun = time.monotonic()
     while time.monotonic() < begun + LISTEN_DEADLINE_S:
         try:
             with suppress(Busy):
                 if found := connect(settings):
                     return found
-        except DeadlineExceeded:  # it has the port already and is still importing, or hangs
+        except DeadlineExceeded:  # it has the port already, but is still importing or hangs
             if time.monotonic() - begun >= HUNG_S and (hung := _hung(settings)):
                 raise hung from None
         if not is_held(settings.state):
@@ -120,8 +120,8 @@ def wait_for_other_daemon(settings: Settings) -> DaemonConnection | None:
 def wait_ready(
     connection: DaemonConnection, settings: Settings, on_status: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Polls until the first index is complete, passing on each status. Raises DeadlineExceeded if it makes no progress;
-    the daemon goes on."""
+    """Poll until the first index is complete, and pass on each status. Raises DeadlineExceeded if the index makes no
+    progress; the daemon keeps running."""
     embedder = settings.embedder
     patience = StartWait(time.monotonic(), loading_s=embedder.hub_timeout_s + embedder.compile_timeout_s)
     while True:
@@ -136,17 +136,17 @@ def wait_ready(
 
 
 class StartWait:
-    """Decides how long to wait for a first index. What each sweep repeats is no progress."""
+    """Decides how long to wait for a first index. Counts that each sweep repeats aren't progress."""
 
     def __init__(self, now_s: float, *, loading_s: float) -> None:
-        """`loading_s`: how long a model may load without progress, on top of STALLED_S."""
+        """Start waiting. `loading_s` is how long a model may load without progress, in addition to STALLED_S."""
         self._loading_s = loading_s
         self._moved_s = now_s
         self._facts: list[Any] = []
         self._furthest: dict[str, int] = {}
 
     def is_over(self, status: Mapping[str, Any], now_s: float) -> bool:
-        """Whether this status, seen at `now_s`, shows no progress for too long."""
+        """Return whether this status, seen at `now_s`, shows no progress for too long."""
         facts = [status[name] for name in ("notes", "chunks", "pending", "model_state", "generation")]
         phase, done = status["phase"], status["progress"][0]
         if facts != self._facts or done > self._furthest.get(phase, -1):
@@ -158,7 +158,8 @@ class StartWait:
 
 
 def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError:
-    """Explains why no daemon answers, and what helps. `start_command` is the command that you would type."""
+    """Return an error that explains why no daemon answers, and what helps. `start_command` is the command that you
+    would type."""
     pid = holder(settings.state)
     if pid is None:
         return _taken_port(settings) or NotRunning(f"no daemon runs for {settings.vault_path}", hint=start_command)
@@ -171,8 +172,8 @@ def explain_absence(settings: Settings, *, start_command: str) -> McpMemoryError
 
 
 def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) -> int | None:
-    """Ends the daemon with SIGTERM, or with SIGKILL if it hangs. Returns its pid, None if none ran. Raises
-    DeadlineExceeded, and Busy if the vault is in use by a process that isn't our daemon or isn't visible here."""
+    """End the daemon with SIGTERM, or with SIGKILL if it hangs. Returns its pid, or None if none ran. Raises
+    DeadlineExceeded. Raises Busy if a process that isn't our daemon, or isn't visible here, uses the vault."""
     pid = holder(settings.state)
     if pid is None:
         return None
@@ -195,15 +196,15 @@ def stop(settings: Settings, *, tell: Callable[[str], None] = lambda _: None) ->
 
 
 def _is_daemon(settings: Settings, pid: int) -> bool:
-    """Whether this process published its address. A killed daemon leaves one with its own number."""
+    """Return whether this process published its address. A killed daemon leaves an address with its own pid."""
     with suppress(NotRunning):
         return Address.read(settings.state.daemon).pid == pid
     return False
 
 
 def _hung(settings: Settings) -> DeadlineExceeded | None:
-    """Returns the error for a daemon that has long been up and is silent; None if it may still be starting, or if the
-    lock's holder isn't a daemon."""
+    """Return the error for a daemon that was started long ago and is silent. Return None if it may still be starting,
+    or if another process has the lock."""
     pid = holder(settings.state)
     with suppress(NotRunning, FileNotFoundError):
         up_s = time.time() - settings.state.daemon.stat().st_mtime
@@ -213,7 +214,7 @@ def _hung(settings: Settings) -> DeadlineExceeded | None:
 
 
 def _taken_port(settings: Settings) -> Busy | None:
-    """Returns the error for a port of ours on which another program listens."""
+    """Return the error for a port of ours on which another program listens."""
     port = settings.daemon.port or kept_port(settings.state)
     if settings.daemon.uds or not port:
         return None
@@ -241,7 +242,7 @@ def _spawn(settings: Settings, arguments: list[str], output: Path) -> Detached:
 
 
 def _reason(exit_code: int | None, output: Path) -> McpMemoryError:
-    """Returns the error that the daemon printed when it ended: its message, then its hint after an arrow."""
+    """Return the error that the daemon printed when it ended: its message, then its hint after an arrow."""
     printed = output.read_text(encoding="utf-8", errors="replace")
     message, _, hint = (" ".join(part.split()) for part in printed.rpartition("mcp-memory: ")[2].partition("→"))
     kind = {2: ConfigInvalid, 3: Busy}.get(exit_code or 1, McpMemoryError)

@@ -1,4 +1,4 @@
-"""Binds the socket before anything slow: a port that is chosen once and kept, or a private Unix socket."""
+"""Binds the socket before anything slow happens: a port that is chosen once and kept, or a private Unix socket."""
 
 import errno
 import os
@@ -13,14 +13,14 @@ from mcp_memory.settings.state import StateFolder
 
 BACKLOG = 512
 MAX_UDS_BYTES = 107 if sys.platform == "linux" else 103
-"""The longest path of a Unix socket: `sun_path` holds 108 bytes with the final NUL (man 7 unix), on macOS 104."""
+"""The longest path of a Unix socket: `sun_path` has 108 bytes with the final NUL (man 7 unix), on macOS 104."""
 
 
 def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
-    """Returns a listening socket. Raises as `bind_tcp`, ConfigInvalid for an unusable path of a Unix socket.
+    """Return a listening socket. Raises as `bind_tcp` does, and ConfigInvalid for an unusable path of a Unix socket.
 
-    Without a configured port the vault's last one is used, at first the preferred one, or any free one. It is kept, a
-    configured one too, so that client configurations stay valid."""
+    Without a configured port this uses the vault's last port. A new vault gets the preferred port, or any free port.
+    Configured ports are recorded, too, so that client configurations stay valid."""
     if config.uds:
         return _bind_uds(Path(absolute(config.uds)))
     if port := config.port or kept_port(state):
@@ -35,7 +35,7 @@ def bind(config: DaemonConfig, state: StateFolder) -> socket.socket:
 
 
 def kept_port(state: StateFolder) -> int | None:
-    """Returns the vault's port, None if it never had one."""
+    """Return the vault's port, or None if it never had a port."""
     try:
         text = state.port.read_text(encoding="ascii").strip()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -44,15 +44,15 @@ def kept_port(state: StateFolder) -> int | None:
 
 
 def keep_port(state: StateFolder, port: int) -> None:
-    """Records the vault's port. Raises OSError."""
+    """Record the vault's port. Raises OSError."""
     state.port.touch(mode=0o600)
     state.port.write_text(f"{port}\n", encoding="ascii")
 
 
 def bind_tcp(host: str, port: int) -> socket.socket:
-    """Returns a listening socket. Raises Busy if the port is taken, ConfigInvalid for an unusable address."""
+    """Return a listening socket. Raises Busy if the port is taken, ConfigInvalid for an unusable address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # The protocol is named because asyncio sets TCP_NODELAY only then: 40 ms less for each answer on a kept connection.
+    # asyncio sets TCP_NODELAY only with a named protocol, which saves 40 ms an answer on a kept connection.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -86,7 +86,7 @@ def _bind_uds(path: Path) -> socket.socket:
         raise ConfigInvalid(f"others can enter {folder}", hint=f"use a private folder, or: chmod 700 {folder}")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        # We hold the instance lock, so a socket file here is a dead daemon's.
+        # We have the instance lock, so a socket file here is a dead daemon's.
         if path.is_socket():
             path.unlink()
         listening.bind(str(path))

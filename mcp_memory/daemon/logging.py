@@ -1,4 +1,4 @@
-"""Writes the daemon's log: ids, counts and times, never the text of a note; private, and rotated by size."""
+"""Writes the daemon's log: ids, counts and times, never the text of a note. The log is private, and rotated by size."""
 
 import logging
 import os
@@ -15,15 +15,15 @@ from mcp_memory.runtime.private_files import make_private
 from mcp_memory.settings.settings import DaemonConfig
 
 MOST_A_MINUTE = 20
-"""Lines of one kind, which differ only in their arguments; the next minute's first one says how many were left out.
-Otherwise a program without a token could rotate away the rest of the log."""
+"""The most lines of one kind a minute; lines of one kind differ only in their arguments. The first line in the next
+minute has the number of omitted lines. Otherwise a program without a token could rotate away the rest of the log."""
 
-# These libraries log arguments and results; our own lines do without.
+# These libraries log arguments and results, which our own lines never contain.
 TALKATIVE = ("fastmcp", "mcp", "httpx", "httpcore", "sentence_transformers", "transformers", "watchfiles")
 
 
 def open_log(file: Path, config: DaemonConfig) -> logging.Logger:
-    """Sends our log, and the web server's warnings, to `file`."""
+    """Send our log, and the web server's warnings, to `file`."""
     kept = max(0, config.log_files - 1)
     handler = _PrivateFile(file, maxBytes=config.log_bytes, backupCount=kept, encoding="utf-8", delay=True)
     handler.addFilter(_Floods())
@@ -42,8 +42,8 @@ def open_log(file: Path, config: DaemonConfig) -> logging.Logger:
 
 
 class _PrivateFile(RotatingFileHandler):
-    """Each file of the log is 0600 from its creation, also after a rotation or if it was removed. A line that can't be
-    written, such as on a full disk, is counted and left out."""
+    """A log file with mode 0600 from its creation, also after a rotation or a removal. A line that can't be written,
+    for example on a full disk, is counted and dropped."""
 
     _lost = 0
 
@@ -57,11 +57,11 @@ class _PrivateFile(RotatingFileHandler):
             super().emit(logging.makeLogRecord({"name": __name__, "levelname": "WARNING", "msg": line}))
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: ARG002 -- logging's signature
-        """The original would print the line's arguments."""
+        """Count the lost line; the original method would print the line's arguments."""
         self._lost += 1
 
     def _follow_name(self) -> None:
-        """Closes a file that was removed or exchanged; the next line opens the new one."""
+        """Close a file that was removed or replaced; the next line opens the new file."""
         if not self.stream:
             return
         try:
@@ -69,9 +69,9 @@ class _PrivateFile(RotatingFileHandler):
                 return
         except FileNotFoundError:
             pass
-        except OSError:  # the name can't be looked at now, but the open file takes lines
+        except OSError:  # the name can't be checked now, but the open file takes lines
             return
-        with suppress(OSError):  # lines that couldn't be written are tried again, and are counted already
+        with suppress(OSError):  # closing retries lines that couldn't be written, which are counted already
             self.stream.close()
         self.stream = None  # pyright: ignore[reportAttributeAccessIssue] -- as logging itself does
 
@@ -82,7 +82,7 @@ class _PrivateFile(RotatingFileHandler):
 
 
 class _Floods(logging.Filter):
-    """Lets MOST_A_MINUTE lines of each kind pass, and all debug lines."""
+    """Passes at most MOST_A_MINUTE lines of each kind, and all debug lines."""
 
     def __init__(self) -> None:
         super().__init__()

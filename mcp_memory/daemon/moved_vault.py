@@ -1,4 +1,5 @@
-"""Moves the state of a vault that was moved: address, tokens, index and the rest belong to its id, not its path."""
+"""Moves the state of a vault that was moved. Address, tokens, index and the rest belong to the vault's id, not its
+path."""
 
 import signal
 import time
@@ -16,11 +17,11 @@ TURN_S = 30.0
 """How long to wait for another process that moves the same state."""
 
 END_S = 15.0
-"""How long the daemon of the old folder may take to end; then it is killed."""
+"""How long the daemon of the old folder may take to end before it is killed."""
 
 
 def follow(settings: Settings) -> None:
-    """Takes over the state of this vault's former folder, if it was served from there. Raises HeldLock, OSError."""
+    """Take over the state of this vault's former folder, if it was served from there. Raises HeldLock and OSError."""
     state, until = settings.state, time.monotonic() + TURN_S
     while not state.port.exists() and (old := _predecessor(settings)):
         pid = holder(old)
@@ -60,8 +61,8 @@ def _id_in(marker: Path) -> str | None:
 
 
 def _move(old: Path, new: Path) -> None:
-    """Keeps what the new folder has already, except the tokens that clients have. The port comes last, because it marks
-    the move as done."""
+    """Move the state. Files that the new folder has already stay, except the tokens, which clients use. The port comes
+    last, because it marks the move as done."""
     names = sorted((file.name for file in old.iterdir()), key=lambda name: (name == "port", name))
     for name in names:
         if name.endswith(".lock"):

@@ -1,4 +1,5 @@
-"""Finds out why a daemon can't be reached from here, as in an agent's sandbox, so that nobody waits for it."""
+"""Finds out why a daemon can't be reached from here, for example from an agent's sandbox, so that nobody waits for
+it."""
 
 import errno
 import os
@@ -14,12 +15,12 @@ PROBE_S = 1.0
 _FORBIDDEN = frozenset({
     errno.EPERM, errno.EACCES, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTUNREACH, errno.EAFNOSUPPORT,
 })  # fmt: skip
-"""The errors of connecting to loopback where a sandbox has taken the network away."""
+"""The errors of a connection to loopback where a sandbox has removed the network."""
 
 
 def find_barrier(settings: Settings) -> Busy | None:
-    """Returns the error for a daemon that runs, but in another container or network. None if it may still be starting,
-    and for a command that holds the vault's lock."""
+    """Return the error for a daemon that runs, but in another container or network. Return None if it may still be
+    starting, and if a command has the vault's lock."""
     pid = holder(settings.state)
     try:
         address = Address.read(settings.state.daemon)
@@ -36,7 +37,7 @@ def find_barrier(settings: Settings) -> Busy | None:
 
 
 def require_startable(settings: Settings) -> None:
-    """Raises StorageFailed if a daemon couldn't write here, Busy if nobody could connect to it."""
+    """Raise StorageFailed if a daemon couldn't write here, Busy if nobody could connect to it."""
     settings.state.make()
     if not settings.daemon.uds and _is_cut_off(settings.daemon.host):
         what = "nothing could connect to a daemon here, as in a sandbox that has no network"
@@ -51,7 +52,7 @@ def _is_in_other_network(pid: int) -> bool:
 
 
 def _is_cut_off(host: str) -> bool:
-    """Whether nothing here can connect to this machine itself; other reasons are the daemon's to tell."""
+    """Return whether nothing here can connect to this machine itself. The daemon itself reports other errors."""
     try:
         with socket.create_server((host, 0)) as listening:
             socket.create_connection(listening.getsockname()[:2], timeout=PROBE_S).close()

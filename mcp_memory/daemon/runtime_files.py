@@ -1,7 +1,7 @@
 """Restores a running daemon's own files in the state folder if they are removed.
 
-The lock, so that no second daemon starts beside it; the address, by which programs find it; the port, which clients are
-configured with; the tokens. All other files there are restored by the code that uses them.
+These are the lock, so that no second daemon starts beside it; the address, by which programs find it; the port in the
+configuration of clients; and the tokens. All other files there are restored by the code that uses them.
 """
 
 import logging
@@ -26,7 +26,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class RuntimeFiles:
-    """`on_fault` is told why the state folder can't be restored, and None each time it was."""
+    """The files of one daemon. `on_fault` gets the reason why the state folder can't be restored, and None after each
+    restoration."""
 
     state: StateFolder
     instance: InstanceLock
@@ -37,7 +38,7 @@ class RuntimeFiles:
     _missed: bool = False
 
     async def keep(self) -> None:
-        """Checks the files until another daemon has taken our place."""
+        """Check the files until another daemon has taken our place."""
         while True:
             await anyio.sleep(LOOK_AFTER_S)
             try:
@@ -52,10 +53,10 @@ class RuntimeFiles:
                     self._tell(None)
 
     def _check(self) -> bool:
-        """Whether something was restored. Raises StorageFailed, ConfigInvalid, and HeldLock if another process was
-        faster."""
+        """Check the files once; return whether something was restored. Raises StorageFailed, ConfigInvalid, and
+        HeldLock if another process was faster."""
         with naming_the_cause(str(self.state.root)):
-            # A removal may be under way: only what is still missing at the next check is restored.
+            # A removal may be under way: only files that are still missing at the next check are restored.
             missed_before, self._missed = self._missed, self._is_amiss()
             if not self._missed:
                 self.credentials.remember()
@@ -72,7 +73,7 @@ class RuntimeFiles:
     def _restore(self) -> None:
         self.state.make()
         if self.instance.is_current():
-            self.credentials.renew()  # only tokens were removed, if anything, to get new ones
+            self.credentials.renew()  # at most the tokens were removed, in order to get new ones
         else:
             self.instance.take_again()
             self.credentials.put_back()
@@ -82,7 +83,8 @@ class RuntimeFiles:
         self.address.write(self.state.daemon)
 
     def _is_replaced(self) -> bool:
-        """A command without a daemon holds the lock only for a moment; a daemon also publishes its address."""
+        """Return whether another daemon has taken over. A daemon publishes its address; a command has the lock only for
+        a moment."""
         try:
             return not self.instance.is_current() and Address.read(self.state.daemon).pid != self.address.pid
         except (NotRunning, OSError):

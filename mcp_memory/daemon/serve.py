@@ -23,36 +23,36 @@ from mcp_memory.settings.settings import Settings
 from mcp_memory.settings.state import was_served
 
 GRACE_S = 8
-"""How long running calls may take to finish after SIGTERM; with everything else that closes, 10 s in all."""
+"""How long running calls may take to finish after SIGTERM. Closing takes at most 10 s in all."""
 
 ACCEPTED_AT_ONCE = 64
-"""Connections that the event loop accepts before it serves any; the others wait in the kernel's queue."""
+"""The number of connections that the event loop accepts before it serves any; the others wait in the kernel's queue."""
 
 TICK_S = 1.0
-"""How often uvicorn renews its Date header. Its own ten times a second cost more than anything else in an idle daemon
-except sweeps."""
+"""How often uvicorn renews its Date header. By default it does so ten times a second, which costs an idle daemon more
+than anything except sweeps."""
 
 SWITCH_S = 0.0005
-"""How long a worker thread may hold the interpreter while the event loop waits. Python's default of 5 ms is as long as
+"""How long a worker thread may keep the interpreter while the event loop waits. Python's default of 5 ms is as long as
 a whole search, and each of a search's threads makes the loop wait that long."""
 
 GIVE_BACK_S = 60.0
-"""How often freed memory goes back to the system, which takes some milliseconds."""
+"""How often freed memory is returned to the system, which takes some milliseconds."""
 
 KEEP_ALIVE_S = 75
-"""How long an idle connection is kept, as nginx does by default."""
+"""How long an idle connection is kept, which is nginx's default."""
 
 PRELOAD_S = 60.0
 
 LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- not bound to, but mapped away
-"""Where our own programs reach a daemon that listens everywhere."""
+"""The address at which our own programs reach a daemon that listens everywhere."""
 
 log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, *, on_listening: Callable[[Address], None], on_progress: Callable[[str], None]) -> None:
-    """Serves until SIGTERM or SIGINT. Raises HeldLock if the vault is taken, Busy if the port is."""
-    # Until the server handles it: unwind, rather than die with the address published.
+    """Serve until SIGTERM or SIGINT. Raises HeldLock if the vault is taken, Busy if the port is taken."""
+    # Until the server handles SIGTERM: unwind, rather than die with the address published.
     signal.signal(signal.SIGTERM, _unwind)
     share_one_arena()
     state = settings.state
@@ -62,7 +62,7 @@ def serve(settings: Settings, *, on_listening: Callable[[Address], None], on_pro
     with only_instance(state, known_vault=known) as instance, bind(settings.daemon, state) as listening:
         address = _address(listening, settings)
         switch_off()
-        # Third-party imports only now: a second daemon must find the lock taken without them.
+        # Third-party imports come only now: a second daemon must find the lock taken without them.
         import anyio
 
         from mcp_memory.daemon import settings_in_force
@@ -71,11 +71,11 @@ def serve(settings: Settings, *, on_listening: Callable[[Address], None], on_pro
         open_log(state.log, settings.daemon)
         sys.setswitchinterval(SWITCH_S)
         log.info("version %s, pid %s, vault %s, %s", __version__, address.pid, address.vault, address.name)
-        with suppress(OSError):  # a full disk is no reason not to start
+        with suppress(OSError):  # the daemon also starts with a full disk
             settings_in_force.record_settings(settings)
         with _published(address, settings):
             anyio.run(_serve, settings, instance, listening, address, on_listening, on_progress)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # at its own exit Python resets a handler
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Python resets a handler when it exits
         log.info("stopped")
 
 
@@ -106,7 +106,8 @@ async def _serve(
     from mcp_memory.server.subscriptions import Subscriptions
 
     class Server(uvicorn.Server):
-        """We handle signals: uvicorn would raise them again and turn a clean end into a killed process."""
+        """A server without signal handlers: uvicorn would raise our signals again and turn a clean end into a killed
+        process."""
 
         @contextmanager
         def capture_signals(self) -> Generator[None]:
@@ -114,7 +115,7 @@ async def _serve(
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
-            listening.listen(BACKLOG)  # uvicorn makes the kernel's queue as short as what is accepted at once
+            listening.listen(BACKLOG)  # uvicorn makes the kernel's queue only as long as ACCEPTED_AT_ONCE
             log.info("listening")
             on_listening(address)
 
@@ -175,10 +176,10 @@ async def _serve(
         )
 
         def drain(_signal: int, _frame: FrameType | None) -> None:
-            with suppress(RuntimeError):  # the loop is closed, so all is done
+            with suppress(RuntimeError):  # the loop is closed, so all work is done
                 loop.call_soon_threadsafe(server.end)
 
-        # For good: a second signal must not kill a daemon that has answered its last call and closes the index.
+        # Until the process ends: a second signal must not kill a daemon that is closing the index.
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, drain)
         presence = RuntimeFiles(settings.state, instance, address, credentials, engine.report_state_fault)
@@ -190,9 +191,9 @@ async def _serve(
         async def make_ready() -> None:
             try:
                 await in_thread(preload, deadline_s=PRELOAD_S, what="importing")
-            except (McpMemoryError, OSError) as error:  # such as no free file; then the first call imports it
+            except (McpMemoryError, OSError) as error:  # for example no free descriptor; then the first call imports it
                 log.info("the first call will be slow: %s", type(error).__name__)
-            # 130,000 objects of libraries that stay for good: each full collection would scan them for 76 ms.
+            # The libraries' 130,000 objects are permanent: each full collection would scan them for 76 ms.
             gc.freeze()
 
         async with anyio.create_task_group() as tasks:
@@ -226,7 +227,7 @@ def _address(listening: socket.socket, settings: Settings) -> Address:
 
 @contextmanager
 def _published(address: Address, settings: Settings) -> Generator[None]:
-    """Keeps our address in `daemon.json`."""
+    """Publish our address in `daemon.json` within the block."""
     address.write(settings.state.daemon)
     try:
         yield

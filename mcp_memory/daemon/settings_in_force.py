@@ -1,4 +1,4 @@
-"""Compares the settings that a running daemon was started with, which it recorded, with those of now."""
+"""Compares the recorded settings that a running daemon was started with to the current settings."""
 
 import json
 import os
@@ -14,20 +14,22 @@ from mcp_memory.settings.state import StateFolder
 RESTART = "mcp-memory restart"
 
 _OF_ITS_START = {"daemon.host": DaemonConfig().host, "daemon.port": 0, "daemon.uds": ""}
-"""Options of `serve` may set these, and a port is kept: they count as changed only if they are configured now."""
+"""The settings that options of `serve` may set; also, a port is kept. They have changed only if they are configured
+now."""
 
 _NOT_THE_DAEMONS = ("vault.path", "hooks.")
-"""The path leads to this state folder, and each hook reads its own section."""
+"""The settings that the daemon doesn't use: the path leads to this state folder, and each hook reads its own
+section."""
 
 
 _MAY_HOLD_KEYS = (".endpoint", ".command")
-"""Of these settings only the name is told: an address may hold a password, and a command a key."""
+"""The ends of settings whose values aren't shown: an address may contain a password, and a command a key."""
 
 _NOT_SHOWN = "(not shown)"
 
 
 class Changed(NamedTuple):
-    """`key` is dotted; `in_force` is the daemon's value, `configured` the one after a restart."""
+    """A changed setting. `key` is dotted; `in_force` is the daemon's value, `configured` the value after a restart."""
 
     key: str
     in_force: Any
@@ -35,17 +37,17 @@ class Changed(NamedTuple):
 
 
 def record_settings(settings: Settings) -> None:
-    """Records the settings of this process. Raises OSError."""
+    """Record the settings of this process. Raises OSError."""
     kept = {"pid": os.getpid(), "vault": str(settings.vault_path), "settings": as_tree(settings)}
     replace_file(settings.state.in_force, json.dumps(kept).encode())
 
 
 def find_changes(settings: Settings) -> list[Changed]:
-    """Returns where the running daemon differs from these settings; nothing if none runs."""
+    """Return the differences between the running daemon's settings and these; nothing if no daemon runs."""
     try:
         kept: dict[str, Any] = json.loads(settings.state.in_force.read_bytes())
         before, now = _flat(kept["settings"]), _flat(json.loads(json.dumps(as_tree(settings))))
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # of another version
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # recorded by another version
         return []
     if kept.get("pid") != holder(settings.state):
         return []
@@ -59,7 +61,7 @@ def find_changes(settings: Settings) -> list[Changed]:
 
 
 def vault_of(state: StateFolder) -> Path | None:
-    """Returns the folder of the vault that was last served with this state; None if unknown."""
+    """Return the folder of the vault that was last served with this state; None if unknown."""
     try:
         return Path(json.loads(state.in_force.read_bytes())["vault"])
     except (OSError, ValueError, TypeError, KeyError):
