@@ -1,4 +1,4 @@
-"""Connects to a running daemon: finds it through `daemon.json`, verifies it, then asks."""
+"""Connects to a running daemon: finds it through `daemon.json`, verifies it, then calls it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _STAGES = ("dev", "a", "b", "rc", "", "post")
 
 
 def is_newer(version: str, *, than: str) -> bool:
-    """In the order of PEP 440, as far as our releases use it. What isn't a version is neither newer nor older."""
+    """Return whether a version is newer than another, in the order of PEP 440 as far as our releases use it. Return
+    False if either isn't a version."""
     ours, theirs = _rank(version), _rank(than)
     return ours is not None and theirs is not None and ours > theirs
 
@@ -45,9 +46,9 @@ def _rank(version: str) -> tuple[list[int], int, int, float] | None:
 
 
 class Address:
-    """Where a daemon listens, as written in `daemon.json`. `uds` is a socket's path or empty.
+    """The address of a daemon, as written in `daemon.json`. `uds` is the path of a Unix socket, or empty.
 
-    No dataclass or named tuple: importing either would be a fifth of what `headers` takes."""
+    It isn't a dataclass or a named tuple, because importing either would take a fifth of the time of `headers`."""
 
     def __init__(self, host: str, port: int, uds: str, pid: int, version: str, vault: str) -> None:
         self.host = host
@@ -65,12 +66,12 @@ class Address:
 
     @property
     def url(self) -> str:
-        """What an MCP client connects to; with a Unix socket, the host doesn't matter."""
+        """The URL that an MCP client connects to. With a Unix socket, its host doesn't matter."""
         return f"http://{self.authority}{MCP}"
 
     @property
     def authority(self) -> str:
-        """The Host header of a request."""
+        """The value of a request's Host header."""
         if self.uds:
             return self.host
         host = f"[{self.host}]" if ":" in self.host else self.host
@@ -78,12 +79,12 @@ class Address:
 
     @property
     def name(self) -> str:
-        """What the daemon proves to own."""
+        """The address that the daemon's proof covers: the socket's path, or host and port."""
         return self.uds or f"{self.host}:{self.port}"
 
     @property
     def place(self) -> str:
-        """For people: the socket's path, or the URL."""
+        """The address to show to people: the socket's path, or the URL."""
         return self.uds or self.url
 
     def write(self, file: Path) -> None:
@@ -95,7 +96,7 @@ class Address:
 
     @classmethod
     def read(cls, file: str | Path) -> Address:
-        """Raises NotRunning if no daemon has written its address."""
+        """Read an address. Raises NotRunning if no daemon has written its address."""
         try:
             with open(file, encoding="utf-8") as text:
                 return cls(**json.load(text))
@@ -104,7 +105,7 @@ class Address:
 
 
 class DaemonConnection:
-    """One daemon. Each call opens a connection of its own and has one deadline."""
+    """A client of one daemon. Each call opens its own connection and has its own deadline."""
 
     def __init__(self, address: Address, credentials: Credentials, *, client: str = PERSON) -> None:
         self.address = address
@@ -112,11 +113,11 @@ class DaemonConnection:
         self._client = client
 
     def verify(self, *, deadline_s: float = 2.0) -> None:
-        """Make the daemon prove itself. Raises as `proved`."""
+        """Check that the daemon is this vault's. Raises as `proved` does."""
         proved(self.address, self._credentials, deadline_s=deadline_s).close()
 
     def call(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = 60.0) -> dict[str, Any]:
-        """The answer to one operation. Raises the daemon's own error, NotRunning, Busy or DeadlineExceeded."""
+        """Return the answer to one operation. Raises the daemon's own error, NotRunning, Busy or DeadlineExceeded."""
         with proved(self.address, self._credentials) as channel:
             credentials = self._credentials
             token = credentials.persons_token() if self._client == PERSON else credentials.token(self._client)
@@ -131,9 +132,9 @@ class DaemonConnection:
 
 
 def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.0) -> HttpConnection:
-    """A connection whose other end has proved to be this vault's daemon.
+    """Return a connection to the daemon after it has proved to be this vault's.
 
-    Raises NotRunning if nothing or another program answers there, Busy for a daemon whose connections are all in use,
+    Raises NotRunning if nothing or another program answers there, Busy if all of the daemon's connections are in use,
     and DeadlineExceeded."""
     until, nonce = monotonic() + deadline_s, os.urandom(16).hex()
     with TranslatedError(deadline_s):
@@ -152,7 +153,7 @@ def proved(address: Address, credentials: Credentials, *, deadline_s: float = 2.
 
 
 class TranslatedError:
-    """Turns failures of a connection within the block into NotRunning or DeadlineExceeded."""
+    """Turns connection failures within the block into NotRunning or DeadlineExceeded."""
 
     def __init__(self, deadline_s: float) -> None:
         self._deadline_s = deadline_s
@@ -170,7 +171,8 @@ class TranslatedError:
 
 
 def json_object(content: bytes) -> dict[str, Any]:
-    """Raises ValueError and RecursionError for what isn't JSON."""
+    """Parse a JSON object; return an empty dict for any other JSON value. Raises ValueError and RecursionError for
+    invalid JSON."""
     try:
         return {**json.loads(content)}
     except TypeError:  # a list, a number
@@ -178,7 +180,7 @@ def json_object(content: bytes) -> dict[str, Any]:
 
 
 def error_of(status: int, answer: Mapping[str, Any]) -> McpMemoryError:
-    """The error that the daemon answered with."""
+    """Return the error in the daemon's answer."""
     code, message = str(answer.get("code", "")), str(answer.get("message", f"HTTP {status}"))
     hint = str(answer.get("hint") or "") or None
     for kind in vars(errors).values():

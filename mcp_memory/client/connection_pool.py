@@ -1,4 +1,4 @@
-"""Keeps connections to the vault's daemon, each verified; idle ones are used again."""
+"""Keeps verified connections to the vault's daemon, and reuses idle connections."""
 
 import threading
 from collections.abc import Callable
@@ -11,13 +11,14 @@ from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.errors import NotRunning
 
 PROOF_S = 10.0
-"""A daemon on a busy machine answers in this time; one that hangs does not."""
+"""The time in which a daemon answers even on a busy machine; a daemon that takes longer hangs."""
 
 MOST_IDLE = 4
 
 
 class ConnectionPool:
-    """Thread-safe. `file` has the daemon's address; `reach` starts a daemon unless an up-to-date one answers."""
+    """A thread-safe pool. `file` has the daemon's address; `reach` starts a daemon unless an up-to-date daemon
+    answers."""
 
     def __init__(self, file: Path, credentials: Credentials, reach: Callable[[], object]) -> None:
         self._file = file
@@ -28,8 +29,8 @@ class ConnectionPool:
         self._reaching = threading.Lock()
 
     def acquire(self) -> HttpConnection:
-        """A connection for the caller alone, until it is given back or closed. Raises NotRunning, DeadlineExceeded and
-        what `reach` raises."""
+        """Return a connection for the caller's exclusive use, until it is given back or closed. Raises NotRunning,
+        DeadlineExceeded and what `reach` raises."""
         with self._changing:
             while self._idle:
                 channel = self._idle.pop()
@@ -39,12 +40,13 @@ class ConnectionPool:
         try:
             return self.found()
         except NotRunning:
-            with self._reaching:  # one thread looks, the others use what it found
+            with self._reaching:  # one thread starts a daemon, the others use it
                 self._reach()
         return self.found()
 
     def found(self) -> HttpConnection:
-        """A new connection; no daemon is started. Raises NotRunning, also if the daemon is to be replaced."""
+        """Return a new connection without starting a daemon. Raises NotRunning, also if the daemon must be replaced by
+        a newer version."""
         address = Address.read(self._file)
         if is_newer(__version__, than=address.version):
             raise NotRunning(f"the daemon is of the older version {address.version}", hint="mcp-memory start")

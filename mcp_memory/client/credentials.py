@@ -1,7 +1,7 @@
 """Keeps tokens and the daemon's secret in one private file of the state folder.
 
-Each client has its own bearer token, which shows who wrote. `secret` never leaves the machine: with it the daemon
-proves itself to our own programs, since another program may have taken its port.
+Each client has its own bearer token, which identifies the writer of a note. `secret` never leaves the machine. The
+daemon uses it to prove itself to our own programs, since another program may have taken its port.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 DEFAULT_CLIENT = "default"
 
 PERSON = "cli"
-"""The client name of commands that you type, and of programs that act for you: they may do what no agent may."""
+"""The client name of commands that you type, and of programs that act for you. They may do what no agent may do."""
 
 
 TRY_AGAIN_S = (0.01, 0.05)
 
 
 class TokensDamaged(ConfigInvalid):
-    """The file no longer holds tokens."""
+    """The file exists but doesn't contain valid tokens."""
 
 
 class Credentials:
     """The file `tokens.json`, mode 0600 from its creation: `{"secret": …, "tokens": {client: token}}`.
 
-    A revoked client stays in it with null for a token, so that it doesn't get a new one. If the file is gone or
-    damaged, or can't be read, a daemon (`remembers`) uses what it read last."""
+    A revoked client stays in the file with null as its token, so that it doesn't get a new token. If the file is
+    missing, damaged or unreadable, a daemon (`remembers`) uses the content that it read last."""
 
     def __init__(self, file: str | Path, *, remembers: bool = False) -> None:
         self._file = str(file)
@@ -45,26 +45,28 @@ class Credentials:
         self._signature: tuple[int, ...] | None = None
 
     def token(self, client: str = DEFAULT_CLIENT) -> str:
-        """This client's token, made at first use. Raises as `_agent_name`, and Refused for a revoked client."""
+        """Return this client's token, made at first use. Raises as `_agent_name` does, and Refused for a revoked
+        client."""
         return self._token(_agent_name(client))
 
     def persons_token(self) -> str:
-        """The token of `PERSON`; no command prints it."""
+        """Return the token of `PERSON`, which no command prints."""
         return self._token(PERSON)
 
     def has(self, client: str) -> bool:
-        """Whether this client has a token already; none is made."""
+        """Return whether this client has a token already; doesn't make a token."""
         return _signature(self._file) is not None and bool(self._read_or_make()["tokens"].get(client))
 
     def rotate(self, client: str) -> str:
-        """A new token for this client, also a revoked one or `PERSON`; the old one is refused from now on."""
+        """Make a new token for this client, which may be revoked or `PERSON`. The daemon refuses the old token from now
+        on."""
         name, token = client if client == PERSON else _agent_name(client), _new_token()
         self._change(lambda tokens: tokens.update({name: token}))
         return token
 
     def revoke(self, client: str) -> None:
-        """Refuse this client until `rotate` gives it a new token. Raises as `token`, and NotFound for one that has
-        none."""
+        """Refuse this client until `rotate` gives it a new token. Raises as `token` does, and NotFound for a client
+        without a token."""
         _agent_name(client)
 
         def revoked(tokens: dict[str, Any]) -> None:
@@ -75,7 +77,7 @@ class Credentials:
         self._change(revoked)
 
     def client_of(self, token: str) -> str | None:
-        """Who holds this token, compared in constant time."""
+        """Return the client with this token, or None. Tokens are compared in constant time."""
         found = None
         for client, known in self._read_or_make()["tokens"].items():
             if known and hmac.compare_digest(known.encode(), token.encode("utf-8", "replace")):
@@ -83,21 +85,23 @@ class Credentials:
         return found
 
     def proof(self, nonce: str, address: str) -> str:
-        """What only a program of this user can derive from `nonce` and `address` (`host:port` or a socket's path)."""
+        """Derive a proof from `nonce` and `address` (`host:port` or a socket's path), which only a program of this user
+        can do."""
         secret = str(self._read_or_make()["secret"])
         return hmac.new(secret.encode(), f"{nonce}|{address}".encode(), "sha256").hexdigest()
 
     def remember(self) -> None:
-        """Read the file if it has changed, so that what is remembered is up to date. Raises as any use does."""
+        """Read the file if it has changed, so that the remembered content is up to date. Raises as any use does."""
         self._read_or_make()
 
     def put_back(self) -> None:
-        """Write what was read last, unless a file is there. Raises StorageFailed."""
+        """Write the content that was read last, unless the file exists. Raises StorageFailed."""
         if self._latest:
             self._write(self._latest, only_new=True)
 
     def renew(self) -> None:
-        """If the file is gone, forget what it held: a new secret is made, and no old token counts."""
+        """Forget the remembered content. If the file is missing, make a new secret, so that all old tokens become
+        invalid."""
         self._latest = None
         self._read_or_make()
 
@@ -113,7 +117,8 @@ class Credentials:
         return str(tokens[client])
 
     def _change(self, change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        """The tokens after `change`, written if they differ. Locked, as several clients may ask for their first one."""
+        """Apply `change` to the tokens, write them if they differ, and return them. A lock serializes clients that ask
+        for their first token at once."""
         import fcntl
 
         self._read_or_make()
@@ -142,7 +147,7 @@ class Credentials:
             table = self._read_patiently()
         except (TokensDamaged, StorageFailed):
             if self._remembers and self._latest:
-                return self._latest  # and read again at the next use
+                return self._latest  # the file is read again at the next use
             raise
         except FileNotFoundError:
             self._write({"secret": _new_token(), "tokens": {}}, only_new=True)
@@ -151,7 +156,8 @@ class Credentials:
         return table
 
     def _read_patiently(self) -> dict[str, Any]:
-        """Again after a disk that failed once, unless it is remembered: a client that is refused doesn't come back."""
+        """Read the file, and retry after a disk error unless the content is remembered. A client that is refused
+        doesn't try again by itself."""
         from time import sleep
 
         for wait_s in () if self._remembers and self._latest else TRY_AGAIN_S:
@@ -183,7 +189,7 @@ class Credentials:
         raise TokensDamaged(f"{self._file} is damaged", hint=f"rm {self._file}; clients get new tokens")
 
     def _write(self, table: Mapping[str, object], *, only_new: bool = False) -> None:
-        """Whole or not at all, on disk when this returns; `only_new` leaves an existing file alone."""
+        """Write the file atomically and sync it to disk. With `only_new`, keep an existing file as it is."""
         from pathlib import Path
 
         from mcp_memory.runtime.private_files import replace_file
@@ -191,13 +197,14 @@ class Credentials:
         try:
             replace_file(Path(self._file), json.dumps(table).encode(), only_new=only_new)
         except FileExistsError:
-            return  # another process made it just now: its secret counts
+            return  # another process made it just now: its secret is used
         except OSError as error:
             raise StorageFailed(f"cannot write {self._file}: {error.strerror}") from error
 
 
 def _signature(file: str) -> tuple[int, ...] | None:
-    """Differs whenever the file was written, replaced or given other permissions; None if there is none."""
+    """Return a value that changes whenever the file is written, replaced or given other permissions; None if the file
+    is missing."""
     try:
         facts = os.lstat(file)
     except OSError:
@@ -206,7 +213,8 @@ def _signature(file: str) -> tuple[int, ...] | None:
 
 
 def _agent_name(client: str) -> str:
-    """Raises InvalidInput for a name that isn't a plain word, Refused for `PERSON` in any case."""
+    """Return a valid client name. Raises InvalidInput for a name that isn't a plain word, Refused for `PERSON` in any
+    case."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", client):
         raise InvalidInput(f"client name {client[:80]!r}", hint="use letters, digits, '.', '-' and '_'")
     if client.lower() == PERSON:

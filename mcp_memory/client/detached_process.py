@@ -1,4 +1,5 @@
-"""Starts a program detached, so that it survives a client that kills all of its child processes or its group."""
+"""Starts a program detached, so that it survives a client that kills all of its child processes or its process
+group."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ DETACHED = "--detached"
 
 
 class Detached:
-    """`mcp-memory ARGUMENTS`, started with no terminal, descriptor or working folder of ours. `pid` is None until the
-    process exists, `exit_code` until it has ended, and after a signal."""
+    """The process `mcp-memory ARGUMENTS`, started without our terminal, descriptors and working folder. `pid` is None
+    until the process exists. `exit_code` is None until it has ended, and after a signal."""
 
     def __init__(self, arguments: Sequence[str], environ: Mapping[str, str], output: int = subprocess.DEVNULL) -> None:
-        """The program's output goes to the descriptor `output`. Raises OSError."""
+        """Start the process, with its output going to the descriptor `output`. Raises OSError."""
         # `-m` must find this package, also when it runs from a source tree.
         package_root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         path = os.pathsep.join(part for part in (package_root, environ.get("PYTHONPATH")) if part)
@@ -59,11 +60,11 @@ class Detached:
         return not self._read() and self._first.poll() is not None
 
     def close(self) -> None:
-        """Stop listening; the program goes on."""
+        """Stop listening; the program keeps running."""
         os.close(self._reports)
 
     def _read(self) -> bool:
-        """Whether there may be more to read."""
+        """Read the reports; return whether there may be more to read."""
         try:
             while part := os.read(self._reports, 4096):
                 self._received += part
@@ -75,7 +76,7 @@ class Detached:
 def detach(work: Callable[[], int]) -> int:
     """Do `work` in a process whose parent has ended, and write its id and exit code to standard output.
 
-    For a process that has no threads yet. Returns what `work` does."""
+    Call it in a process that has no threads yet. Returns what `work` returns."""
     if os.fork():
         os._exit(0)
     reports = os.dup(1)

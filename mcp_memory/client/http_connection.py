@@ -1,7 +1,7 @@
 """Speaks HTTP/1.1 on one connection, one request after the other, each with one deadline.
 
-http.client imports the parsers of mail and TLS: 25 ms of an agent's start-up. `contextlib` and `typing` would slow down
-each prompt.
+It doesn't use http.client, which imports the parsers of mail and TLS and adds 25 ms to an agent's start-up. Nor does it
+use `contextlib` and `typing`, which would slow down each prompt.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from collections.abc import Iterator, Mapping
 from time import monotonic
 
 Peer = str | tuple[str, int]
-"""A Unix socket's path, or an IP address and a port."""
+"""The path of a Unix socket, or an IP address and a port."""
 
 Headers = Mapping[str, str]
-"""Of an answer: names in lower case."""
+"""Headers; an answer has their names in lower case."""
 
 MAX_ANSWER_BYTES = 64_000_000
-"""More than any answer of ours: what sends more isn't our daemon."""
+"""The most bytes of an answer, more than any answer of ours has. A peer that sends more isn't our daemon."""
 
 READ_BYTES = 65_536
 
 
 class HttpConnection:
-    """Connected once it is made. Not thread-safe, except `hang_up`.
+    """A connection, which is open once it is made. It isn't thread-safe, except for `hang_up`.
 
     All methods raise TimeoutError at the deadline `until` (of time.monotonic), OSError if nothing listens or the peer
-    hangs up, and ValueError for an answer that isn't HTTP or is too long."""
+    hangs up, and ValueError if the answer isn't HTTP or is too long."""
 
     def __init__(self, peer: Peer, host: str, until: float) -> None:
-        """`host`: for the Host header of requests."""
+        """Connect to `peer`. `host` is the Host header of requests."""
         self._host = host
         self._received = bytearray()
         self._socket = socket.socket(_family(peer), socket.SOCK_STREAM)
@@ -58,16 +58,17 @@ class HttpConnection:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the peer has hung up between two requests; it sends nothing else then."""
+        """Whether the peer has hung up. Between two requests it sends nothing else."""
         return bool(select.select([self._socket], [], [], 0)[0])
 
     def exchange(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, bytes]:
-        """Status and body of the answer."""
+        """Send a request, and return the status and body of the answer."""
         status, answered = self.ask(method, target, headers, body, until)
         return status, self.body(answered, until)
 
     def ask(self, method: str, target: str, headers: Headers, body: bytes, until: float) -> tuple[int, Headers]:
-        """Status and headers of the answer, whose body `body` or `events` must read."""
+        """Send a request, and return the status and headers of the answer. The caller must read its body with `body` or
+        `events`."""
         lines = [f"{method} {target} HTTP/1.1", f"Host: {self._host}", f"Content-Length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
         try:
@@ -82,7 +83,7 @@ class HttpConnection:
         return int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
 
     def body(self, headers: Headers, until: float) -> bytes:
-        """The whole body."""
+        """Read the whole body."""
         if not _is_chunked(headers):
             return self._take(int(headers.get("content-length", -1)), until)
         body = bytearray()
@@ -93,7 +94,7 @@ class HttpConnection:
         return bytes(body)
 
     def events(self, headers: Headers, silence_s: float) -> Iterator[bytes]:
-        """The data of each server-sent event, as it comes. Each part that comes restarts the deadline."""
+        """Yield the data of each server-sent event as it comes. Each part that comes restarts the deadline."""
         if not _is_chunked(headers):
             raise ValueError("a stream of events has no length")
         pending = b""
@@ -105,14 +106,14 @@ class HttpConnection:
                     yield b"\n".join(lines)
 
     def _chunk(self, until: float) -> bytes:
-        """Empty at the end of the body."""
+        """Read one chunk, which is empty at the end of the body."""
         size = int(self._through(b"\r\n", until).partition(b";")[0], 16)
         chunk = self._take(size, until)
         self._through(b"\r\n", until)
         return chunk
 
     def _through(self, mark: bytes, until: float) -> bytes:
-        """What comes before the mark, which is dropped."""
+        """Read up to the mark, and return the bytes before it."""
         searched = 0
         while (found := self._received.find(mark, searched)) < 0:
             searched = max(0, len(self._received) - len(mark) + 1)
@@ -138,7 +139,8 @@ class HttpConnection:
         self._received += part
 
     def _within(self, until: float) -> socket.socket:
-        """The socket, for one call. Its own timeout restarts with each byte; `until` doesn't."""
+        """Return the socket, with its timeout set for one call. That timeout restarts with each byte, `until`
+        doesn't."""
         left_s = until - monotonic()
         if left_s <= 0:
             raise TimeoutError

@@ -14,10 +14,10 @@ READS = frozenset({"memory_search", "memory_recall"})
 """The tools that change nothing. All methods but `tools/call` change nothing either."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-"""In `_meta`: from 2026-07-28 on, each request names its protocol version itself."""
+"""The key in `_meta` under which each request names its protocol version, from version 2026-07-28 on."""
 
 NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-"""Method → the parameter that the header Mcp-Name repeats."""
+"""Maps a method to the parameter that the header Mcp-Name repeats."""
 
 INTERNAL_ERROR = -32603
 
@@ -25,7 +25,8 @@ Id = str | int | float
 
 
 class RpcMessage(NamedTuple):
-    """One line. `id` is None for a notification, and for an answer (the daemon asks for none)."""
+    """A message, which is one line. `id` is None for a notification, and for an answer, because the daemon asks for
+    none."""
 
     line: bytes
     id: Id | None
@@ -38,13 +39,13 @@ class RpcMessage(NamedTuple):
 
     @property
     def cancels(self) -> Id | None:
-        """The id of the request that it cancels."""
+        """The id of the request that this message cancels."""
         named = self.params.get("requestId")
         return named if isinstance(named, Id) else None
 
 
 class UnreadableMessage(InvalidInput):
-    """A line that isn't a message. `answer`: the protocol's error for its sender."""
+    """A line that isn't a message. `answer` is the protocol's error for its sender."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -52,7 +53,7 @@ class UnreadableMessage(InvalidInput):
 
 
 def read(line: bytes) -> RpcMessage:
-    """Raises UnreadableMessage."""
+    """Parse a line. Raises UnreadableMessage."""
     try:
         table = _table(json.loads(line))
     except (ValueError, RecursionError) as error:
@@ -66,7 +67,7 @@ def read(line: bytes) -> RpcMessage:
 
 
 def headers_of(message: RpcMessage, negotiated: str | None) -> dict[str, str]:
-    """The HTTP headers of a message. `negotiated`: the protocol version from the handshake."""
+    """Return the HTTP headers of a message. `negotiated` is the protocol version from the handshake."""
     own = _table(message.params.get("_meta")).get(VERSION_KEY)
     if not isinstance(own, str):
         return {"MCP-Protocol-Version": negotiated} if negotiated and message.method != "initialize" else {}
@@ -76,15 +77,16 @@ def headers_of(message: RpcMessage, negotiated: str | None) -> dict[str, str]:
 
 
 def negotiated_in(answer: bytes) -> str | None:
-    """The protocol version that this answer to `initialize` names."""
+    """Return the protocol version in this answer to `initialize`."""
     version = _table(_table(json.loads(answer)).get("result")).get("protocolVersion")
     return version if isinstance(version, str) else None
 
 
 def answer_from(message: RpcMessage, status: int, body: bytes) -> bytes:
-    """The daemon's answer to a request as one line; what isn't a message of the protocol becomes an error."""
+    """Return the daemon's answer to a request as one line. An answer that isn't a message of the protocol becomes an
+    error."""
     if status == 200 and body.startswith(b"{"):
-        return body.replace(b"\r", b" ").replace(b"\n", b" ")  # in JSON, they only stand between tokens
+        return body.replace(b"\r", b" ").replace(b"\n", b" ")  # in JSON, line breaks only occur between tokens
     try:
         answer = _table(json.loads(body))
     except (ValueError, RecursionError):
@@ -97,13 +99,14 @@ def answer_from(message: RpcMessage, status: int, body: bytes) -> bytes:
 
 
 def failure(message: RpcMessage, error: McpMemoryError) -> bytes:
-    """The protocol's form of an error."""
+    """Return an error in the protocol's form."""
     fault = {"code": INTERNAL_ERROR, "message": str(error), "data": {"code": error.code}}
     return _dumped({"jsonrpc": "2.0", "id": message.id, "error": fault})
 
 
 def _header(text: str) -> str:
-    """By the rule of the protocol: what a header can't hold is sent as base64 between marks."""
+    """Return a header's value: by the protocol's rule, text that doesn't fit into a header is sent as base64 between
+    marks."""
     if text.isascii() and text.isprintable() and text == text.strip() and not text.startswith("=?base64?"):
         return text
     from binascii import b2a_base64

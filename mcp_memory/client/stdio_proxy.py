@@ -1,8 +1,8 @@
-"""Forwards a stdio client's JSON-RPC lines to the daemon over streamable HTTP, and writes back what it answers.
+"""Forwards a stdio client's JSON-RPC lines to the daemon over streamable HTTP, and writes the daemon's answers back.
 
-The daemon holds no sessions (see `server.app`): all that a handshake leaves behind is the protocol version, so that a
-restarted daemon continues where the last one ended. Nor does it ask a client anything: what it sends unasked belongs to
-a `subscriptions/listen`.
+The daemon keeps no sessions (see `server.app`). Only the protocol version outlasts a handshake, so a restarted daemon
+continues where the last daemon ended. The daemon asks a client nothing; all that it sends unasked belongs to a
+`subscriptions/listen`.
 """
 
 import json
@@ -31,19 +31,20 @@ from mcp_memory.client.messages import (
 from mcp_memory.errors import Busy, DeadlineExceeded, McpMemoryError, NotRunning
 
 CALL_S = 55.0
-"""Of one call. Most clients give up after 60 s, without saying what to do next."""
+"""The time limit of one call. Most clients give up after 60 s with an error that doesn't help."""
 
 MOST_CALLS = 64
-"""At once; further lines wait."""
+"""The most calls at once; further lines wait."""
 
 LISTEN_ANSWER_S = 30.0
-"""Until the daemon accepts or refuses a subscription."""
+"""How long the daemon may take to accept or refuse a subscription."""
 
 SILENCE_S = 60.0
-"""The daemon sends something every 15 s; one that has been silent for this long hangs."""
+"""How long a stream may be silent. The daemon sends something every 15 s, so a longer silence means that it hangs."""
 
 RETRY_S = 1.0
-"""Between two looks for a daemon. A subscription starts none: it may have been stopped on purpose."""
+"""The time between two attempts to find a daemon. A subscription starts no daemon, because you may have stopped it on
+purpose."""
 
 JSON = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 
@@ -69,7 +70,7 @@ class CallCancelled(Exception):
 
 
 class PendingCall:
-    """A message on its way to the daemon: forwarded by one thread, cancelled by another."""
+    """A message on its way to the daemon. One thread forwards it, another may cancel it."""
 
     def __init__(self, message: RpcMessage) -> None:
         self.message = message
@@ -81,7 +82,7 @@ class PendingCall:
         self._changing = threading.Lock()
 
     def cancel(self) -> None:
-        """Close its connection, which tells the daemon too."""
+        """Close the call's connection, which also cancels it at the daemon."""
         with self._changing:
             self.cancelled.set()
             if self._channel:
@@ -89,7 +90,8 @@ class PendingCall:
 
     @contextmanager
     def on(self, channel: HttpConnection) -> Generator[None]:
-        """While the call waits on this channel, which is closed if anything fails. Raises CallCancelled."""
+        """Mark the call as waiting on this channel within the block; close the channel if anything fails. Raises
+        CallCancelled."""
         try:
             self._hold(channel)
             yield
@@ -109,7 +111,8 @@ class PendingCall:
 
 
 class StdioProxy:
-    """`headers` are the client's own: token and project; `write` takes one line and must be thread-safe."""
+    """The proxy of one client. `headers` are the client's own: token and project. `write` takes one line and must be
+    thread-safe."""
 
     def __init__(
         self, channels: ConnectionPool, headers: Callable[[], Mapping[str, str]], write: Callable[[bytes], None]
@@ -122,7 +125,7 @@ class StdioProxy:
         self._room = threading.Semaphore(MOST_CALLS)
 
     def forward(self, line: bytes) -> None:
-        """Forward this line; its answer is written when it comes. Waits while too many calls are pending."""
+        """Forward this line, and write its answer when it comes. Waits while too many calls are pending."""
         try:
             message = read(line)
         except UnreadableMessage as error:
@@ -140,7 +143,7 @@ class StdioProxy:
         threading.Thread(target=self._answer, args=(call,), daemon=True).start()
 
     def finish(self, within_s: float) -> None:
-        """Returns once all calls but subscriptions are answered, or the time is up."""
+        """Wait until all calls except subscriptions are answered, for at most `within_s`."""
         until = monotonic() + within_s
         for call in list(self._pending.values()):
             if call.message.method != LISTEN:
@@ -166,7 +169,7 @@ class StdioProxy:
         call.over.set()
 
     def _ask(self, call: PendingCall) -> bytes:
-        """The daemon's answer; asked again if the daemon ended meanwhile and repeating is safe."""
+        """Return the daemon's answer. If the daemon ended meanwhile, ask again where repeating is safe."""
         try:
             return self._ask_once(call)
         except DaemonLost:
@@ -197,8 +200,8 @@ class StdioProxy:
         return answer
 
     def _subscribe(self, call: PendingCall) -> bytes:
-        """Write what the daemon sends, across its restarts, until it refuses: that answer. Raises CallCancelled, and
-        before the daemon has accepted once NotRunning and DeadlineExceeded."""
+        """Write what the daemon sends, across its restarts, until it refuses; return its refusal. Raises CallCancelled;
+        also raises NotRunning and DeadlineExceeded until the daemon has accepted once."""
         refusal = self._listen(call, self._channels.acquire())
         while refusal is None:
             if call.cancelled.wait(RETRY_S):
@@ -210,7 +213,8 @@ class StdioProxy:
         return refusal
 
     def _listen(self, call: PendingCall, channel: HttpConnection) -> bytes | None:
-        """One stream to its end. None if the daemon had accepted, so that it can be asked again."""
+        """Read one stream to its end. Return a refusal, or None if the daemon had accepted and the stream can be opened
+        again."""
         message = call.message
         try:
             with call.on(channel), channel:
@@ -234,7 +238,8 @@ class StdioProxy:
 
 
 def _lines_for(call: PendingCall, event: bytes, notification: dict[str, Any]) -> Iterator[bytes]:
-    """The event itself; instead of a repeated acknowledgement, that anything may have changed meanwhile."""
+    """Yield the event itself. In place of a repeated acknowledgement, yield that anything subscribed to may have
+    changed."""
     if notification["method"] != ACKNOWLEDGED or not call.acknowledged:
         call.acknowledged |= notification["method"] == ACKNOWLEDGED
         yield event
