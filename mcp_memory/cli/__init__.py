@@ -1,4 +1,4 @@
-"""The command line. Imports everything below; nothing imports it.
+"""The command line. It imports everything below; nothing imports it.
 
 `main` looks at the first word before it imports anything: an agent's start-up waits for `headers` and `stdio`, and a
 prompt for `hook`.
@@ -9,8 +9,8 @@ import sys
 
 
 def main() -> int:
-    """Run `mcp-memory`; returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found,
-    6 changed by another program."""
+    """Run `mcp-memory`. Returns the exit code: 0 ok, 1 failed, 2 usage, 3 not running or busy, 4 not found, 6 changed
+    by another program."""
     first = sys.argv[1] if len(sys.argv) > 1 else ""
     if first == "--detached":
         from mcp_memory.client.detached_process import detach
@@ -36,7 +36,8 @@ def main() -> int:
 
 
 def _leave_threads(code: int) -> None:
-    """End now if a thread hangs on a dead disk or is loading a model: Python would wait for it, or abort."""
+    """End the process now if a thread hangs on a dead disk or loads a model, because Python would wait for it, or
+    abort."""
     import threading
 
     if threading.active_count() == 1:

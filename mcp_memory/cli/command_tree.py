@@ -41,7 +41,7 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 -- likewise
-        """Describe the commands of every day and name the others, without importing one, as click would."""
+        """Describe the everyday commands and name the others, without importing a command, as click would."""
         everyday, *others = _GROUPS.items()
         with formatter.section(everyday[0]):
             formatter.write_dl([(name, about) for name, (_, about) in everyday[1].items()])
@@ -131,12 +131,11 @@ _GROUPS = {
         "reindex": ("daemon.admin:reindex", "Read every file again, and index those that differ"),
     },
 }
-"""Each command by its heading: where it is, and what it does in at most 64 characters, so that a line of help holds it.
-"""
+"""The commands by heading, each with its module and a purpose of at most 64 characters, which fits a line of help."""
 
 
 def list_commands() -> str:
-    """Return all commands by what they are for, a line each."""
+    """Return all commands under their headings, a line each."""
     width = max(map(len, COMMANDS))
     blocks: list[str] = []
     for heading, group in _GROUPS.items():
@@ -148,7 +147,7 @@ def list_commands() -> str:
 COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
 ALIASES = {"add": "append", "topics": "tree"}
-"""The only second names."""
+"""The only aliases."""
 
 _OTHER_WORDS = {
     "append": "store save remember write note", "search": "find query grep", "recall": "ask",
@@ -165,14 +164,15 @@ _OTHER_WORDS = {
     "config": "settings configure options", "reindex": "rebuild sync index", "help": "man docs guide manual",
 }  # fmt: skip
 _MEANT = {word: name for name, words in _OTHER_WORDS.items() for word in words.split()}
-"""By meaning: the command that is spelled most like one of these words may do the opposite."""
+"""Maps other words to the commands that they mean. A command that is only spelled like such a word may do the
+opposite."""
 
 
 def _suggestion(ctx: click.Context, word: str) -> str:
     if word in {"logs", "logfile"}:
         folder = ctx.ensure_object(CommandContext).settings.state.log.parent
         return f"the daemon's log is in {folder}; mcp-memory log shows the history of a note"
-    import difflib  # 5 ms of every command's start
+    import difflib  # it would take 5 ms of every command's start
 
     if near := [_MEANT[word]] if word in _MEANT else difflib.get_close_matches(word, COMMANDS, n=1):
         return f"did you mean {near[0]}?{' (erase deletes a note for good)' if near[0] == 'forget' else ''}"
@@ -200,7 +200,7 @@ def run() -> int:
         # A file's name may hold bytes that aren't UTF-8, and a pipe may want ASCII.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    if not sys.stdin:  # it was closed
+    if not sys.stdin:  # standard input was closed
         sys.stdin = Path(os.devnull).open()  # noqa: SIM115 -- until the end
     try:
         # Not `main`, which exits with 1 if the reader is gone.
@@ -234,7 +234,8 @@ def run() -> int:
 
 
 def _without_texts(message: str) -> str:
-    """A usage error without arguments that may be the text of a note; only names of options and commands stay."""
+    """Return a usage error without arguments that may be the text of a note. Only names of options and commands
+    stay."""
     for passed in sorted(sys.argv[1:], key=len, reverse=True):
         if not _NAME.fullmatch(passed):
             for shown in (repr(passed), passed):

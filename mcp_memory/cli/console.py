@@ -38,7 +38,7 @@ _OURS = re.compile(r"Left out for |The whole page|What was said|Nothing is store
 
 
 NOT_DONE = 5
-"""The exit code of what nobody could confirm."""
+"""The exit code of a command that nobody could confirm."""
 
 
 class Heading(str):
@@ -58,7 +58,8 @@ def is_terminal() -> bool:
 
 
 def is_styled() -> bool:
-    """Whether output may have colors: on a terminal that knows them, unless NO_COLOR is set (https://no-color.org)."""
+    """Return whether output may have colors: on a terminal that knows them, unless NO_COLOR is set
+    (https://no-color.org)."""
     return is_terminal() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -67,13 +68,13 @@ def is_unicode() -> bool:
 
 
 def columns() -> int | None:
-    """The width of the terminal, or what COLUMNS says; None in a pipe, where lines stay whole."""
+    """Return the width of the terminal, or the value of COLUMNS; None in a pipe, where lines stay whole."""
     return shutil.get_terminal_size().columns if is_terminal() or os.environ.get("COLUMNS") else None
 
 
 def table(rows: Sequence[Sequence[str]], flexible: int) -> list[str]:
-    """A line for each row, the columns below one another, without empty ones; on a terminal, cells of the `flexible`
-    column are cut where a line would be too long."""
+    """Return a line for each row, with aligned columns and without empty columns. On a terminal, cut cells of the
+    `flexible` column where a line would be too long."""
     if not rows:
         return []
     cells = list(map(_cells, rows))
@@ -94,7 +95,8 @@ def _cells(row: Sequence[str]) -> list[str]:
 
 
 def short_id(note_id: str) -> str:
-    """The end of an id, which every command takes for the whole; of a note without an id its path."""
+    """Return the end of an id, which every command takes for the whole id. For a note without an id, return its
+    path."""
     whole = note_id.removeprefix("path:")
     return whole[-8:] if "#" in whole else whole[-6:] if whole.isalnum() else whole
 
@@ -123,12 +125,13 @@ def say(line: str = "") -> None:
 
 
 def say_piece(text: str) -> None:
-    """Print a part of a text, at once."""
+    """Print a part of a text immediately."""
     print(visible(text), end="", flush=True)
 
 
 def say_all(lines: Iterable[str]) -> None:
-    """Print lines; on a terminal, long ones are broken between words, but for a command to copy and a whole text."""
+    """Print lines. On a terminal, break long lines between words, except a command to copy and a text of several
+    lines."""
     for line in lines:
         is_whole = "\n" in line or line.startswith("  → ")
         for part in [line] if is_whole else wrap(line) or [""]:
@@ -137,7 +140,8 @@ def say_all(lines: Iterable[str]) -> None:
 
 @contextmanager
 def asking() -> Generator[None]:
-    """End the command with `NOT_DONE` where nobody can answer: before it asks, if no answer was piped in at all."""
+    """End the command with `NOT_DONE` where nobody can answer. If no answer was piped in at all, end it before it
+    asks."""
     import click
 
     try:
@@ -155,7 +159,7 @@ def asking() -> Generator[None]:
 
 @lru_cache(maxsize=1)
 def _is_empty(stdin: TextIO) -> bool:
-    """Whether it ended before the first question. A pipe that is still open may bring an answer."""
+    """Return whether standard input ended before the first question. A pipe that is still open may bring an answer."""
     buffer = stdin.buffer
     if stdin.isatty() or not isinstance(buffer, BufferedReader) or not select([stdin.fileno()], [], [], 0)[0]:
         return False
@@ -163,7 +167,7 @@ def _is_empty(stdin: TextIO) -> bool:
 
 
 def confirm(question: str, *, default: bool = False, abort: bool = False) -> bool:
-    """The answer to a question; with `abort`, no ends the command."""
+    """Ask a question, and return the answer. With `abort`, the answer no ends the command."""
     import click
 
     with asking():
@@ -174,7 +178,7 @@ def confirm(question: str, *, default: bool = False, abort: bool = False) -> boo
 
 
 def read_key(prompt: str) -> str:
-    """The key that was pressed after the last line of the prompt, in small letters; Ctrl-D is q."""
+    """Print the prompt, and return the key that was pressed after its last line, in lower case. Ctrl-D is q."""
     import click
 
     *lines, last = wrap(prompt)
@@ -196,14 +200,15 @@ def print_status(line: str) -> None:
 def fail(message: str, hint: str | None) -> None:
     for line in wrap(f"mcp-memory: {message}"):
         print_status(line)
-    if hint:  # a command in it stays in one line, to be copied
+    if hint:  # a hint with a command stays on one line, to be copied
         print_status(f"  → {hint}" if "mcp-memory " in hint else "\n".join(wrap(f"→ {hint}", "  ")))
 
 
 @contextmanager
 def progress_bar(description: str, total: int | None = None) -> Generator[Callable[..., None] | None]:
-    """A bar on standard error that disappears with the block. Yields what updates it (`completed`, `total`,
-    `description`), or None if that is not a terminal, or a dumb one. Without a total, no numbers are shown."""
+    """Show a bar on standard error that disappears with the block. Yield a function that updates it (`completed`,
+    `total`, `description`), or None if standard error isn't a terminal, or is a dumb terminal. Without a total, the bar
+    shows no numbers."""
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield None
         return
@@ -223,7 +228,7 @@ def progress_bar(description: str, total: int | None = None) -> Generator[Callab
 
 
 def fit(before: str, text: str, after: str = "", indent: str = "") -> str:
-    """One line; on a terminal the text in the middle is cut where the line would be too long."""
+    """Return one line. On a terminal, cut the text in the middle where the line would be too long."""
     before, text, after = visible(before), visible(" ".join(text.split())), visible(after)
     if room := columns():
         around = _width(indent) + sum(_width(part) + 2 for part in (before, after) if part)
@@ -232,7 +237,7 @@ def fit(before: str, text: str, after: str = "", indent: str = "") -> str:
 
 
 def wrap(text: str, indent: str = "") -> list[str]:
-    """Lines with this indent; on a terminal, long ones are broken between words."""
+    """Return lines with this indent. On a terminal, break long lines between words."""
     lines: list[str] = []
     for line in visible(text).splitlines():
         if (room := columns()) is None or _width(indent + line) <= room:
@@ -250,7 +255,7 @@ def wrap(text: str, indent: str = "") -> list[str]:
 
 
 def local_minute(moment: str | None) -> str:
-    """A moment in ISO 8601, on the clock here; empty for none."""
+    """Return a moment in ISO 8601 as local time; empty for None."""
     return datetime.fromisoformat(moment).astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""
 
 
@@ -260,7 +265,7 @@ def tools_to_commands(sentence: str) -> str:
 
 
 def recall_to_commands(text: str) -> str:
-    """The same for an answer of recall: only our own lines change, quoted notes stay."""
+    """Replace the names of tools in an answer of recall by commands. Only our own lines change; quoted notes stay."""
     return "\n".join(tools_to_commands(line) if _OURS.match(line) else line for line in text.split("\n"))
 
 

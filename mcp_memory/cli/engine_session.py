@@ -13,13 +13,14 @@ from mcp_memory.settings.settings import Settings
 
 
 def ask_engine(settings: Settings, operation: str, arguments: Mapping[str, Any], deadline_s: float) -> Any:
-    """Send one question; an engine of our own is closed again. Raises Busy if another process holds the vault."""
+    """Send one question; an engine in this process is closed afterwards. Raises Busy if another process has the vault's
+    lock."""
     own = partial(_in_process, settings)
     return engine_client.ask(settings, operation, arguments, own, deadline_s=deadline_s, on_wait=print_status)
 
 
 def no_vault(settings: Settings) -> NotFound:
-    """The error for a vault that doesn't exist, or that has gone."""
+    """Return the error for a vault that doesn't exist, or that is gone."""
     from mcp_memory.cli.clients.snippets import typed_command
 
     if settings.state.marker_copy.is_file():
@@ -47,17 +48,18 @@ async def _perform(settings: Settings, operation: str, arguments: Mapping[str, A
 
 
 class EngineSession(ExitStack):
-    """Many questions in one `with` block: an engine of our own stays open."""
+    """A session of many questions in one `with` block, in which an engine in this process stays open."""
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
         self._settings = settings
         self._own: InProcess | None = None
         self.is_served: bool | None = None
-        """Whether a daemon answers, which limits the size of a question; None before the first one."""
+        """Whether a daemon answers, which limits the size of a question; None before the first question."""
 
     def ask(self, operation: str, arguments: Mapping[str, Any], *, deadline_s: float = engine_client.LONG_S) -> Any:
-        """Raises Busy if another process that isn't a daemon holds the vault for long."""
+        """Return the answer to one question. Raises Busy if another process that isn't a daemon has the vault's lock
+        for long."""
         if self._own:  # even if a daemon was started meanwhile: it waits for our lock
             return self._own.perform(operation, arguments, deadline_s)
         own = partial(self._in_process, deadline_s=deadline_s)

@@ -49,7 +49,7 @@ def help_(cli: CommandContext, topic: tuple[str, ...]) -> None:
 
 
 def _command_help(root: click.Context, names: tuple[str, ...], pages: list[str]) -> str:
-    """Raises UsageError for what is neither a page nor a command."""
+    """Return the help of a command. Raises UsageError for words that name neither a page nor a command."""
     context = root
     for name in names:
         if near := difflib.get_close_matches(name, pages, n=1):

@@ -32,7 +32,8 @@ def limit(default: int | None, most: int, about: str) -> Callable[[F], F]:
 
 
 def project(about: str, otherwise: str = ALL_PROJECTS) -> Callable[[F], F]:
-    """`--project`, else the project of the folder that you are in, unless the flag `otherwise` is passed."""
+    """Add `--project`, whose default is the project of the folder that you are in, and the flag `otherwise` against
+    this default."""
 
     def decorate(command: F) -> F:
         named = click.option("-p", "--project", help=f"{about}; default: that of the git repository you are in.")

@@ -24,13 +24,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class CommandContext:
-    """What each command gets: the vault, a way to ask its engine, and how to print the answer."""
+    """The context of each command: the vault, a way to ask its engine, and how to print the answer."""
 
     vault: str | None = None
     config: Path | None = None
     as_json: bool = False
     without_project: str | None = None
-    """The flag against the project of the folder that you are in, for a command that has one."""
+    """The flag that switches off the project of the folder that you are in, for a command that has such a flag."""
     is_without_project: bool = False
 
     @cached_property
@@ -39,7 +39,7 @@ class CommandContext:
 
     @cached_property
     def configuration_error(self) -> ConfigInvalid | None:
-        """The mistake in the configuration, if there is one."""
+        """The mistake in the configuration, or None."""
         try:
             _ = self.settings
         except ConfigInvalid as error:
@@ -48,8 +48,9 @@ class CommandContext:
 
     @cached_property
     def settings_without_mistakes(self) -> Settings:
-        """The settings, or where they hold a mistake, which is printed, the defaults for the vault that they name:
-        enough to find its daemon and to end it. Raises ConfigInvalid if they don't name it."""
+        """The settings. If they have a mistake, it is printed, and the result is the defaults for the vault that they
+        name. These are enough to find its daemon and to end it. Raises ConfigInvalid if the settings don't name a
+        vault."""
         if self.configuration_error is None:
             return self.settings
         found = load_without_mistakes(os.environ, self.config, {"vault.path": self.vault})
@@ -57,13 +58,14 @@ class CommandContext:
         return found
 
     def load(self, **flags: object) -> Settings:
-        """The settings with these flags, such as `daemon__port` for `daemon.port`."""
+        """Load the settings with these flags, such as `daemon__port` for `daemon.port`."""
         dotted = {name.replace("__", "."): value for name, value in flags.items()}
         return load(os.environ, file=self.config, flags={"vault.path": self.vault, **dotted})
 
     def ask(self, operation: str, *, deadline_s: float | None = None, **arguments: Any) -> Any:
-        """The engine's answer to one question; options that you didn't pass are left out. A dict, since importing the
-        dataclasses of `core.requests` takes 28 ms. Raises Busy if another process holds the vault for long."""
+        """Return the engine's answer to one question. Options that you didn't pass are omitted. The answer is a dict,
+        since importing the dataclasses of `core.requests` takes 28 ms. Raises Busy if another process has the vault's
+        lock for long."""
         from mcp_memory.cli.engine_session import ask_engine
         from mcp_memory.daemon.engine_client import LONG_S
 
@@ -86,8 +88,8 @@ class CommandContext:
 
     @cached_property
     def project_here(self) -> str | None:
-        """The project of the git repository that you are in, as the hooks take it; in the vault's own there is none.
-        Says so on first use, unless `--json` was passed."""
+        """The project of the git repository that you are in, as the hooks find it; None in the vault's own repository.
+        The first use prints it, unless `--json` was passed."""
         if self.is_without_project:
             return "*"
         try:
@@ -106,12 +108,12 @@ class CommandContext:
         emit(payload) if self.as_json else say_all(lines)
 
     def refuse_questions(self, hint: str = "pass --yes if you are sure") -> None:
-        """Raises InvalidInput if `--json` was passed: a script can't answer."""
+        """Raise InvalidInput if `--json` was passed, because a script can't answer."""
         if self.as_json:
             raise InvalidInput("--json cannot ask", hint=hint)
 
     def words(self) -> list[str]:
-        """`--vault` and `--config` again, for commands that parse their own arguments."""
+        """Return `--vault` and `--config` as words, for commands that parse their own arguments."""
         vault = ["--vault", self.vault] if self.vault else []
         return [*vault, *(["--config", str(self.config)] if self.config else [])]
 
@@ -130,7 +132,7 @@ class TextCommand(click.Command):
             raise click.UsageError(what, ctx) from error
 
         def restored(value: Any) -> Any:
-            if isinstance(value, tuple):  # of click, whose values have no types
+            if isinstance(value, tuple):  # a value of click has no type
                 return tuple(map(restored, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] -- of click
             return texts[int(value[1:])] if isinstance(value, str) and value.startswith("\0") else value
 
@@ -142,12 +144,12 @@ _OPTION = re.compile(r"-\Z|--?[A-Za-z][A-Za-z\-]*(?:\Z|=)|-[A-Za-z]\S*\Z")
 
 
 def _is_text(argument: str) -> bool:
-    """Whether it begins like an option but can't be one."""
+    """Return whether an argument begins like an option but can't be an option."""
     return argument.startswith("-") and argument != "--" and not _OPTION.match(argument)
 
 
 def located(command: F) -> F:
-    """Add `--vault` and `--config`; the innermost one counts."""
+    """Add `--vault` and `--config`; the innermost value applies."""
     return _vault(_config(command))
 
 

@@ -1,4 +1,4 @@
-"""Callbacks of options that take dates as people write them, and hand the engine ISO 8601."""
+"""Callbacks of options that take dates as people write them, and pass ISO 8601 to the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def _callback(leans: Leans, _: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """Raises InvalidInput."""
+    """Read a date in words. Raises InvalidInput."""
     if not value:
         return value
     from mcp_memory.text.natural_dates import read_date  # slow, and most commands name no date

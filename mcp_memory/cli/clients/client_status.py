@@ -33,15 +33,15 @@ from mcp_memory.integrations.server_entry import ServerEntry, command_of, helper
 from mcp_memory.settings.settings import Settings
 
 VERSION_S = 20.0
-"""For a client to print its version: OpenClaw takes three seconds."""
+"""The time for a client to print its version; OpenClaw takes three seconds."""
 
 _WAYS = {"install": "by install", "plugin": "by the plugin", "stdio": "over stdio"}
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectedBy:
-    """`how`: by `install` (or an entry like its own), by the client's `plugin`, or over `stdio`. `reachable`: None if
-    the daemon answers this entry, else why not."""
+    """A connection of a client. `how` is `install` (or an entry like its own), the client's `plugin`, or `stdio`.
+    `reachable` is None if the daemon answers this entry, otherwise the reason why not."""
 
     scope: Scope
     how: str
@@ -51,10 +51,10 @@ class ConnectedBy:
 
 @dataclass(slots=True)
 class ClientStatus:
-    """`found`: its programs on the PATH with their versions. `hooks`: event → state, as far as its files show. `tools`:
-    our server's name → whether the agent may call its tools, if the client has rules for that. `own_memory`: what to do
-    about the memory that the client keeps by itself, if that is on. `last_hook` and `last_call`: what last ran, and
-    when. `todo`: a line for each thing that you may want to do."""
+    """The state of one client. `found` maps its programs on the PATH to their versions. `hooks` maps events to states,
+    as far as its files show. `tools` maps our server's name to whether the agent may call its tools, if the client has
+    rules for that. `own_memory` is what to do about the client's own memory, if that is on. `last_hook` and `last_call`
+    are what last ran, and when. `todo` has a line for each thing that you may want to do."""
 
     client: str
     found: dict[str, str]
@@ -119,7 +119,7 @@ class _Examination:
         self._status = ClientStatus(client, _programs(PROGRAMS[client], paths.environ), last_hook=last_hook)
 
     def run(self, calls: Mapping[str, str]) -> ClientStatus:
-        """`calls`: the name by which a client calls → when it last did."""
+        """Check the client. `calls` maps the names under which clients call to the times of their last calls."""
         client, status = self._client, self._status
         names = {client}
         for other, scope in CONNECTABLE:
@@ -147,7 +147,7 @@ class _Examination:
         return status
 
     def _check_file(self, scope: Scope, target: ConfigTarget, content: bytes | None) -> set[str]:
-        """Returns the names by which the file's stdio entries call."""
+        """Check one file. Returns the names under which its stdio entries call."""
         client, status = self._client, self._status
         remedy = f"mcp-memory install {client}{' --scope project' if scope == 'project' else ''}"
         why_unused = unused_file(client, target, content)
@@ -187,7 +187,7 @@ class _Examination:
         return names
 
     def _check_plugin(self) -> None:
-        """A plugin that was made for another vault is ignored."""
+        """Check the client's plugin, unless it was made for another vault."""
         plugin = find_installed_plugin(self._client, self._paths)
         if plugin is None:
             return
@@ -226,7 +226,8 @@ class _Examination:
         _add_todo(self._status, f"{why_not}: {remedy}" if why_not and remedy else why_not)
 
     def _check_permission(self, server: str, remedy: str, hook: str | None = None) -> None:
-        """`hook`: the state of the plugin's hook before tools, which allows ours where no rule of yours does."""
+        """Check whether the agent may call the server's tools. `hook` is the state of the plugin's hook before tools,
+        which allows our tools where no rule of yours applies."""
         if self._client != "claude-code":
             return
         permission, hooks = ClaudeSettings.read(self._paths).permission(server), self._settings.hooks
@@ -244,7 +245,7 @@ class _Examination:
 
 
 def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:
-    """Only Claude Code has a setting for the plugin's address."""
+    """Return how to point the plugin at the daemon. Only Claude Code has a setting for the plugin's address."""
     address = address_of(settings)
     if plugin.has_address and plugin.entry.get("url") != address:
         return f"claude plugin install {plugin.key} --config url={address}"
@@ -256,7 +257,7 @@ def _server(target: ConfigTarget) -> Mapping[str, Any]:
 
 
 def _programs(name: str, environ: Mapping[str, str]) -> dict[str, str]:
-    """Every program of that name on the PATH, in order → its version, or why it prints none."""
+    """Map every program of that name on the PATH, in order, to its version, or to the reason why it prints none."""
     found: dict[Path, str] = {}
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         file = Path(folder or ".", name)
@@ -283,7 +284,7 @@ def _last_calls(settings: Settings) -> dict[str, str]:
 
 
 def _last_hooks(settings: Settings) -> dict[str, str]:
-    """Client → its last hook and when it ran, from the log, which outlives the daemon."""
+    """Map each client to its last hook and when it ran. The log, where this comes from, outlives the daemon."""
     with suppress(OSError):
         lines = hook_log.read_lines(str(settings.state.hooks))
         return {str(line.get("client")): f"{line.get('event')}, {line.get('at')}" for line in lines}

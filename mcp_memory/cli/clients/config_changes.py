@@ -20,7 +20,7 @@ from mcp_memory.text.escape_invisible import visible
 
 @dataclass(frozen=True, slots=True)
 class InstallPlan:
-    """What a command would change for a client, and what is left for you to do. Each change is one."""
+    """The changes that a command would make for a client, and the steps that are left for you."""
 
     client: str
     scope: Scope
@@ -29,8 +29,8 @@ class InstallPlan:
 
 
 def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bool, done: str) -> None:
-    """Show the plan, ask, and carry it out. Raises whatever refuses a change before the first file is written."""
-    if not dry_run:  # looking is allowed
+    """Show the plan, ask, and carry it out. Raises any refusal of a change before the first file is written."""
+    if not dry_run:  # a dry run may also show changes that would be refused
         for change in plan.changes:
             config_files.check(change)
     if not (yes or dry_run):
@@ -43,7 +43,7 @@ def apply_plan(cli: CommandContext, plan: InstallPlan, *, dry_run: bool, yes: bo
 
 
 def make_changes(plan: InstallPlan, *, dry_run: bool, done: str) -> tuple[dict[str, Any], list[str]]:
-    """Carry the plan out. Returns what was done as plain JSON values, and as lines."""
+    """Carry out the plan. Returns what was done as plain JSON values, and as lines."""
     changes, backups = plan.changes, [] if dry_run else list(_apply(plan.changes))
     outcome = "nothing was changed" if dry_run else f"{TITLES[plan.client]}: {done}"
     payload = {
@@ -62,7 +62,8 @@ def make_changes(plan: InstallPlan, *, dry_run: bool, done: str) -> tuple[dict[s
 
 
 def _apply(changes: Sequence[ConfigChange]) -> Iterator[Path]:
-    """Make the changes and yield the backups. If one fails, print what is done: the same command continues there."""
+    """Make the changes and yield the backups. If a change fails, print the files that were changed; the same command
+    continues from there."""
     done: list[Path] = []
     for change in changes:
         try:
@@ -86,6 +87,6 @@ def show_diff(plan: InstallPlan) -> None:
 
 
 def short_path(file: Path) -> str:
-    """With `~` for your home folder."""
+    """Return the path with `~` for your home folder."""
     home = f"{absolute('~')}/"
     return f"~/{str(file).removeprefix(home)}" if str(file).startswith(home) else str(file)

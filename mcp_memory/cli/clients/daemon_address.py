@@ -1,4 +1,4 @@
-"""Where clients reach a vault's daemon, whether it runs or not."""
+"""Finds the address where clients reach a vault's daemon, whether it runs or not."""
 
 from mcp_memory.client.connection import Address
 from mcp_memory.daemon.listen import kept_port
@@ -8,7 +8,7 @@ from mcp_memory.settings.settings import PREFERRED_PORT, Settings
 
 
 def address_of(settings: Settings) -> str | None:
-    """The URL of this vault's daemon, even while it is down; None before it ever ran."""
+    """Return the URL of this vault's daemon, even while it is down; None before its first start."""
     try:
         return Address.read(settings.state.daemon).url
     except NotRunning:
@@ -17,7 +17,7 @@ def address_of(settings: Settings) -> str | None:
 
 
 def expected_url(settings: Settings) -> str:
-    """The URL of this vault's daemon, or the one it will try first."""
+    """Return the URL of this vault's daemon, or the URL that it will try first."""
     return address_of(settings) or _url(settings, PREFERRED_PORT)
 
 

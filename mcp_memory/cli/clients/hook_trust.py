@@ -27,7 +27,7 @@ from mcp_memory.text.parsed_values import value_at
 ANSWER_S = 20.0
 
 TRUSTED, UNTRUSTED, WIRED, OFF, MISSING, UNREAD = "trusted", "untrusted", "wired", "off", "missing", "unread"
-"""States of a hook; `WIRED` if its client couldn't be asked, `UNREAD` if it doesn't load the file."""
+"""The states of a hook: `WIRED` if its client couldn't be asked, `UNREAD` if the client doesn't load the file."""
 
 REMEDIES = {
     ("codex", UNTRUSTED): "Codex does not trust our hooks yet: start `codex` in a terminal and accept them, or /hooks",
@@ -41,13 +41,14 @@ _QUIET = """check_for_update_on_startup = false
 analytics.enabled = false
 features = { plugins = false, remote_plugin = false, apps = false }
 """
-"""Keeps a Codex that only answers our question off the network."""
+"""The settings that keep a Codex that only answers our question off the network."""
 
 
 def hooks_of(
     client: str, scope: Scope, target: ConfigTarget, content: bytes | None, paths: ClientPaths
 ) -> dict[str, str]:
-    """The client's name of an event → the state of its hook; empty for a broken file or one without our hooks."""
+    """Map the client's name of each event to the state of its hook. Return an empty dict for a broken file, or a file
+    without our hooks."""
     found: dict[str, str] = {}
     for entry in target.entries if content is not None else ():
         with suppress(Refused, UnicodeDecodeError):
@@ -62,7 +63,8 @@ def hooks_of(
 
 
 def hooks_of_plugin(client: str, key: str, paths: ClientPaths) -> dict[str, str]:
-    """The same for the plugin that the client knows by that key."""
+    """Map the client's name of each event to the state of its hook, for the plugin that the client knows by that
+    key."""
     if client == "codex":
         states: dict[str, str] = {}
         with suppress(Refused):
@@ -73,8 +75,8 @@ def hooks_of_plugin(client: str, key: str, paths: ClientPaths) -> dict[str, str]
 
 
 def hashes_of(file: Path, content: bytes) -> dict[str, str]:
-    """Codex's key of each of our hooks in that file, with this content → the hash by which it trusts it. Codex reads a
-    copy in a temporary home; nothing is written to the file. Raises Refused if it gives no answer."""
+    """Map Codex's key of each of our hooks in that file to the hash by which Codex trusts it. Codex reads a copy with
+    this content in a temporary home; nothing is written to the file. Raises Refused if Codex gives no answer."""
     if shutil.which("codex") is None:
         raise Refused("there is no codex on your PATH", hint="install it, or leave --trust-hooks out")
     with tempfile.TemporaryDirectory(prefix="mcp-memory-") as home:
@@ -92,7 +94,7 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
 
 
 def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
-    """Whether Codex has a record that it trusts our hooks, in this version or an earlier one."""
+    """Return whether Codex has a record that it trusts our hooks, in this version or an earlier version."""
     return any(
         isinstance(entry, HookTrust) and entry.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
         for target in wanted
@@ -101,7 +103,8 @@ def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
 
 
 def agrees_to_trust(wanted: Sequence[ConfigTarget]) -> bool:
-    """Ask, unless Codex already trusts our hooks, or isn't there to say what it would trust."""
+    """Ask whether Codex shall trust our hooks, and return the answer. Return False without asking if Codex trusts them
+    already or isn't installed."""
     is_open = not has_trust(wanted) and shutil.which("codex") is not None
     return is_open and confirm("make Codex trust our hooks? Otherwise it asks you later, and skips them until then")
 
@@ -124,7 +127,8 @@ def _states(
 
 
 def _claude_code(scope: Scope, paths: ClientPaths) -> str:
-    """Your own settings are trusted; a project's if its folder is."""
+    """Return the state of Claude Code's hooks. Your own settings are trusted; a project's settings are trusted if its
+    folder is trusted."""
     if ClaudeSettings.read(paths).hooks_off():
         return OFF
     config = config_file("claude-code", "user", paths)
@@ -135,13 +139,13 @@ def _claude_code(scope: Scope, paths: ClientPaths) -> str:
 
 
 def _codex(scope: Scope, file: Path, hooks: HookEntries, paths: ClientPaths) -> dict[str, str]:
-    """Codex knows which hooks it trusts, by hashes that change with the command. It doesn't run what it doesn't list.
-    Empty if it gives no answer."""
+    """Return the state of each hook in Codex, or an empty dict if Codex doesn't answer. Codex trusts hooks by hashes
+    that change with the command. It doesn't run hooks that it doesn't list."""
     try:
         listed = _listed(str(paths.project or paths.home), os.environ)
     except Refused:
         return {}
-    unlisted = OFF if scope == "user" else UNTRUSTED  # it lists nothing of a folder that it doesn't trust
+    unlisted = OFF if scope == "user" else UNTRUSTED  # Codex lists no hooks of a folder that it doesn't trust
     return dict.fromkeys(hooks.commands, unlisted) | {
         _client_name(hook["eventName"]): _trust(hook)
         for hook in listed
@@ -154,7 +158,7 @@ def _trust(hook: Mapping[str, Any]) -> str:
 
 
 def _listed(cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The hooks that Codex finds for an agent in that folder. Raises Refused if it doesn't answer."""
+    """Return the hooks that Codex finds for an agent in that folder. Raises Refused if Codex doesn't answer."""
     program = shutil.which("codex")
     requests = [
         {"id": 1, "method": "initialize", "params": {"clientInfo": {"name": "mcp-memory", "version": __version__}}},
@@ -169,7 +173,8 @@ def _listed(cwd: str, environ: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _ask_codex(program: str, requests: str, environ: Mapping[str, str], *, number: int) -> dict[str, Any]:
-    """The result of one request to Codex's app server, which answers while its input is open. Empty if it fails."""
+    """Return the result of one request to Codex's app server, which answers while its input is open. Return an empty
+    dict if the request fails."""
     with (
         suppress(OSError),
         subprocess.Popen(
@@ -201,11 +206,11 @@ def _ask_codex(program: str, requests: str, environ: Mapping[str, str], *, numbe
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Kill it with what it has started: `codex` is a script around a program."""
+    """Kill the process with everything that it has started, because `codex` is a script around a program."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
 
 
 def _client_name(event: str) -> str:
-    """`SessionStart`, as files spell it, for `sessionStart`."""
+    """Return the event's name as files spell it: `SessionStart` for `sessionStart`."""
     return event[:1].upper() + event[1:]

@@ -1,4 +1,4 @@
-"""Entries of the command tree for what clients run (hook, headers, stdio), and the hooks report."""
+"""Entries of the command tree for the programs that clients run (hook, headers, stdio), and the hooks report."""
 
 import os
 from collections import Counter
@@ -18,7 +18,7 @@ from mcp_memory.text.pluralize import counted
 
 _LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, as on a busy machine")
 
-# These parse their own arguments, so that they start faster when they are the first word.
+# These commands parse their own arguments, so that they start faster when they are the first word.
 _OWN_ARGUMENTS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
 

@@ -132,8 +132,9 @@ def plan_connection(
     is_trusted: Callable[[Sequence[ConfigTarget]], bool],
     dry_run: bool,
 ) -> InstallPlan:
-    """What `install` will change; without `own_memory` it switches the client's off. `is_trusted`: whether Codex trusts
-    our hooks there. Makes a token for OpenClaw unless `dry_run`. Raises Refused, and what reading the files raises."""
+    """Return the changes that `install` will make. Without `own_memory`, they switch the client's own memory off.
+    `is_trusted` returns whether Codex trusts our hooks there. Makes a token for OpenClaw unless `dry_run`. Raises
+    Refused, and what reading the files raises."""
     if settings.daemon.uds and client not in OVER_STDIO:
         hint = "remove daemon.uds, or have the client start mcp-memory stdio"
         raise Refused("the daemon listens on a Unix socket, which clients can't use directly", hint=hint)
@@ -164,7 +165,7 @@ def plan_connection(
 
 
 def plan_disconnection(settings: Settings, client: str, scope: Scope) -> InstallPlan:
-    """Takes out of the client's files what `install` put in for this vault. Raises Refused."""
+    """Return the changes that remove from the client's files what `install` put in for this vault. Raises Refused."""
     paths = find_client_paths()
     shared = _shared_instructions(client, scope, settings, paths)
     changes = [
@@ -185,12 +186,13 @@ def plan_disconnection(settings: Settings, client: str, scope: Scope) -> Install
 
 
 def targets_of(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> list[ConfigTarget]:
-    """The client's files and what belongs in them; makes no token. Raises Refused for a scope that it lacks."""
+    """Return the client's files with the entries that belong in them. Makes no token. Raises Refused for a scope that
+    the client lacks."""
     return config_targets(client, scope, paths, _connection(client, settings, paths, scope), hooks=True)
 
 
 def connecting_file(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> Path | None:
-    """The file with the client's entry for this vault; None if there is none, or it can't be read."""
+    """Return the file with the client's entry for this vault; None if no readable file has an entry."""
     for target, content in _readable(client, scope, settings, paths):
         if ask_entry(target, content, ServerEntry, ServerEntry.is_in):
             return target.file
@@ -200,7 +202,7 @@ def connecting_file(client: str, scope: Scope, settings: Settings, paths: Client
 
 
 def connected_clients(settings: Settings) -> list[str]:
-    """The titles of the clients whose own files name this vault, or our plugin."""
+    """Return the titles of the clients whose own files name this vault, or that have our plugin."""
     paths = find_client_paths()
     return [
         TITLES[c] for c in PROGRAMS if connecting_file(c, "user", settings, paths) or find_installed_plugin(c, paths)
@@ -208,7 +210,7 @@ def connected_clients(settings: Settings) -> list[str]:
 
 
 def find_client_paths() -> ClientPaths:
-    """Your home folder, this environment, and the git repository that contains the working folder. Raises
+    """Return your home folder, this environment, and the git repository that contains the working folder. Raises
     ConfigInvalid."""
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
@@ -234,7 +236,7 @@ def _connection(
 
 
 def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
-    """The hashes by which Codex will trust our hooks as planned. Raises Refused."""
+    """Return the hashes by which Codex will trust our hooks as planned. Raises Refused."""
     hooks = next(target for target in wanted if target.has(HookEntries))
     content = plan_install(hooks, config_files.read(hooks.file)).new or b""
     if why_not := explain_unread("codex", hooks, content):
@@ -250,7 +252,8 @@ def _token(settings: Settings, client: str, *, create: bool) -> str:
 
 
 def _backups(file: Path, settings: Settings, paths: ClientPaths) -> list[tuple[Path, bytes]]:
-    """Earlier states of the file, oldest first: beside it, and beside links to it that other clients use."""
+    """Return earlier states of the file, oldest first. They are beside the file, and beside links to it that other
+    clients use."""
     names = {file} | {
         target.file
         for client, scope in CONNECTABLE
@@ -265,14 +268,15 @@ def _backups(file: Path, settings: Settings, paths: ClientPaths) -> list[tuple[P
 def _readable(
     client: str, scope: Scope, settings: Settings, paths: ClientPaths
 ) -> Iterator[tuple[ConfigTarget, bytes | None]]:
-    """The client's files that can be read, with their content."""
+    """Yield the client's files that can be read, with their content."""
     for target in targets_of(client, scope, settings, paths):
         with suppress(McpMemoryError):
             yield target, config_files.read(target.file)
 
 
 def _shared_instructions(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> set[Path]:
-    """Files whose instructions another connected client or vault still needs: AGENTS.md is read by several."""
+    """Return the files whose instructions another connected client or vault still needs. Several clients read
+    AGENTS.md."""
     return {
         target.file.resolve()
         for other, its_scope in CONNECTABLE

@@ -1,4 +1,4 @@
-"""Says what is left for you to do after an install."""
+"""Lists the steps that are left for you after an install."""
 
 import json
 import shlex
@@ -35,7 +35,7 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
     *,
     trusted: bool,
 ) -> Iterator[str]:
-    """Yields a line for each step. `url` is the daemon's; `trusted`: Codex trusts our hooks."""
+    """Yield a line for each step. `url` is the daemon's URL; `trusted` is whether Codex trusts our hooks."""
     title, entries = TITLES[client], [type(entry) for change in changes for entry in change.target.entries]
     for change in changes:
         if change.old is None and change.new is None and change.target.entries:
@@ -103,13 +103,13 @@ UNDER_SOURCES = "under [vault.sources]"
 
 
 def is_read_already(folder: Path, settings: Settings) -> bool:
-    """Whether memory reads the folder where it is: as the vault, as a source, or as a part of either."""
+    """Return whether memory reads the folder where it is: as the vault, as a source, or as a part of either."""
     places = [settings.vault_path, *map(Path, settings.vault.sources.values())]
     return any(folder.resolve().is_relative_to(place.resolve()) for place in places)
 
 
 def offer_source(client: str, folder: Path | None, settings: Settings) -> Iterator[str]:
-    """Says how all agents come to what the client remembers in this folder. Nothing of it is done by itself."""
+    """Yield how all agents can read what the client remembers in this folder. Nothing of it happens by itself."""
     if folder is None or is_read_already(folder, settings):
         return
     file, quoted = settings.file or Path(config_file(settings.environ)), json.dumps(str(folder), ensure_ascii=False)

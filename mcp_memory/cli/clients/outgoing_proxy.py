@@ -1,4 +1,4 @@
-"""Sees the proxy through which a client would call the daemon: none can reach a loopback from elsewhere."""
+"""Finds the proxy through which a client would call the daemon; a proxy elsewhere can't reach a loopback address."""
 
 import ipaddress
 import shlex
@@ -15,18 +15,20 @@ from mcp_memory.settings.settings import Settings
 
 _ANY = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 _PROXIES: Mapping[str, tuple[str, ...]] = {"claude-code": _ANY, "codex": _ANY[2:]}
-"""The variables by which a client calls an http address through a proxy. Claude Code takes that for https, too."""
+"""The variables by which a client calls an http address through a proxy. Claude Code also uses the variables for
+https."""
 
 
 class ProxyInTheWay(NamedTuple):
-    """`remedy`: what works instead, for you to choose."""
+    """A proxy between a client and the daemon. `remedy` is what works instead, for you to choose."""
 
     why: str
     remedy: str
 
 
 def find_proxy(client: str, server: str, url: str, settings: Settings, paths: ClientPaths) -> ProxyInTheWay | None:
-    """Returns what keeps the client from its entry `server` at the daemon's `url`; None if it connects directly."""
+    """Return the proxy that keeps the client from its entry `server` at the daemon's `url`; None if it connects
+    directly."""
     variables = dict[str, tuple[str, str]]()
     for where, values in _environments(client, paths):
         variables |= {name: (value, where) for name, value in values.items()}
@@ -50,7 +52,8 @@ def find_proxy(client: str, server: str, url: str, settings: Settings, paths: Cl
 
 
 def _environments(client: str, paths: ClientPaths) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Where the client takes variables from, and their values; the last one counts."""
+    """Yield the places from which the client takes variables, with their values; a later place overrides an earlier
+    place."""
     yield "your environment", paths.environ
     if client == "claude-code":
         for layer in ClaudeSettings.read(paths).layers:
@@ -60,7 +63,8 @@ def _environments(client: str, paths: ClientPaths) -> Iterator[tuple[str, Mappin
 
 
 def _spares(exemption: str, host: str, port: int | None, client: str) -> bool:
-    """Whether an entry of NO_PROXY is about the host, as Claude Code 2.1.329 reads them; Codex reads no ports there."""
+    """Return whether an entry of NO_PROXY applies to the host, as Claude Code 2.1.329 reads it. Codex reads no ports
+    there."""
     if exemption == "*" or exemption.strip("[]").lower() == host:
         return True
     if client == "claude-code" and exemption.lower() == f"{host}:{port}":

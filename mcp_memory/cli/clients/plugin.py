@@ -64,8 +64,8 @@ def plugin(cli: CommandContext, write: Path | None, here: bool, check: bool) -> 
 
 
 def plugin_files(settings: Settings | None) -> dict[str, str]:
-    """Path → text of each file: for these settings, or for any machine with the preferred port and the default
-    vault."""
+    """Map the path of each file to its text: for these settings, or for any machine with the preferred port and the
+    default vault."""
     kinds = "\n".join(f"- `{name}`: {kind.about}" for name, kind in SHIPPED_KINDS.items())
     url = expected_url(settings) if settings else snippets.TEMPLATE_URL
     values = BundleValues(
@@ -79,18 +79,18 @@ def plugin_files(settings: Settings | None) -> dict[str, str]:
 
 
 def marketplace() -> Path:
-    """The folder that clients add, in a source tree and in an installed package alike."""
+    """Return the folder that clients add, in a source tree and in an installed package alike."""
     return shipped_path("").parent
 
 
 def differing(root: Path, files: dict[str, str]) -> list[str]:
-    """The generated files that are missing there or differ. Raises StorageFailed."""
+    """Return the generated files that are missing there or differ. Raises StorageFailed."""
     with naming_the_cause(str(root)):
         return [n for n, text in files.items() if not (root / n).is_file() or (root / n).read_bytes() != text.encode()]
 
 
 def _fits_any_machine(settings: Settings) -> bool:
-    """Whether what is made for any machine reaches this vault on this one."""
+    """Return whether the files for any machine reach this vault on this machine."""
     is_named = snippets.vault_option(settings) is not None or bool(snippets.environment(settings))
     by_name = shutil.which("mcp-memory") is not None and not is_named
     return by_name and expected_url(settings) == snippets.TEMPLATE_URL

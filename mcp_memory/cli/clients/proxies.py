@@ -1,6 +1,6 @@
 """The commands that clients run to reach the daemon: `headers` prints HTTP headers, `stdio` passes messages on.
 
-Standard library only, and nothing that is slow to import, because agents wait for these.
+They use only the standard library, and nothing that is slow to import, because agents wait for them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import threading
 
 IN_PROJECT = frozenset({"codex", "gemini", "opencode"})
-"""Clients that run these commands in the folder of the session: Codex 0.169.0 `headers`, anew for each session; Gemini
-CLI 0.61.0 and opencode 1.18.33 `stdio`. An editor with several windows may have been started anywhere."""
+"""The clients that run these commands in the session's folder. Codex 0.169.0 runs `headers`, anew for each session.
+Gemini CLI 0.61.0 and opencode 1.18.33 run `stdio`. An editor with several windows may have been started anywhere."""
 
 HEADERS_USAGE = """Print one client's HTTP headers as a JSON object: the bearer token, and with --project the project.
 For Codex, Gemini CLI and opencode, unless you name one, the folder that they run in, whose project the daemon finds.
@@ -55,13 +55,14 @@ In the client's configuration:
   {"mcpServers": {"memory": {"command": "mcp-memory", "args": ["stdio", "--client", "NAME"]}}}"""
 
 LAST_ANSWERS_S = 1.5
-"""After the input has ended. Clients that close it wait about two seconds before they kill."""
+"""How long to wait for answers after the input has ended. Clients that close it wait about two seconds before they kill
+the process."""
 
 PARENT_CHECK_S = 1.0
 
 
 def headers(arguments: Sequence[str]) -> int:
-    """Returns the exit code: 0, 1, 2 for a bad argument, 3 if no daemon runs or can be started."""
+    """Print the headers. Returns the exit code: 0, 1, 2 for a bad argument, 3 if no daemon runs or can be started."""
     options = _parse("mcp-memory headers", HEADERS_USAGE, arguments)
     try:
         proxy = ProxyOptions(options)
@@ -76,7 +77,8 @@ def headers(arguments: Sequence[str]) -> int:
 
 
 def stdio(arguments: Sequence[str]) -> int:
-    """Returns an exit code only for wrong options; otherwise the process ends with its client, with 0."""
+    """Serve a client. Returns an exit code only for wrong options; otherwise the process ends with its client, with
+    0."""
     from mcp_memory.client.connection_pool import ConnectionPool
     from mcp_memory.client.stdio_proxy import StdioProxy
 
@@ -110,9 +112,10 @@ class ProxyOptions:
         self.credentials = Credentials(self.state.tokens)
 
     def reach(self) -> None:
-        """Returns when a daemon that needn't be replaced answers; starts one if this vault was ever served.
+        """Start a daemon if needed, and return when a daemon that needn't be replaced answers.
 
-        Raises NotRunning if it never was, DeadlineExceeded, and why a daemon can't be started."""
+        Raises NotRunning if this vault was never served, DeadlineExceeded, and the reason why a daemon can't be
+        started."""
         if not self._is_served():
             from mcp_memory.daemon.launch import launch
             from mcp_memory.settings.settings import load
@@ -121,8 +124,8 @@ class ProxyOptions:
             launch(load(os.environ, file=options.config, flags={"vault.path": options.vault}), [])
 
     def headers(self) -> dict[str, str]:
-        """What this client sends with each request. Raises InvalidInput for a name that a header can't hold, Refused
-        for a client that was revoked."""
+        """Return the headers that this client sends with each request. Raises InvalidInput for a name that doesn't fit
+        into a header, Refused for a revoked client."""
         found = {"Authorization": f"Bearer {self.credentials.token(self._options.client)}"}
         if project := self._options.project:
             if not project.isprintable():
@@ -145,8 +148,8 @@ class ProxyOptions:
 
 
 def _parse(program: str, usage: str, arguments: Sequence[str]) -> argparse.Namespace:
-    """Ends the process for `--help` and for a wrong argument (exit code 2)."""
-    # Without a width argparse asks the terminal for it, and imports shutil and three archive formats for that.
+    """Parse the arguments. Ends the process for `--help`, and with exit code 2 for a wrong argument."""
+    # A fixed width: otherwise argparse asks the terminal for it, and imports shutil and three archive formats.
     layout = partial(argparse.RawDescriptionHelpFormatter, width=118)
     parser = argparse.ArgumentParser(prog=program, description=usage, formatter_class=layout)
     parser.add_argument("--client", default="default", help="the client's name; each has its own token")
@@ -158,7 +161,7 @@ def _parse(program: str, usage: str, arguments: Sequence[str]) -> argparse.Names
 
 
 def _header(text: str) -> str:
-    """A header holds ASCII only; the server decodes percent signs."""
+    """Return the text as a header's value, which may only contain ASCII; the server decodes percent signs."""
     import string
     from urllib.parse import quote
 
@@ -166,7 +169,7 @@ def _header(text: str) -> str:
 
 
 def _write(lock: threading.Lock, line: bytes) -> None:
-    """Write one whole line of the protocol; ends the process if nobody reads it."""
+    """Write one whole line of the protocol; end the process if nobody reads it."""
     rest = memoryview(line + b"\n")
     with lock:
         while rest:
@@ -177,12 +180,13 @@ def _write(lock: threading.Lock, line: bytes) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """A killed parent may leave our input open, because its other children have it too."""
+    """End the process when its parent has ended. A killed parent may leave our input open, because its other children
+    have it too."""
     while os.getppid() == parent:
         time.sleep(PARENT_CHECK_S)
     _end()
 
 
 def _end() -> NoReturn:
-    """Threads may wait for the daemon, but nobody waits for them any more."""
+    """End the process at once: threads may wait for the daemon, but nobody waits for them any more."""
     os._exit(0)

@@ -1,6 +1,6 @@
 """Checks whether the daemon answers a client, by using the client's entry as the client would.
 
-An entry may come with a stranger's repository, so no command in it is run unless we would write the same one.
+An entry may come with a stranger's repository, so a command in it is run only if we would write the same command.
 """
 
 import json
@@ -29,12 +29,13 @@ from mcp_memory.integrations.server_entry import helper_of
 from mcp_memory.settings.settings import Settings
 
 HELPER_S = 45.0
-"""For a headers helper, or `stdio`, which may have to start the daemon."""
+"""The time limit of a headers helper, or of `stdio`, which may have to start the daemon."""
 
 ANSWER_S = 10.0
 
 CODEX_VARIABLES = {"HOME", "PATH", "LANG"}
-"""What Codex 0.169.0 passes to a headers helper, besides PWD. Claude Code passes its whole environment."""
+"""The variables that Codex 0.169.0 passes to a headers helper, besides PWD. Claude Code passes its whole
+environment."""
 
 GREETING = {
     "jsonrpc": "2.0",
@@ -49,7 +50,8 @@ GREETING = {
 
 
 class Obstacle(NamedTuple):
-    """Why the daemon would not answer a client. `remedy`: the command that helps, None if that is `install`."""
+    """The reason why the daemon would not answer a client. `remedy` is the command that helps, or None if that is
+    `install`."""
 
     why: str
     remedy: str | None = None
@@ -64,8 +66,8 @@ def unreachable(
     settings: Settings,
     paths: ClientPaths,
 ) -> Obstacle | None:
-    """Why the daemon would not answer this client over HTTP; None if it would. `name`: its name of the server; `ours`:
-    the entry that `install` writes."""
+    """Return why the daemon would not answer this client over HTTP; None if it would. `name` is the client's name of
+    the server; `ours` is the entry that `install` writes."""
     address = address_of(settings)
     if address is None or entry.get("url") != address:
         return Obstacle(f"{file} names {entry.get('url')}, but the daemon is at {address}")
@@ -92,7 +94,7 @@ def unreachable(
 
 
 def no_daemon(settings: Settings) -> Obstacle | None:
-    """Why no daemon answers at all; None if one does."""
+    """Return why no daemon answers at all; None if a daemon answers."""
     try:
         if launch.connect(settings):
             return None
@@ -105,7 +107,7 @@ def no_daemon(settings: Settings) -> Obstacle | None:
 def unreachable_by_stdio(
     command: Sequence[str], client: str, file: Path, settings: Settings, paths: ClientPaths
 ) -> str | None:
-    """Why `mcp-memory stdio` would not answer under that client's name; None if it would."""
+    """Return why `mcp-memory stdio` would not answer under that client's name; None if it would."""
     ours = snippets.stdio_entry(settings, client)
     whole = [ours["command"], *ours["args"]]
     program, usual = (commands.program_of(shlex.join(words)) for words in (command, whole))
@@ -127,7 +129,7 @@ def unreachable_by_stdio(
 def run_program(
     command: Sequence[str | Path], timeout_s: float, environ: Mapping[str, str] | None = None, *, data: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Raises OSError, TimeoutExpired."""
+    """Run a program, and return its result. Raises OSError and TimeoutExpired."""
     return subprocess.run(
         command, capture_output=True, encoding="utf-8", errors="replace", input=data, env=environ, timeout=timeout_s,
         check=False,
@@ -135,7 +137,8 @@ def run_program(
 
 
 def _foreign_helper(line: object, helper: object, file: Path, paths: ClientPaths) -> str | None:
-    """What is wrong with a headers helper that differs from ours; our program's bare name will do if PATH has it."""
+    """Return what is wrong with a headers helper that differs from ours. Our program's bare name is fine if PATH has
+    it."""
     if line == helper:
         return None
     if commands.program_of(line) != commands.PROGRAM or commands.read(line) != commands.read(helper):
@@ -147,8 +150,8 @@ def _foreign_helper(line: object, helper: object, file: Path, paths: ClientPaths
 
 
 def _headers(helper: object, settings: Settings, paths: ClientPaths) -> dict[str, str]:
-    """What the client would send: what `helper` prints, else OpenClaw's token. Raises our helper's error, OSError,
-    ValueError, TimeoutExpired."""
+    """Return the headers that the client would send: the output of `helper`, or else OpenClaw's token. Raises our
+    helper's error, OSError, ValueError and TimeoutExpired."""
     if isinstance(helper, str):
         environ = {name: paths.environ[name] for name in CODEX_VARIABLES & {*paths.environ}}
         done = run_program(["/bin/sh", "-c", helper], HELPER_S, environ)
@@ -170,13 +173,13 @@ def _headers(helper: object, settings: Settings, paths: ClientPaths) -> dict[str
 
 
 def _printed_error(output: str) -> McpMemoryError | None:
-    """The error that our program printed on one line: its message, and its hint in brackets at the end."""
+    """Return the error that our program printed on one line: its message, and its hint in brackets at the end."""
     found = re.fullmatch(r"mcp-memory: (.*?)(?: \((.*)\))?", " ".join(output.split()))
     return McpMemoryError(found[1], hint=found[2]) if found else None
 
 
 def _greet(authority: str, peer: tuple[str, int], headers: Mapping[str, str]) -> int | None:
-    """The HTTP status of an MCP greeting, None if nobody answers."""
+    """Return the HTTP status of an MCP greeting, or None if nobody answers."""
     types = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     until = monotonic() + ANSWER_S
     try:

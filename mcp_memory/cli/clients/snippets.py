@@ -1,4 +1,4 @@
-"""Makes what a client's configuration needs to find the daemon, from the templates in `configs/clients`.
+"""Makes the part of a client's configuration that finds the daemon, from the templates in `configs/clients`.
 
 `start --snippets` prints it for you to paste, `install` writes it.
 """
@@ -26,13 +26,14 @@ TEMPLATE_URL = f"http://127.0.0.1:{PREFERRED_PORT}/mcp"
 TEMPLATE_VARIABLE = "MCP_MEMORY_TOKEN"
 
 SERVER_NAME = re.compile(r"[A-Za-z0-9_-]+")
-"""What every client accepts; Codex 0.169.0 silently skips a server with another name."""
+"""The names that every client accepts; Codex 0.169.0 silently skips a server with another name."""
 _MAX_NAME_CHARS = 24
-"""For the part that tells vaults apart: clients put it into the names of tools, of which models take 64 characters."""
+"""The most characters of the part that distinguishes vaults. Clients put it into the names of tools, of which models
+take 64 characters."""
 
 
 def snippets(settings: Settings, url: str) -> dict[str, str]:
-    """Client and place → text to paste, with this daemon's address and this program's path in it."""
+    """Map each client and place to the text to paste, with this daemon's address and this program's path in it."""
     name, variable = server_name(settings), token_variable(settings)
     claude = json.dumps(server_entry("claude-code", settings, url), ensure_ascii=False)
     template = _filled("codex.toml", settings, url).splitlines()
@@ -56,8 +57,8 @@ def snippets(settings: Settings, url: str) -> dict[str, str]:
 
 
 def server_entry(client: str, settings: Settings | None, url: str, *, project: str | None = None) -> dict[str, Any]:
-    """The server's entry in this client's configuration. `settings`: None for any machine's, as it is shipped.
-    `project`: a name for its headers helper to send."""
+    """Return the server's entry in this client's configuration. `settings` is None for the shipped entry, which fits
+    any machine. `project` is a name for its headers helper to send."""
     if client == "claude-code":
         return json.loads(_filled("claude-code.json", settings, url, project))
     if client in OVER_STDIO:
@@ -71,7 +72,8 @@ def server_entry(client: str, settings: Settings | None, url: str, *, project: s
 
 
 def stdio_entry(settings: Settings | None, client: str = "NAME", *, project: str | None = None) -> dict[str, Any]:
-    """The server's entry for a client that only speaks stdio; you choose NAME. `project`: a name for it to send."""
+    """Return the server's entry for a client that only speaks stdio; you choose NAME. `project` is a name for it to
+    send."""
     more = (_options(settings) if settings else "") + (f" --project {_word(project)}" if project else "")
     line = f"{_program(settings, shared=bool(project))} stdio --client {_word(client)}{more}"
     command, *arguments = shlex.split(line)
@@ -79,24 +81,27 @@ def stdio_entry(settings: Settings | None, client: str = "NAME", *, project: str
 
 
 def hook_commands(client: str, settings: Settings | None, *, shared: bool = False) -> dict[str, str]:
-    """The client's name of an event → our command for it, as in `hook_line`; empty for a client without hooks."""
+    """Map the client's name of each event to our command for it, as in `hook_line`. Return an empty dict for a client
+    without hooks."""
     events = HOOK_EVENTS.get(client, {})
     return {name: hook_line(event.name, client, settings, shared=shared) for name, event in events.items()}
 
 
 def hook_line(event: str, client: str, settings: Settings | None, *, shared: bool = False) -> str:
-    """Our command for an event. `settings`: None for any machine's. `shared`: see `command_path`."""
+    """Return our command for an event. `settings` is None for any machine's command. For `shared`, see
+    `command_path`."""
     options = _options(settings) if settings else ""
     return f"{_program(settings, shared=shared)} hook {event} --client {client}{options}"
 
 
 def headers_line(settings: Settings, *, shared: bool = False) -> str:
-    """Our command for the headers. `shared`: see `command_path`."""
+    """Return our command for the headers. For `shared`, see `command_path`."""
     return f"{_program(settings, shared=shared)} headers{_options(settings)}"
 
 
 def server_name(settings: Settings) -> str:
-    """This vault's server in clients: named after its folder, or its state's number if that has no Latin letter."""
+    """Return the name of this vault's server in clients. It comes from the vault's folder, or from its state's number
+    if the folder's name has no Latin letter."""
     if _is_default(settings):
         return "memory"
     plain = unicodedata.normalize("NFKD", settings.vault_path.name.lower()).encode("ascii", "ignore").decode()
@@ -105,27 +110,28 @@ def server_name(settings: Settings) -> str:
 
 
 def token_variable(settings: Settings) -> str:
-    """The environment variable, one for each vault, that gives the token to a client without a headers helper."""
+    """Return the environment variable that gives the token to a client without a headers helper. Each vault has its own
+    variable."""
     own = "" if _is_default(settings) else "_" + re.sub(r"[^A-Z0-9]+", "_", settings.state.root.name.upper())
     return TEMPLATE_VARIABLE + own
 
 
 def vault_option(settings: Settings) -> str | None:
-    """The value of `--vault` in our commands; None for the default vault."""
+    """Return the value of `--vault` in our commands; None for the default vault."""
     return None if _is_default(settings) else str(settings.vault_path)
 
 
 def typed_command(settings: Settings, command: str = "start") -> str:
-    """What you type to run a command for this vault: with the program's path, if you had to type it before."""
+    """Return the command to type for this vault, with the program's path if you had to type that before."""
     typed = sys.argv[0] if Path(sys.argv[0]).name == "mcp-memory" and not shutil.which("mcp-memory") else "mcp-memory"
     return f"{_word(typed)} {command}{_options(settings)}"
 
 
 def command_path(*, shared: bool = False) -> str:
-    """The absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH.
+    """Return the absolute path of `mcp-memory` as a shell word, since a client starts it without our PATH.
 
-    `shared`: for a file that others use too, its name alone if that finds it here. `-P`: a client runs it in an agent's
-    project, which must not be searched for modules."""
+    `shared` is for a file that others use, too: the result is only the program's name if that finds it here. `-P` is
+    needed because a client runs it in an agent's project, which must not be searched for modules."""
     beside = Path(sys.executable).with_name("mcp-memory")
     on_path = shutil.which("mcp-memory")
     if shared and on_path and (not beside.exists() or Path(on_path).resolve() == beside.resolve()):
@@ -135,7 +141,7 @@ def command_path(*, shared: bool = False) -> str:
 
 
 def environment(settings: Settings) -> list[str]:
-    """`NAME=value` for the folders of this machine that HOME alone doesn't lead to."""
+    """Return `NAME=value` for each folder of this machine that can't be derived from HOME."""
     state = settings.state
     found = {
         "MCP_MEMORY_STATE": str(state.home) if str(state.home) != state_home({}) else None,
@@ -145,7 +151,7 @@ def environment(settings: Settings) -> list[str]:
 
 
 def _filled(name: str, settings: Settings | None, url: str, project: str | None = None) -> str:
-    """Both formats take JSON's string escapes, and both templates hold the command inside a string."""
+    """Fill a template. Both formats take JSON's string escapes, and both templates have the command inside a string."""
     text = shipped(f"clients/{name}").replace(TEMPLATE_URL, url)
     if settings is None:
         return text
@@ -154,15 +160,16 @@ def _filled(name: str, settings: Settings | None, url: str, project: str | None 
 
 
 def _program(settings: Settings | None, *, shared: bool = False) -> str:
-    """Our program as a client starts it, whose environment may be for another Python. `settings`: None for any
-    machine's."""
+    """Return our program as a client starts it, whose environment may be for another Python. `settings` is None for any
+    machine's program."""
     if settings is None:
         return f"{LAUNCHER} {PROGRAM}"
     return " ".join([LAUNCHER, *map(_word, environment(settings)), command_path(shared=shared)])
 
 
 def _options(settings: Settings) -> str:
-    """A client starts our commands with HOME and PATH alone, so the rest of what names the vault is spelled out."""
+    """Return the options that name the vault. A client starts our commands with only HOME and PATH, so everything else
+    is spelled out."""
     vault = vault_option(settings)
     options = f" --vault {_word(vault)}" if vault else ""
     if settings.file and str(settings.file.absolute()) != config_file({}):
@@ -171,7 +178,7 @@ def _options(settings: Settings) -> str:
 
 
 def _is_default(settings: Settings) -> bool:
-    """Whether our commands find this vault without options, started with HOME and PATH alone."""
+    """Return whether our commands find this vault without options when a client starts them with only HOME and PATH."""
     file = Path(config_file({}))
     written = file.stat().st_mtime_ns if file.exists() else None
     return _default_vault(Path.home(), written) == settings.vault_path
@@ -179,15 +186,16 @@ def _is_default(settings: Settings) -> bool:
 
 @cache
 def _default_vault(_home: Path, _written: int | None) -> Path | None:
-    """Of this home and configuration file as it was written then: asked for with each line of each client."""
+    """Return the default vault, cached by the home folder and the configuration file's time. Each line of each client
+    asks for it."""
     try:
         return load({}).vault_path
-    except ConfigInvalid:  # in the usual file, while another one is used here
+    except ConfigInvalid:  # the usual file has a mistake, while another file is used here
         return None
 
 
 def _word(text: str) -> str:
-    """One shell word, in double quotes if it needs any, since the whole line gets single quotes later."""
+    """Return one shell word, in double quotes if it needs any, since the whole line gets single quotes later."""
     if shlex.quote(text) == text:
         return text
     escaped = "".join(f"\\{c}" if c in '"\\$`' else c for c in text)

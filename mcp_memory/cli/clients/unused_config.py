@@ -1,4 +1,4 @@
-"""Finds out why a client doesn't use what its files connect, although they look right."""
+"""Finds out why a client doesn't use the entries in its files, although they look right."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ from mcp_memory.text.parsed_values import table_at, value_at
 
 
 def unused_file(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
-    """Why the client ignores a file that has something of ours; None if it doesn't."""
+    """Return why the client ignores a file that has an entry of ours; None if it doesn't."""
     try:
         text = (content or b"").decode()
         if not any(entry.is_in(text) for entry in target.entries):
@@ -32,7 +32,7 @@ def unused_file(client: str, target: ConfigTarget, content: bytes | None) -> str
 
 
 def unused_server(client: str, name: str, entry: Mapping[str, Any], paths: ClientPaths) -> str | None:
-    """Why the client doesn't connect to the server that is configured under that name; None if it does."""
+    """Return why the client doesn't connect to the server that is configured under that name; None if it does."""
     if client == "claude-code":
         return ClaudeSettings.read(paths).server_off(name, entry.get("url"))
     if client in OVER_STDIO:
@@ -45,7 +45,7 @@ def unused_server(client: str, name: str, entry: Mapping[str, Any], paths: Clien
 
 
 def why_hooks_are_off(client: str, paths: ClientPaths) -> str | None:
-    """What switches all hooks of a client off, as far as its files show."""
+    """Return the setting that switches all hooks of a client off, as far as its files show."""
     if client == "claude-code":
         return ClaudeSettings.read(paths).hooks_off()
     if client in OVER_STDIO:
@@ -58,7 +58,8 @@ def why_hooks_are_off(client: str, paths: ClientPaths) -> str | None:
 
 
 def missing_rule(server: str, paths: ClientPaths, remedy: str) -> str | None:
-    """What to do if Claude Code asks before each call of our tools, or forbids it, and you made no rule for that."""
+    """Return what to do if no rule covers our tools, so that Claude Code asks before each call, or if a rule denies
+    them."""
     permission = ClaudeSettings.read(paths).permission(server)
     if permission == "no rule":
         return f"Claude Code asks before each memory tool, and `claude -p` refuses it: {remedy}"

@@ -1,4 +1,4 @@
-"""Has all agents read what OpenClaw keeps in its workspace where it is: as a source, or as the vault."""
+"""Lets all agents read OpenClaw's notes in its workspace where they are: as a source, or as the vault."""
 
 import json
 import shlex
@@ -31,7 +31,7 @@ workspace_option = click.option(
 
 
 def ask_workspace(settings: Settings, paths: ClientPaths) -> str:
-    """What shall happen to the workspace: "source", "vault" or "leave", which is said if there is nothing to choose."""
+    """Ask what to do with the workspace: "source", "vault" or "leave". Return "leave" if there is nothing to choose."""
     folder = memory_folder(CLIENT, paths)
     if folder is None or is_read_already(folder, settings):
         return "leave"
@@ -45,8 +45,8 @@ def ask_workspace(settings: Settings, paths: ClientPaths) -> str:
 
 
 def plan_workspace(settings: Settings, paths: ClientPaths, use: str) -> list[ConfigChange]:
-    """The change of our own configuration for that use. Raises InvalidInput without a workspace, Refused where the
-    vault has notes, or the place in the file is taken."""
+    """Return the change of our own configuration for that use. Raises InvalidInput without a workspace. Raises Refused
+    if the vault has notes, or if the place in the file is taken."""
     folder = memory_folder(CLIENT, paths)
     if folder is None and use != "leave":
         raise InvalidInput("OpenClaw's workspace has no MEMORY.md and no memory/ yet", hint="leave --workspace out")
@@ -64,13 +64,14 @@ def plan_workspace(settings: Settings, paths: ClientPaths, use: str) -> list[Con
 
 
 def with_workspace(plan: InstallPlan, in_place: Sequence[ConfigChange]) -> InstallPlan:
-    """The plan with these changes, in place of the advice to make them by hand."""
+    """Return the plan with these changes, in place of the advice to make them by hand."""
     steps = [step for step in plan.next_steps if not (in_place and UNDER_SOURCES in step)]
     return replace(plan, changes=[*in_place, *plan.changes], next_steps=steps)
 
 
 def plan_without_workspace(settings: Settings, paths: ClientPaths) -> tuple[list[ConfigChange], list[str]]:
-    """Takes out of our configuration what `plan_workspace` has put in, and says what that means. Raises Refused."""
+    """Return the changes that remove from our configuration what `plan_workspace` put in, and lines that explain their
+    effect. Raises Refused."""
     folder = str(memory_folder(CLIENT, paths) or "")
     entries = (OwnMemoryInPlace(CLIENT, folder), OwnMemoryInPlace(CLIENT, folder, as_vault=True))
     target = ConfigTarget(_file(settings), entries)
@@ -82,7 +83,7 @@ def plan_without_workspace(settings: Settings, paths: ClientPaths) -> tuple[list
 
 
 def stop_outdated(before: Settings, changes: Sequence[ConfigChange]) -> None:
-    """Ends the daemon that has read our configuration from before these changes; the next one reads it anew."""
+    """End the daemon that read our configuration before these changes; the next daemon reads it anew."""
     is_ours = any(change.target.has(OwnMemoryInPlace) for change in changes)
     if is_ours and launch.connect(before) is not None and not restarted_by_systemd(before):
         launch.stop(before, tell=print_status)

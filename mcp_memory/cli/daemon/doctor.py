@@ -15,7 +15,7 @@ from mcp_memory.engine.diagnosis.diagnostics import by_severity
 from mcp_memory.errors import Busy, InvalidInput, StorageFailed
 
 LEAST_ENDING = 6
-"""Characters of an id's end that stand for it."""
+"""The fewest characters at an id's end that identify it."""
 
 
 @click.command()
@@ -26,9 +26,9 @@ LEAST_ENDING = 6
 def doctor(cli: CommandContext, fix: bool, accept: bool, clients: bool) -> None:
     """List problems, each with a remedy. Exits with 0 if there is nothing to do, else 1.
 
-    --clients checks Claude Code, Codex and OpenClaw: their versions, how each is connected (install, plugin, stdio)
-    and in which file, whether the daemon can be reached that way, whether hooks run and tools may be called, and when
-    each last ran a hook or called.
+    --clients checks Claude Code, Codex and OpenClaw: their versions, how each is connected (install, plugin, stdio) and
+    in which file, and whether the daemon can be reached that way. It also checks whether hooks run and tools may be
+    called, and when each client last ran a hook or called.
 
     \b
     mcp-memory doctor
@@ -100,7 +100,8 @@ def recover(cli: CommandContext, entries: tuple[str, ...], everything: bool, dis
 
 
 def _whole(entry: str, lost: list[dict[str, Any]]) -> str:
-    """The id of the lost entry that ends so. Raises InvalidInput if several do."""
+    """Return the id of the lost entry with this ending, or the ending itself if no entry has it. Raises InvalidInput if
+    several entries have it."""
     found = sorted({one["id"] for one in lost if len(entry) >= LEAST_ENDING and one["id"].endswith(entry.lower())})
     if len(found) > 1:
         raise InvalidInput(f"{len(found)} lost entries end with {entry}", hint=f"one of: {', '.join(found)}")

@@ -11,8 +11,8 @@ from mcp_memory.settings.settings import Settings
 def start_daemon(
     settings: Settings, arguments: Sequence[str] = ()
 ) -> tuple[launch.DaemonConnection, bool, dict[str, Any]]:
-    """The vault's daemon, whether it was started now, and its status once all notes are indexed. `arguments` are
-    passed on to `serve`. Raises what `launch` and `wait_ready` raise."""
+    """Start the vault's daemon if needed. Return it, whether it was started now, and its status once all notes are
+    indexed. `arguments` are passed on to `serve`. Raises what `launch` and `wait_ready` raise."""
     printed: set[str] = set()
     with progress_bar("starting the daemon") as update:
 
@@ -36,7 +36,7 @@ _PHASES = {"reading": "reading notes", "building": "building the index", "embedd
 
 
 def _measure(status: dict[str, Any]) -> tuple[str, int, int | None]:
-    """What it does, and how many are done of how many; None where no number is known."""
+    """Return the current phase, the number that is done, and the total; None if the total is unknown."""
     phase, (done, total) = str(status["phase"]), status["progress"]
     if phase == "embedding" or (phase == "idle" and status["pending"]):
         return _PHASES["embedding"], status["chunks"] - status["pending"], status["chunks"]

@@ -1,4 +1,4 @@
-"""Shows, runs and pauses the jobs of the background."""
+"""Shows, runs and pauses background jobs."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -74,7 +74,7 @@ def restart(cli: CommandContext) -> None:
         before = None
     if barrier := find_barrier(settings):
         raise barrier
-    require_startable(settings)  # else it would be stopped and not started
+    require_startable(settings)  # otherwise the daemon would be stopped but not started
     if not restarted_by_systemd(settings):
         launch.stop(settings, tell=print_status)
     options = ["--uds", before.uds] if before and before.uds and not settings.daemon.uds else []
@@ -158,7 +158,7 @@ def _facts(address: Address, status: dict[str, Any]) -> dict[str, Any]:
 
 
 def _summarize(settings: Settings, address: Address, status: dict[str, Any], *, started: bool) -> Iterator[str]:
-    """Three lines when all is well: the address, what is in the vault, the next step."""
+    """Yield three lines when all is well: the address, the content of the vault, the next step."""
     from mcp_memory.cli.clients.config_changes import short_path
     from mcp_memory.cli.clients.installing import connected_clients
 
@@ -227,7 +227,7 @@ def _next_job(job: dict[str, Any] | None) -> str:
 
 
 def _compaction(compaction: dict[str, Any]) -> str:
-    """What it does or why it does nothing, when it looks again, and what the last run did."""
+    """Describe the compaction: its progress or why it is idle, when it looks again, and its last run."""
     state = _count_done(compaction) if compaction["why_idle"] is None else compaction["why_idle"]
     if compaction["next_s"] is not None:
         state += f"; looks again in {compaction['next_s']:.0f} s"

@@ -78,7 +78,7 @@ def install(cli: CommandContext, dry_run: bool) -> None:
         backup = config_files.apply(change, datetime.now().astimezone())
         _systemctl("daemon-reload")
         if not _is_active(file):
-            launch.stop(settings)  # a daemon that systemd did not start holds the vault
+            launch.stop(settings)  # a daemon that systemd did not start has the vault's lock
         _systemctl("enable", "--now", file.name)
         lines += [f"backup: {backup}"] if backup else []
         lines.append(f"enabled: {file.name}")
@@ -137,7 +137,7 @@ def unit_file(settings: Settings) -> Path:
 
 
 def unit(settings: Settings) -> str:
-    """The unit's text. systemd starts it without our environment, so the unit names our variables."""
+    """Return the unit's text. systemd starts the unit without our environment, so the text names our variables."""
     words = [*shlex.split(command_path()), "serve", "--vault", str(settings.vault_path)]
     if settings.file:
         words += ["--config", str(settings.file.absolute())]
@@ -148,7 +148,7 @@ def unit(settings: Settings) -> str:
 
 
 def restarted_by_systemd(settings: Settings) -> bool:
-    """Whether systemd runs the daemon, and has restarted it. Raises McpMemoryError."""
+    """Restart the daemon if systemd runs it, and return whether it does. Raises McpMemoryError."""
     file = unit_file(settings)
     if not (file.exists() and _has_systemd() and _is_active(file)):
         return False
@@ -157,7 +157,8 @@ def restarted_by_systemd(settings: Settings) -> bool:
 
 
 def _quoted(word: str) -> str:
-    """One word of a unit, where a percent sign begins a specifier. Raises Refused for a word with a line break."""
+    """Return one word of a unit, where a percent sign begins a specifier. Raises Refused for a word with a line
+    break."""
     if "\n" in word or "\r" in word:
         raise Refused("a systemd unit can't hold a path with a line break", hint="rename the folder")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")

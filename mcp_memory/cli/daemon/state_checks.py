@@ -24,16 +24,16 @@ from mcp_memory.storage.folder_walk import walk
 from mcp_memory.text.pluralize import counted
 
 CHECKED_CALLS = 50
-"""The latest of each moment."""
+"""The number of latest calls that are checked for each hook event."""
 
 LATE_SHARE = 0.1
-"""Fewer late hooks than that are normal on a machine that is busy now and then."""
+"""The share of hooks that may time out without a warning, as on a machine that is busy now and then."""
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def check_state(settings: Settings) -> Iterator[Finding]:
-    """What is wrong with the state folder, and whether a daemon runs."""
+    """Yield the problems of the state folder, and a finding if no daemon runs."""
     state = settings.state
     for place in _exposed(state):
         severity = "error" if place == state.tokens else "warning"
@@ -60,8 +60,8 @@ def check_state(settings: Settings) -> Iterator[Finding]:
 
 
 def mend(settings: Settings) -> list[str]:
-    """Make private files private again, and remove leftovers and what blocks the index; a line for each. Raises
-    OSError."""
+    """Make private files private again, and remove leftovers and files that block the index. Return a line for each.
+    Raises OSError."""
     state = settings.state
     done: list[str] = []
     for place in _exposed(state):
@@ -69,7 +69,7 @@ def mend(settings: Settings) -> list[str]:
         done.append(f"made private again: {place}")
     if _lost_its_tokens(state):
         state.tokens.unlink(missing_ok=True)
-        Credentials(state.tokens).remember()  # makes a new one at once, which a running daemon uses
+        Credentials(state.tokens).remember()  # makes a new file at once, which a running daemon uses
         done.append(f"removed the damaged {state.tokens}: clients get new tokens")
     if state.daemon.exists() and not is_held(state):
         state.daemon.unlink(missing_ok=True)
@@ -91,7 +91,7 @@ def _lost_its_tokens(state: StateFolder) -> bool:
 
 
 def _late_hooks(state: StateFolder) -> Iterator[Finding]:
-    """Hooks that gave agents nothing because their deadline had passed."""
+    """Yield a finding about hooks that gave agents nothing because their deadline had passed."""
     with suppress(OSError):
         if found := count_late(hook_log.read_lines(str(state.hooks)), CHECKED_CALLS):
             late = [f"{late} of the last {counted(calls, LIMITED[event])}" for event, (late, calls) in found.items()]
@@ -103,14 +103,14 @@ def _late_hooks(state: StateFolder) -> Iterator[Finding]:
 
 
 def _in_the_way(state: StateFolder) -> list[Path]:
-    """What keeps the index from replacing its own damaged files."""
+    """Return the places that keep the index from replacing its own damaged files."""
     if state.index.is_symlink() or state.index.is_file():
         return [state.index]
     return [place for place in _below(state.index) if place.is_symlink() or not place.is_file()]
 
 
 def _exposed(state: StateFolder) -> list[Path]:
-    """Our files there that others may read, the folder itself first."""
+    """Return our files there that others may read, the folder itself first."""
     return [place for place in (state.root, *_below(state.root)) if _is_open(place)]
 
 

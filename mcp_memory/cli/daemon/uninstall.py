@@ -35,8 +35,8 @@ DISTRIBUTION = "mcp-memory-vault"
 
 @dataclass(frozen=True, slots=True)
 class UninstallPlan:
-    """`gone`: existing files and folders to remove; `stays`: a line for each thing that stays, with how to remove
-    it."""
+    """A plan to remove a vault's state. `gone` has the existing files and folders to remove. `stays` has a line for
+    each thing that stays, with how to remove it."""
 
     gone: Sequence[Path]
     stays: Sequence[str]
@@ -95,7 +95,8 @@ def uninstall(
 
 
 def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
-    """Exits with 1 if a client's files could not be read or changed; the others are disconnected."""
+    """Disconnect all clients. Exits with 1 if a client's files could not be read or changed; the others are
+    disconnected."""
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
     rows, has_failed, paths = list[dict[str, Any]](), False, find_client_paths()
@@ -126,7 +127,7 @@ def _disconnect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
 
 
 def plan_uninstall(settings: Settings, *, models: bool) -> UninstallPlan:
-    """What there is; nothing is changed."""
+    """Return what would be removed and what would stay, without changing anything."""
     state = settings.state
     others = [place for place in _folders(state.home / "vaults") if place != state.root]
     # In a models folder that you chose, only what we compiled may go, and only if you ask for it.
@@ -154,12 +155,12 @@ def plan_uninstall(settings: Settings, *, models: bool) -> UninstallPlan:
 
 
 def _remove_all(settings: Settings, plan: UninstallPlan) -> None:
-    """Stop the daemon, then remove what is planned; repeating it is harmless. Raises StorageFailed, and Busy if another
-    process holds the vault."""
+    """Stop the daemon, then remove the planned files; repeating this is harmless. Raises StorageFailed, and Busy if
+    another process has the vault's lock."""
     state = settings.state
     if state.root.is_dir():
         launch.stop(settings)
-        with only_instance(state):  # no daemon starts in the middle of it
+        with only_instance(state):  # meanwhile no daemon can start
             _remove(plan.gone)
     else:
         _remove(plan.gone)
@@ -172,7 +173,7 @@ def _remove_all(settings: Settings, plan: UninstallPlan) -> None:
 
 
 def _connected_clients(settings: Settings) -> Iterator[str]:
-    """A line for each client that is still connected to this vault."""
+    """Yield a line for each client that is still connected to this vault."""
     paths = find_client_paths()
     for client, scope in CONNECTABLE:
         if scope == "project" and paths.project is None:
@@ -189,7 +190,7 @@ def _remove(places: Sequence[Path]) -> None:
 
 
 def _compiled(parent: Path) -> list[Path]:
-    """The models that we compiled: a hash is in their folders' names, and a manifest inside."""
+    """Return the models that we compiled, whose folders have a hash in their names and a manifest inside."""
     named = re.compile(r".+-[0-9a-f]{12}")
     return [p for p in sorted(_folders(parent)) if named.fullmatch(p.name) and (p / "manifest.json").is_file()]
 

@@ -15,10 +15,10 @@ from mcp_memory.errors import NotFound
 from mcp_memory.text.pluralize import counted
 
 _FEWEST_OF_A_RUN = 4
-"""As many changes of one import or compaction, or of its undo, are one line."""
+"""The fewest changes of one import or compaction, or of its undo, that are shown as one line."""
 
 _MOST_NAMED = 10
-"""Changes taken back that are named one by one."""
+"""The most undone changes that are listed one by one."""
 
 _ACTIONS = {
     "forget": "will be forgotten",
@@ -64,7 +64,7 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
     """Take the last change back, or the one that you name, the last one of a note (id or path), or all of a session, a
     client or a time.
 
-    What will happen is shown first. A note that was changed again since stays as it is, and so does what you did by
+    It first shows what will happen. A note that was changed again since stays as it is, and so does what you did by
     hand if nobody has the earlier text. An undo is a change, too, and can be undone. The exit code is 1 if anything had
     to stay, and 5 if nothing was done because nobody could answer.
 
@@ -85,7 +85,7 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
         if not is_due or not can_ask:
             click.get_current_context().exit(NOT_DONE if is_due else 0)
         confirm("undo this?", abort=True)
-        wanted["only"] = [step["id"] for step in planned["steps"]]  # not what happened since
+        wanted["only"] = [step["id"] for step in planned["steps"]]  # without the changes that were made since
     answer = cli.ask("undo", sure=True, **wanted)
     left = [step for step in answer["steps"] if step["why"]]
     done = [step for step in answer["steps"] if not step["why"]]
@@ -99,7 +99,7 @@ def undo(cli: CommandContext, yes: bool, **wanted: Any) -> None:
 
 
 def _last_change(cli: CommandContext) -> str:
-    """The latest that stands: undoing twice takes two changes back. Raises NotFound."""
+    """Return the latest change that isn't undone, so that undoing twice takes two changes back. Raises NotFound."""
     for change in cli.ask("changes", limit=1000)["changes"]:
         if not (change["undone"] or change["undoes"]):
             return change["id"]
@@ -151,7 +151,7 @@ def _author(change: Mapping[str, Any]) -> str:
 
 
 def _preview(steps: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Describe what becomes of each note. Of several changes that can be undone, the earliest decides."""
+    """Describe the outcome for each note. If several of its changes can be undone, the earliest decides."""
     changes_of: dict[str, list[Mapping[str, Any]]] = {}
     for step in steps:
         changes_of.setdefault(step["target"] if step["action"] else step["id"], []).append(step)

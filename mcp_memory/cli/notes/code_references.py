@@ -12,7 +12,7 @@ from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.text.pluralize import counted
 
 CHECK_S = 400.0
-"""The engine gives up on what takes longer."""
+"""The deadline of a check, after which the engine gives up."""
 
 
 @click.command()

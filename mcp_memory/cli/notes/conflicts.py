@@ -56,7 +56,7 @@ def conflicts(
 
 
 def _decide(cli: CommandContext, verb: str, note: str, other: str | None, yes: bool) -> None:
-    """Show what would give way, ask where somebody can answer, and decide about nothing else."""
+    """Show the notes that would give way, ask if somebody can answer, and decide only about those notes."""
     shown = [
         rival
         for item in replace(cli, without_project=None).ask("conflicts")["conflicts"]
@@ -73,7 +73,7 @@ def _decide(cli: CommandContext, verb: str, note: str, other: str | None, yes: b
 
 
 def _is_named(side: Mapping[str, Any], name: str) -> bool:
-    """Whether a note goes by this name: its id, the end of it in any case, or its path."""
+    """Return whether a note has this name: its id, the end of its id in any case, or its path."""
     return name == side["path"] or side["id"].lower().endswith(name.lower())
 
 

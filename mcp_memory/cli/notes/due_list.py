@@ -26,7 +26,7 @@ _MOST_DONE = 5
 def due(cli: CommandContext, done: tuple[str, ...], everything: bool, **filters: Any) -> None:
     """List what you promised, or wanted to be reminded of: what is overdue, due today and this week, and done last.
 
-    Sessions of agents are told of each the day before, on its day, at its hour, and until it is done. To put one off,
+    Agents' sessions are reminded of each the day before, on its day, at its hour, and until it is done. To put one off,
     change `due` in its file.
 
     \b

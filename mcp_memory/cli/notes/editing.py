@@ -69,7 +69,7 @@ def edit(cli: CommandContext, note: str, expected: str | None) -> None:
 def open_(cli: CommandContext, note: tuple[str, ...]) -> None:
     """Open a note's file (id, path or words) in your editor ($VISUAL, $EDITOR), or without NOTE the vault's folder.
 
-    What you save is the note. `edit` works on a copy instead, and writes only if nothing else changed the note
+    You edit the note itself. `edit` works on a copy instead, and writes only if nothing else changed the note
     meanwhile; use it for a note that agents are writing to. A captured session, or a note of a read-only source, is
     shown in the pager. In a pipe, and with --json, the path is printed and nothing is opened.
 
@@ -131,10 +131,11 @@ def unarchive(cli: CommandContext, note: str) -> None:
 @click.option("--archive", "is_meant", is_flag=True, help="Move all of these to _archive/.")
 @command_options
 def over(cli: CommandContext, is_meant: bool) -> None:
-    """List what is over, with reasons: long expired or superseded, or old and never used; and standing orders that
-    nothing has asked for in months, which you may take out of every start: edit `always_load`, or move the file.
+    """List notes whose time has passed, with reasons: long expired or superseded, or old and never used. Also list
+    standing orders that nothing has asked for in months. To take one of these out of every start, edit `always_load`,
+    or move the file.
 
-    What an expired task teaches is proposed as a lesson, in `review`.
+    Lessons from expired tasks are proposed in `review`.
 
     \b
     mcp-memory over

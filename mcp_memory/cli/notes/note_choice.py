@@ -14,7 +14,7 @@ from mcp_memory.errors import InvalidInput, NotFound
 T = TypeVar("T")
 
 Note = Mapping[str, Any]
-"""`id`, `path` and `title`, and what else an answer says of it."""
+"""A note of an answer, with `id`, `path`, `title` and more."""
 
 MOST_OFFERED = 9
 NEAREST = 3
@@ -28,13 +28,14 @@ def _joined(_context: click.Context, _argument: click.Parameter, words: tuple[st
 
 
 note_words = click.argument("note", metavar="NOTE", nargs=-1, required=True, callback=_joined)
-"""An argument that `with_note` takes: an id, a path, or words."""
+"""The argument that `with_note` takes: an id, a path, or words."""
 
 
 def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: Callable[[], Sequence[Note]]) -> T:
-    """What `act` answers for the note with this id or path, or else for the one of `notes` that has all these words in
-    its title; on a terminal you choose where several do, or none, or one has them in its text alone.
+    """Return the answer of `act` for the note with this id or path, or for the note of `notes` that has all these words
+    in its title.
 
+    On a terminal you choose if several notes have the words, if none has them, or if a note has them only in its text.
     Raises NotFound, and InvalidInput where nobody can choose."""
     try:
         return act(words)
@@ -45,7 +46,8 @@ def with_note(cli: CommandContext, words: str, act: Callable[[str], T], notes: C
 
 
 def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ("active",)) -> list[Note]:
-    """Notes and entries of these statuses that a search finds, the best first, each once, with the passages found."""
+    """Return the notes and entries of these statuses that a search finds, the best first, each once, with the passages
+    found."""
     found: dict[str, dict[str, Any]] = {}
     for hit in cli.ask("search", query=words, limit=LOOKED_AT, include_archived=True, project="*")["hits"]:
         if hit["status"] in statuses and not hit["path"].startswith("@"):
@@ -56,7 +58,7 @@ def notes_found(cli: CommandContext, words: str, statuses: Sequence[str] = ("act
 
 
 def offer(notes: Sequence[Note]) -> None:
-    """Print notes with a number before each, on standard error."""
+    """Print numbered notes on standard error."""
     for number, note in enumerate(notes, 1):
         ending = short_id(note["id"]).removesuffix(note["path"])
         print_status(fit(f"  {number}", f"{note['title']}  ({note['path']})", ending))

@@ -155,7 +155,7 @@ def _receipt_lines(answer: dict[str, Any]) -> Iterator[str]:
 
 
 def chain_lines(what: str, link: dict[str, Any] | None) -> list[str]:
-    """What an answer says of another note of the chain."""
+    """Return lines about another note of the chain, or no lines without a link."""
     if not link:
         return []
     why = f"({link['why']})  " if "why" in link else ""
@@ -217,7 +217,7 @@ def _print_hit(hit: dict[str, Any]) -> None:
 
 
 def _explain(hits: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """A table with one line for each hit, in their order."""
+    """Yield a table with one line for each hit, in their order."""
     rows = [_COLUMNS, *(_explain_hit(number, hit) for number, hit in enumerate(hits, 1))]
     yield from table(rows, len(_COLUMNS) - 1)
     yield _LEGEND

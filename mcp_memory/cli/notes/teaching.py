@@ -47,7 +47,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     old = config_files.read(file)
     text = config_files.read_text(file)
     taught = taught_items(text)
-    if undo and note in taught:  # it may be forgotten by now
+    if undo and note in taught:  # the note may have been forgotten meanwhile
         chosen: Mapping[str, Any] = {"id": note}
     else:
         chosen = with_note(cli, note, lambda target: cli.ask("show", target=target), lambda: notes_found(cli, note))
@@ -99,7 +99,8 @@ def _check(note: Mapping[str, Any], project: str | None) -> None:
 
 
 def _item(cli: CommandContext, note_id: str) -> str:
-    """The note as an item of a list, below a line with its id; empty if it doesn't hold any more."""
+    """Return the note as an item of a list, below a line with its id; empty if the note is gone, private or no longer
+    active."""
     try:
         note = cli.ask("show", target=note_id)
     except NotFound:

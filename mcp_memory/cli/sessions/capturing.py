@@ -11,7 +11,7 @@ from mcp_memory.runtime.paths import absolute
 from mcp_memory.text.pluralize import counted
 
 MOST_AT_ONCE = 200
-"""Transcripts in one question to the engine."""
+"""The most transcripts in one question to the engine."""
 
 _SUMS = ("messages", "leaves", "secrets", "unreadable")
 
@@ -50,8 +50,8 @@ def capture(cli: CommandContext, file: str | None, everything: bool, client: str
 
 
 def capture_files(cli: CommandContext, files: list[str], *, dry_run: bool) -> list[dict[str, Any]]:
-    """Capture part by part, and print each part, with a bar on a terminal; a faulty transcript doesn't stop the others.
-    Returns a report on each."""
+    """Capture the transcripts part by part, and print each part, with a bar on a terminal. A faulty transcript doesn't
+    stop the others. Returns a report on each."""
     done: list[dict[str, Any]] = []
     sums: dict[str, Any] = dict.fromkeys(_SUMS, 0)
     with progress_bar("reading sessions", len(files)) as update:

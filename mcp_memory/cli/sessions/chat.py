@@ -101,7 +101,7 @@ def _run(cli: CommandContext, talk: "Conversation") -> None:
                 answer = talk.say(line, partial(_show_piece, heard) if asked and not cli.as_json else None)
             finally:
                 if heard:
-                    say()  # ends its line
+                    say()  # end the line of the answer
             stored = [Remark(f"stored: {one['title']}  {short_id(one['id'])}") for one in answer["stored"]]
             stored += [Remark(f"the answer was cut after {ANSWER_TOKENS:,} tokens")] if answer["is_cut"] else []
             cli.show(answer, stored if heard else [answer["text"], *stored])
@@ -133,8 +133,8 @@ def _lines(prompt: str) -> Iterator[str]:
 
 @dataclass
 class Conversation:
-    """One chat. `turns` are what was said so far, without what memory gave, which is looked up for each message.
-    `folder`: for its transcript; None if sessions aren't captured."""
+    """A chat. `turns` are the messages so far, without the notes from memory, which are looked up for each message.
+    `folder` is for its transcript; None if sessions aren't captured."""
 
     engine: EngineSession
     llm: "OpenAIChat"
@@ -152,8 +152,8 @@ class Conversation:
         self._known: set[str] = set()
 
     def say(self, text: str, heard: Callable[[str], None] | None = None) -> dict[str, Any]:
-        """The answer, and what was stored of the message. `heard` gets the answer's pieces as they come. Raises
-        SummarizerUnavailable; the message is kept."""
+        """Return the answer, and the notes that were stored from the message. `heard` gets the answer's pieces as they
+        come. Raises SummarizerUnavailable; the message is kept."""
         given = self._brief(prompt=text)
         self._write("user", text)
         instructions = "\n\n".join(filter(None, (INSTRUCTIONS, self._start)))
@@ -176,7 +176,7 @@ class Conversation:
         return {"text": reply.text.strip(), "is_cut": reply.cut, "given": given, "stored": stored}
 
     def command(self, name: str, rest: str) -> tuple[Any, list[str]]:
-        """The answer to a command as JSON, and its lines."""
+        """Return the answer to a command as JSON, and its lines."""
         match name:
             case "/memories" if rest:
                 hits = self._ask("search", query=rest, project=self.project)["hits"]
@@ -206,7 +206,7 @@ class Conversation:
             self._ask("emptied", session=self._session, transcript=str(self.file))
 
     def prune(self, days: int) -> None:
-        """Removes chats that are older than captured sessions may be."""
+        """Remove chats that are older than captured sessions may be."""
         for file in self.folder.glob("*.jsonl") if self.folder else ():
             with suppress(OSError):
                 if file.stat().st_mtime < time() - days * _DAY_S:
@@ -217,7 +217,7 @@ class Conversation:
         return str(answer["text"])
 
     def _write(self, role: str, text: str) -> None:
-        """Writes what was said into the transcript, unless it is off the record."""
+        """Write a message into the transcript, unless it is off the record."""
         size = self.file.stat().st_size if self.file and self.file.exists() else 0
         said = TranscriptMessage(Role(role), Turn(role, text), size)
         kept, taken_back = on_record([said], self._heard, lambda: [message for message, _ in self._written()])
@@ -230,7 +230,7 @@ class Conversation:
             replace_file(self.file, b"".join(stays[:-1]))  # without the request itself
 
     def _written(self) -> list[tuple[TranscriptMessage, bytes]]:
-        """Reads the messages of the transcript, and their lines."""
+        """Return the messages of the transcript, each with its line."""
         found: list[tuple[TranscriptMessage, bytes]] = []
         lines = self.file.read_bytes().splitlines(keepends=True) if self.file and self.file.exists() else []
         for line, end in zip(lines, accumulate(map(len, lines)), strict=True):
@@ -240,7 +240,8 @@ class Conversation:
         return found
 
     def _capture_take_back(self, file: Path) -> None:
-        """Has everything deleted that was made of the turn before. The transcript says so until that is done."""
+        """Have everything deleted that was made from the turn before. Until that is done, the request stays in the
+        transcript."""
         error = ""
         for _ in range(_TAKE_BACK_TRIES):  # a job may be moving the note at this moment
             (report,) = self._ask("capture", files=[str(file)])["reports"]

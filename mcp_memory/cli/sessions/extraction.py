@@ -26,7 +26,7 @@ from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.text.pluralize import counted
 
 MOST_BATCH_CHARS = 500_000
-"""Of messages in one question: a daemon refuses requests over a few megabytes."""
+"""The most characters of messages in one question; a daemon refuses requests over a few megabytes."""
 MOST_TEXTS = 100
 LOST = 5
 """The exit code of an audit that found something missing."""
@@ -46,9 +46,9 @@ def extract(
 ) -> None:
     """Store what is worth remembering in a transcript: preferences, decisions, corrections, fixes, facts.
 
-    What you state outright is stored at once and listed when the next session starts (extraction.auto_accept); the rest
-    waits in _inbox/ for: mcp-memory review. Extracting the same transcript again stores nothing. TRANSCRIPT is a
-    client's file, a session id, or a file with one JSON message per line.
+    Statements that you make outright are stored at once and listed when the next session starts
+    (extraction.auto_accept); the rest waits in _inbox/ for: mcp-memory review. Extracting the same transcript again
+    stores nothing. TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
 
     \b
     mcp-memory extract talk.jsonl --dry-run
@@ -90,7 +90,7 @@ def audit(cli: CommandContext, transcript: str) -> None:
     """Check which statements in a transcript are worth remembering but missing from memory.
 
     Exits with 5 if any are missing; `mcp-memory extract` stores them. Candidates that wait for review count as held.
-    What else was said with a name, number or date, requests, and tools' results are listed if no note has them.
+    Other statements with a name, number or date, requests, and tools' results are listed if no note has them.
     TRANSCRIPT is a client's file, a session id, or a file with one JSON message per line.
 
     \b
@@ -139,7 +139,7 @@ def audit(cli: CommandContext, transcript: str) -> None:
 
 
 def _holders(cli: CommandContext, texts: Sequence[str]) -> list[Holder | None]:
-    """What holds each text."""
+    """Return the note that has each text, or None."""
     found: list[Holder | None] = []
     for at in range(0, len(texts), MOST_TEXTS):
         held = cli.ask("held", texts=texts[at : at + MOST_TEXTS])["held"]
@@ -148,8 +148,8 @@ def _holders(cli: CommandContext, texts: Sequence[str]) -> list[Holder | None]:
 
 
 def read_transcript(target: str, settings: Settings, project_of: Callable[[str], str | None]) -> CapturedMessages:
-    """A client's transcript by its file or its session, or a file in the plain form. `project_of`: the project of a
-    folder. Raises NotFound, InvalidInput, Refused, StorageFailed."""
+    """Read a transcript of a client, by its file or its session, or a file in the plain form. `project_of` returns the
+    project of a folder. Raises NotFound, InvalidInput, Refused and StorageFailed."""
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     places = TranscriptPaths(settings.capture.folders)

@@ -48,11 +48,11 @@ _PAST = {"accept": "accepted", "drop": "dropped", "undo": "undone", "merge": "me
 def review(cli: CommandContext, accept_all_above: float | None, **chosen: tuple[str, ...]) -> None:
     """Review the candidates in _inbox/ with one key each; `?` explains the keys.
 
-    Then come statements that were stored immediately, until you accept them, what DREAMS.md proposes (the next
-    `mcp-memory dream` does what you accept), and what was asked more than once without an answer, if
-    `usage.keep_questions` keeps questions: what you write becomes a fact. A dropped candidate is not proposed
-    again; `mcp-memory restore ID` brings it back. If another program changes one meanwhile, it is left alone and you
-    are told.
+    Then come statements that were stored immediately, until you accept them, and proposals of DREAMS.md; the next
+    `mcp-memory dream` does what you accept. If `usage.keep_questions` keeps questions, those that were asked more than
+    once without an answer are listed, too; your answer becomes a fact. A dropped candidate is not proposed again;
+    `mcp-memory restore ID` brings it back. If another program changes a candidate meanwhile, it is left alone, and you
+    see an error.
 
     \b
     mcp-memory review                          with keys, on a terminal
@@ -109,8 +109,8 @@ def _review_with_keys(cli: CommandContext, items: list[dict[str, Any]]) -> None:
 
 
 def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, str], number: int) -> int:
-    """The last one before that can be decided again: it was skipped, or is dropped and comes back. A question that was
-    dropped doesn't."""
+    """Return the number of the last item before this one that can be decided again: a skipped item, or a dropped item,
+    which comes back. A dropped question doesn't come back."""
     for before in range(number - 1, -1, -1):
         verb, is_candidate = done.get(before, "skip"), _is_candidate(items[before])
         if verb == "drop" and is_candidate:
@@ -124,7 +124,7 @@ def _previous(cli: CommandContext, items: list[dict[str, Any]], done: dict[int, 
 
 
 def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
-    """What was done: a verb, `skip`, `back` or `quit`."""
+    """Ask for keys until one decides. Returns what was done: a verb, `skip`, `back` or `quit`."""
     is_gap = _is_gap(item)
     is_promise = item["active"] and item["kind"] == "commitment"
     keys = (
@@ -178,12 +178,12 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
 
 
 def _is_dream(item: Mapping[str, Any]) -> bool:
-    """Whether it is a proposal of DREAMS.md, which a run of `mcp-memory dream` stores."""
+    """Return whether an item is a proposal of DREAMS.md, which a run of `mcp-memory dream` stores."""
     return str(item["id"]).startswith("dream-")
 
 
 def _is_gap(item: Mapping[str, Any]) -> bool:
-    """Whether it is a question that memory could not answer."""
+    """Return whether an item is a question that memory could not answer."""
     return str(item["id"]).startswith("gap-")
 
 
@@ -192,7 +192,7 @@ def _is_candidate(item: Mapping[str, Any]) -> bool:
 
 
 def _edited(text: str) -> dict[str, Any]:
-    """Nothing, unless you saved another text."""
+    """Open the text in an editor. Return a decision with the new text, or an empty dict if the text is unchanged."""
     try:
         edited = (click.edit(text, extension=".md") or "").strip()
     except click.ClickException as error:
@@ -205,7 +205,7 @@ def _edited(text: str) -> dict[str, Any]:
 
 
 def _other_note(cli: CommandContext, item: Mapping[str, Any]) -> dict[str, Any]:
-    """What to do with the note that you name; nothing without one."""
+    """Ask for another note, and return a decision about it, or an empty dict without a note."""
     near = notes_found(cli, item["text"])[:NEAREST]
     offer(near)
     which = f"1 to {len(near)}, " if near else ""

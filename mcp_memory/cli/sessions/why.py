@@ -12,7 +12,7 @@ from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 
 KEYS = "123456789abcdefghijklmnoprstuvwxyz"
-"""One for each note, without q."""
+"""The keys for notes, in order. q is missing because it quits."""
 _NOTHING = "nothing was given: mcp-memory hooks report says how often, and what failed"
 _NOTHING_IN_IT = "no session of this name was given anything: mcp-memory why all lists the latest"
 
@@ -70,7 +70,7 @@ def _muted(answer: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _keys(given: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str | None], str]:
-    """A key for each note and project."""
+    """Map each note and project to a key."""
     notes = dict.fromkeys((passage["id"], one.get("project")) for one in given for passage in one["passages"])
     return dict(zip(notes, KEYS, strict=False))
 

@@ -28,8 +28,8 @@ from mcp_memory.settings.settings import Settings, load, shipped
 @click.command()
 @command_options
 def demo(cli: CommandContext) -> None:
-    """Show what memory does, in some seconds: three weeks of a developer's notes are stored in a temporary folder, five
-    questions are asked, and what an agent is told with a prompt is shown.
+    """Show what memory does, in some seconds. Three weeks of a developer's notes are stored in a temporary folder, five
+    questions are asked, and you see what an agent gets with a prompt.
 
     It has its own vault and state and opens no port, so your vault and a running daemon are left alone. The folder is
     removed at the end, or when you interrupt it.
@@ -52,7 +52,7 @@ def demo(cli: CommandContext) -> None:
 
 
 def _own_settings(cli: CommandContext, root: Path) -> Settings:
-    """The defaults, in this folder, but for your compiled models."""
+    """Return the default settings for this folder, but with your compiled models."""
     (root / "config.toml").touch()
     environ = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
     environ |= {PREFIX + "STATE": str(root / "state"), PREFIX + "MODELS": str(cli.settings.state.models)}

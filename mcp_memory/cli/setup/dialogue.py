@@ -1,4 +1,4 @@
-"""Asks and prints, step by step."""
+"""Asks questions and prints the answers, step by step."""
 
 import shutil
 import sys
@@ -17,8 +17,8 @@ from mcp_memory.errors import McpMemoryError
 
 @dataclass
 class Dialogue:
-    """With `--json` it prints nothing; `report` has what was found and done. With `preview` nothing is agreed to;
-    without `diffs` it only names the files."""
+    """A dialogue with the person. With `--json` it prints nothing; `report` has what was found and done. With `preview`
+    nothing is agreed to. Without `diffs` it only names the files."""
 
     cli: CommandContext
     yes: bool
@@ -28,7 +28,7 @@ class Dialogue:
     diffs: bool = True
 
     def say(self, text: str, *, indent: int = 2) -> None:
-        """A paragraph that fits the terminal, if there is one."""
+        """Print a paragraph that fits the terminal, if there is one."""
         if not self.cli.as_json:
             width = min(shutil.get_terminal_size().columns, 100) if is_terminal() else sys.maxsize
             margins = " " * indent, " " * (indent + 2)
@@ -40,7 +40,7 @@ class Dialogue:
             say_all(["", Heading(title)])
 
     def agree(self, question: str, show_more: Callable[[], None] | None = None) -> bool:
-        """Whether to do it: you said so, or passed --yes; `d` shows more before. Raises Abort."""
+        """Return whether to do it: you agreed, or passed --yes. `d` shows more before. Raises Abort."""
         if self.preview or self.yes or show_more is None:
             return not self.preview and (self.yes or confirm(f"  {question}", default=True))
         shown = click.Choice(["y", "yes", "n", "no", "d"], case_sensitive=False)
@@ -51,7 +51,7 @@ class Dialogue:
         return answer.startswith("y")
 
     def fail(self, what: str, error: McpMemoryError) -> None:
-        """Say why a step was not possible; the others go on."""
+        """Print why a step was not possible; the other steps go on."""
         self.has_failed = True
         self.say(f"{what}: {error.message}")
         if error.hint:

@@ -1,4 +1,4 @@
-"""Makes a question from the notes that are there, and asks memory."""
+"""Makes a question from the stored notes, and asks memory."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -11,23 +11,24 @@ from mcp_memory.text.language.terms import fold, words
 from mcp_memory.text.language.word_lists import GENERIC_WORDS, function_words
 from mcp_memory.text.language.word_runs import runs
 
-_TRIED = 6  # notes from which a question is made
+_TRIED = 6  # the number of notes from which a question is made
 _TELLING = ("decision", "preference", "fix", "fact", "workflow", "lesson")  # kinds that answer a question best
 _LISTS = ("README.md", "_index.md")  # pages that list others
 _BEFORE_VERBS = "i we you they user always never to is are was were be been ich wir wird werden"
 _SUBJECTS = frozenset(_BEFORE_VERBS.split())
-"""A run of words after one of these mostly begins with a verb."""
+"""The words after which a run of words mostly begins with a verb."""
 
 
 def ask_first_question(cli: CommandContext) -> Mapping[str, Any] | None:
-    """The question that its own note answers with most confidence, with the passage (`text`) and where it is; None if
-    there is none."""
+    """Return the question that its own note answers with the most confidence, with the passage (`text`) and its place;
+    None if no note answers its question."""
     found = [answer for note in _candidates(cli)[:_TRIED] if (answer := _ask_about(cli, note))]
     return max(found, key=lambda answer: answer["confidence"], default=None)
 
 
 def question_about(title: str) -> str | None:
-    """`What did we say about uv and pip?` for `Always use uv instead of pip`; None if the title names nothing."""
+    """Return a question: `What did we say about uv and pip?` for `Always use uv instead of pip`. Return None if the
+    title names nothing."""
     grammar = function_words(words(title)) | _SUBJECTS
     found = [
         " ".join(run.words)
@@ -49,7 +50,8 @@ def _ask_about(cli: CommandContext, note: Mapping[str, Any]) -> Mapping[str, Any
 
 
 def _candidates(cli: CommandContext) -> list[Mapping[str, Any]]:
-    """Active notes, neither private nor instructions, the newest first: of the most telling kinds, if there are any."""
+    """Return active notes that are neither private nor instructions, the newest first. They have the kinds that answer
+    a question best, if there are any."""
     newest = partial(cli.ask, "list", project="*", limit=50)
     return [
         note

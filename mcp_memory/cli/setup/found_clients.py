@@ -24,7 +24,8 @@ from mcp_memory.settings.settings import Settings
 
 
 def connect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
-    """Connect those that are found, as `install` does. Exits with 1 if one could not be connected. Raises Refused."""
+    """Connect the clients that are found, as `install` does. Exits with 1 if a client could not be connected. Raises
+    Refused."""
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
     dialogue = Dialogue(cli, yes, preview=dry_run)
@@ -35,8 +36,8 @@ def connect_all(cli: CommandContext, *, dry_run: bool, yes: bool) -> None:
 
 
 def connect_clients(dialogue: Dialogue, settings: Settings, only: Sequence[str]) -> list[str]:
-    """`only`: connect these, found or not; if empty, those that are found. Returns the titles of those that are
-    connected at the end. Raises ConfigInvalid."""
+    """Connect the clients in `only`, found or not; if it is empty, connect those that are found. Returns the titles of
+    the clients that are connected at the end. Raises ConfigInvalid."""
     paths = find_client_paths()
     rows = dialogue.report["clients"] = list[dict[str, Any]]()
     absent = list[str]()
@@ -81,7 +82,7 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
     state = "would be connected" if dialogue.preview else "connected"
     made, _ = make_changes(plan, dry_run=dialogue.preview, done=state)
     dialogue.say(f"{TITLES[client]}: {state}")
-    for remark in (remark for remark in made["remarks"] if remark != SESSIONS_ARE_KEPT):  # said at the end
+    for remark in (remark for remark in made["remarks"] if remark != SESSIONS_ARE_KEPT):  # printed at the end
         dialogue.say(f"→ {remark}", indent=4)
     if not (dialogue.preview or dialogue.yes):
         _ask_about_own_memory(dialogue, settings, client)
@@ -89,7 +90,7 @@ def _connect(dialogue: Dialogue, settings: Settings, client: str, title: str) ->
 
 
 def _ask_about_own_memory(dialogue: Dialogue, settings: Settings, client: str) -> None:
-    """Once, when it has been connected."""
+    """Ask once, after the client was connected, whether to switch its own memory off."""
     plan = _plan(dialogue, settings, client, own_memory=False)
     if plan.changes:
         dialogue.say(f"{TITLES[client]} keeps a memory of its own. With both on, facts end up in two places.")
@@ -99,7 +100,8 @@ def _ask_about_own_memory(dialogue: Dialogue, settings: Settings, client: str) -
 
 
 def _plan(dialogue: Dialogue, settings: Settings, client: str, *, own_memory: bool = True) -> InstallPlan:
-    """With Codex's trust in our hooks, if Codex says what it would trust. Raises Refused."""
+    """Plan a connection, with Codex's trust in our hooks if Codex reports the hooks that it would trust. Raises
+    Refused."""
     plan = partial(plan_connection, settings, client, "user", own_memory=own_memory, dry_run=dialogue.preview)
     if client == "codex" and shutil.which("codex"):
         with suppress(Refused):

@@ -39,7 +39,8 @@ from mcp_memory.transfer.detect import detect_source
 from mcp_memory.vault.note_file import INBOX
 
 BYTES_A_SECOND = 1_000_000
-"""How fast sessions are captured and searched for statements: 0.7 MB with both cores of a small machine busy."""
+"""The speed at which sessions are captured and searched for statements: 0.7 MB with both cores of a small machine
+busy."""
 
 
 @click.command()
@@ -62,7 +63,7 @@ def setup(
     """Set memory up, step by step: start the daemon, connect the clients that are on this machine, bring in past
     sessions and what the clients remember themselves, and ask a first question.
 
-    Each step says what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex
+    Each step shows what it found and asks before it changes anything; `d` shows a client's files as a diff. For Codex
     this includes its trust in our hooks. Run it again at any time: what is done already is said, and left alone.
     Without a terminal nothing is changed unless you pass --yes, and the exit code is 5.
 
@@ -101,15 +102,15 @@ def setup(
 
 
 def _why_nothing(dialogue: Dialogue) -> str:
-    """Say why a setup without a terminal changed nothing, and what to do."""
+    """Return why a setup without a terminal changed nothing, and what to do."""
     if all(row["state"] == "not found" for row in dialogue.report["clients"]):
         return "no client was found: install one and run this again, or see mcp-memory install generic"
     return "there is no terminal to ask on: pass --yes (--diff shows each line)"
 
 
 def _place_workspace(dialogue: Dialogue, settings: Settings, use: str | None) -> Settings:
-    """Has OpenClaw's own notes read where they are, if you passed or answer that. Returns the settings then. Raises
-    InvalidInput and Refused."""
+    """Have OpenClaw's own notes read where they are, if you passed or choose that. Returns the settings after that.
+    Raises InvalidInput and Refused."""
     paths = find_client_paths()
     if use is None:
         use = "leave" if dialogue.preview or dialogue.yes else ask_workspace(settings, paths)
@@ -122,7 +123,7 @@ def _place_workspace(dialogue: Dialogue, settings: Settings, use: str | None) ->
         return settings
     stop_outdated(settings, changes)
     dialogue.report["workspace"] = make_changes(plan, dry_run=False, done=use)[0]
-    dialogue.cli = replace(dialogue.cli)  # which reads the settings anew
+    dialogue.cli = replace(dialogue.cli)  # a new context reads the settings again
     return dialogue.cli.settings
 
 
@@ -199,7 +200,8 @@ def _import(dialogue: Dialogue, settings: Settings) -> None:
 
 
 def _find_sessions(settings: Settings) -> tuple[int, list[str], int]:
-    """How many there are, which have something new, and how many bytes of it. Needs no daemon."""
+    """Return the number of sessions, the sessions that have something new, and the number of new bytes. Needs no
+    daemon."""
     paths, checkpoints = TranscriptPaths(settings.capture.folders), Checkpoints(settings.state.root / "checkpoints")
     unread, sizes = list[str](), list[int]()
     for client in paths.clients:
@@ -224,7 +226,7 @@ def _ask(dialogue: Dialogue) -> None:
 
 
 def _explain(dialogue: Dialogue, settings: Settings, connected: Sequence[str]) -> None:
-    """Say what happens by itself, and how to switch each off."""
+    """Print what happens by itself, and how to switch each part off."""
     automatic = (
         ("agents get what fits, at a session's start and with each prompt", "hooks", "enabled", settings.hooks.enabled),
         ("sessions are recorded, on this machine", "capture", "enabled", settings.capture.enabled),

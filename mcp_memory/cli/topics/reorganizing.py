@@ -14,11 +14,11 @@ from mcp_memory.daemon.engine_client import compaction_s
 from mcp_memory.text.language.facts import FactKind
 
 _DENIED = "what is not so"
-"""Stands for a negation, whose words are folded."""
+"""The text in place of a negation, whose words are folded."""
 
 
 class TopicCommands(click.Group):
-    """Takes what is none of its commands for the topic to draw."""
+    """A group that takes an unknown command as the topic to draw."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -112,7 +112,7 @@ def move(cli: CommandContext, topic: str, into: str) -> None:
 @click.argument("into")
 @command_options
 def merge(cli: CommandContext, topic: str, into: str) -> None:
-    """Move a topic's notes into another topic, and remove its page. What you wrote on it goes to the other's page.
+    """Move a topic's notes into another topic, and remove its page. Your own text on it goes to the other topic's page.
 
     \b
     mcp-memory topics merge 05-kyoto 01-japan-trip"""

@@ -74,8 +74,8 @@ def compact(cli: CommandContext, dry_run: bool, topic: str | None, undo: str | N
     moves. A subject with few notes waits for more, and so do the newest notes (topics.fresh_tail_count). A daemon
     compacts on its own when the machine is idle (topics.automatic).
 
-    What you have written or changed on a page stays, while the rest of it is written again. A page without its
-    properties is all yours.
+    Your own text and changes on a page stay, while the rest of it is written again. A page without its properties is
+    all yours.
 
     \b
     mcp-memory compact --dry-run               what would move where

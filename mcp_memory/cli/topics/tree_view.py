@@ -7,14 +7,14 @@ from mcp_memory.cli.console import is_unicode, short_id
 from mcp_memory.text.pluralize import counted
 
 Branch = tuple[str, Sequence["Branch"]]
-"""A line, and what hangs below it."""
+"""A line, and the branches below it."""
 
 State = Callable[[dict[str, Any]], list[str]]
-"""Gives a topic's remarks, besides its counts."""
+"""A function that returns a topic's remarks, besides its counts."""
 
 
 def draw_tree(tree: dict[str, Any]) -> list[str]:
-    """The whole tree; no lines for an empty one."""
+    """Return the lines of the whole tree; no lines for an empty tree."""
     tops = [_topic(topic, _state) for topic in tree["topics"]]
     if tree["waiting"]:
         fresh = [(_note(note), ()) for note in tree["fresh"]]
@@ -23,7 +23,7 @@ def draw_tree(tree: dict[str, Any]) -> list[str]:
 
 
 def draw_preview(tree: dict[str, Any]) -> list[str]:
-    """What would change in it: topics that are new, move, or get notes, and those notes."""
+    """Return the lines of what would change: topics that are new, move, or get notes, and those notes."""
     return list(_lines([_topic(topic, _change, changed=True) for topic in tree["topics"] if _changes(topic)]))
 
 
@@ -56,7 +56,7 @@ def _changes(topic: dict[str, Any]) -> bool:
 
 
 def _moves_alone(note: dict[str, Any], topic: dict[str, Any]) -> bool:
-    """Whether it moves by itself, not with its topic."""
+    """Return whether a note moves by itself, not with its topic."""
     return bool(note["from"]) and note["from"].rpartition("/")[0] != topic["from"]
 
 

@@ -45,8 +45,8 @@ def search(cli: CommandContext, words: tuple[str, ...], **wanted: Any) -> None:
 @_project
 @command_options
 def get(cli: CommandContext, subject: tuple[str, ...], **wanted: Any) -> None:
-    """Show what holds of SUBJECT, with its evidence, and what is disputed. Words that are no subject's name give the
-    claims that have them. Without one, list the subjects; --json then has all claims.
+    """Show what holds of SUBJECT, with its evidence, and what is disputed. Words that aren't a subject's name give the
+    claims that have them. Without SUBJECT, list the subjects; --json then has all claims.
 
     \b
     mcp-memory wiki get shop

@@ -31,7 +31,7 @@ from mcp_memory.vault.marker import MARKER, README, home_of
 from mcp_memory.vault.succession.retirement import remove_entry
 
 FORMATS = {".jsonl": "jsonl", ".md": "book", ".tar": "tar"}
-"""File name's end → format."""
+"""Maps the end of a file's name to a format."""
 
 _NO_CHAPTERS = frozenset({NoteState.ARCHIVED.value, NoteState.INBOX.value})
 
@@ -78,7 +78,7 @@ def export(cli: CommandContext, form: str | None, target: Path, force: bool, for
 
 @contextmanager
 def _new_file(place: Path, *, force: bool) -> Generator[BinaryIO]:
-    """A file that only its owner may read, and that gets its name when it is complete."""
+    """Yield a file that only its owner may read, and that gets its name when it is complete."""
     draft = place.with_name(f".{place.name[:100]}.{token_hex(4)}")
     with naming_the_cause(str(place)):
         if place.exists() and not force:
@@ -97,7 +97,7 @@ def _new_file(place: Path, *, force: bool) -> Generator[BinaryIO]:
 
 
 class _Export:
-    """One export; each `write` returns the number of notes. `left_out`: files that can't be exported."""
+    """An export; each `write` method returns the number of notes. `left_out` has the files that can't be exported."""
 
     def __init__(self, settings: Settings, out: BinaryIO, *, forgotten: bool) -> None:
         self._settings = settings
@@ -153,7 +153,7 @@ class _Export:
         return len(order)
 
     def _no_notes(self) -> list[SkippedItem]:
-        """The files that aren't notes, without the README that every vault gets."""
+        """Return the files that aren't notes, without the README that every vault gets."""
         root = self._settings.vault_path
         readme = f"{home_of(root)}/{README}".lstrip("/")
         return [item for item in SourceFolder(root, most_bytes=0).tree().left_out if item.path != readme]
@@ -164,7 +164,7 @@ class _Export:
         return has_text and (self._forgotten or facts["shelf"] != NoteState.DELETED)
 
     def _files(self, catalog: list[dict[str, Any]]) -> Iterator[tuple[ArchivedFile, dict[str, Any]]]:
-        """The notes' files as they are on disk now; without what was forgotten, unless that is wanted."""
+        """Yield the notes' files as they are on disk now, without forgotten notes unless these are wanted."""
         for facts in catalog:
             if not self._forgotten and facts["shelf"] == NoteState.DELETED:
                 continue
@@ -194,7 +194,7 @@ class _Export:
 
 
 def _catalog(session: EngineSession) -> tuple[str, list[dict[str, Any]]]:
-    """The managed folder, and what is known of each note, ordered by path."""
+    """Return the managed folder, and the facts about each note, ordered by path."""
     notes: list[dict[str, Any]] = []
     page = session.ask("export", {})
     while True:
@@ -205,7 +205,7 @@ def _catalog(session: EngineSession) -> tuple[str, list[dict[str, Any]]]:
 
 
 def _without(file: ArchivedFile, entries: list[str]) -> ArchivedFile:
-    """A log without the entries that were forgotten."""
+    """Return a log without the entries that were forgotten."""
     data = file.data
     for entry in entries:
         try:

@@ -18,7 +18,7 @@ BATCH_BYTES = 2 << 20
 
 @dataclass(frozen=True, slots=True)
 class ImportRow:
-    """What became of a note: `name` in its source, `path` where it is or would be in the vault."""
+    """The outcome for a note: `name` in its source, `path` where it is or would be in the vault."""
 
     name: str
     path: str
@@ -28,7 +28,7 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True)
 class _SentNote:
-    """`id` is None for a file of an exported vault."""
+    """A note to send. `id` is None for a file of an exported vault."""
 
     name: str
     path: str
@@ -37,8 +37,8 @@ class _SentNote:
 
 
 class ImportBatches:
-    """One import, named `run` for `undo`. `max_bytes`: the size limit of one question to a daemon. Without a session
-    there is no vault yet, so every note would be new."""
+    """An import, named `run` for `undo`. `max_bytes` is the size limit of one question to a daemon. If `session` is
+    None, the vault doesn't exist yet, so every note would be new."""
 
     def __init__(self, session: EngineSession | None, max_bytes: int, run: str, *, dry_run: bool) -> None:
         self._session = session
@@ -47,8 +47,8 @@ class ImportBatches:
         self._dry_run = dry_run
 
     def import_items(self, reading: SourceReading, places: Mapping[str, str]) -> Iterator[ImportRow]:
-        """Notes of another program. If a note was edited in the vault and has changed in its source since, the source's
-        version is put beside the edited one, once."""
+        """Import notes of another program. If a note was edited in the vault and has changed in its source since, put
+        the source's version beside the edited note, once."""
         source = reading.source
         edited: list[ImportItem] = []
         by_name = {item.key: item for item in reading.items}
@@ -63,7 +63,7 @@ class ImportBatches:
         yield from refused
 
     def import_files(self, files: Iterable[ArchivedFile]) -> Iterator[ImportRow]:
-        """Files of an exported vault."""
+        """Import files of an exported vault."""
         return self._send((_SentNote(file.path, file.path, file.data) for file in files), None)
 
     def _send(self, notes: Iterable[_SentNote], source: ImportSource | None) -> Iterator[ImportRow]:
@@ -106,7 +106,7 @@ class ImportBatches:
 def _seal_items(
     source: ImportSource, items: Iterable[ImportItem], places: Mapping[str, str], refused: list[ImportRow]
 ) -> Iterator[_SentNote]:
-    """Adds a row to `refused` for what can't be made into a note."""
+    """Yield the sealed notes, and add a row to `refused` for each item that can't be made into a note."""
     for item in items:
         try:
             note_id = imported_id(source, item.key)
@@ -120,7 +120,7 @@ def _seal_items(
 def _second_versions(
     source: ImportSource, items: Iterable[ImportItem], places: Mapping[str, str]
 ) -> Iterator[_SentNote]:
-    """The same notes under a path and an id that belong to this version alone."""
+    """Yield the same notes under a path and an id that belong only to this version."""
     for item in items:
         path = beside(places[item.key], f" (imported {item.digest[:8]})")
         note_id = imported_id(source, f"{item.key}@{item.digest}")
@@ -128,5 +128,5 @@ def _second_versions(
 
 
 def _origin(source: ImportSource, item: ImportItem) -> str:
-    """Where a note comes from, for its frontmatter."""
+    """Return the place that a note comes from, for its frontmatter."""
     return f"{source.kind}:{source.root}{'/' if source.root.is_dir() else '#'}{item.key}"

@@ -34,7 +34,7 @@ from mcp_memory.vault.note_file import ALWAYS_LOAD
 
 KINDS = [kind.value for kind in SourceKind]
 SHOWN_ROWS, SHOWN_NAMES = 40, 5
-"""How much of a long list is printed; --json names all."""
+"""The most rows and names of a long list that are printed; --json prints all."""
 
 _UNDO = "mcp-memory undo "
 
@@ -48,11 +48,11 @@ _UNDO = "mcp-memory undo "
 def import_(cli: CommandContext, source: Path, kind: str | None, project: str | None, dry_run: bool) -> None:
     """Import the notes of another program, or an export of a vault.
 
-    Notes go to imported/ in the same folders as in their source, so that links between them still work; text, dates,
+    Notes go to imported/ in the same folders as in their source, so that links between them still work. Text, dates,
     tags and titles stay, and the frontmatter says where each came from. The source is only read. Run the same command
     again to import what is new or has changed there; a note that was edited here stays, and the source's version is put
-    beside it. What was forgotten here stays forgotten. An interrupted import continues where it stopped. Each names the
-    `mcp-memory undo` that takes it back.
+    beside it. Notes that were forgotten here stay forgotten. An interrupted import continues where it stopped. Each
+    names the `mcp-memory undo` that takes it back.
 
     \b
     claude-code    ~/.claude, a project's memory folder in it, a repository, or a CLAUDE.md
@@ -74,7 +74,7 @@ def import_(cli: CommandContext, source: Path, kind: str | None, project: str | 
 
 
 def import_notes(cli: CommandContext, source: ImportSource, dry_run: bool) -> dict[str, Any]:
-    """Import another program's notes. Returns `counts` and each of the `notes`, with what became of it."""
+    """Import another program's notes. Returns `counts`, and each of the `notes` with its outcome."""
     settings = cli.settings
     projects = Projects(settings.vault_path, writes=False) if dry_run else cli.projects
     reading = read(
@@ -106,8 +106,8 @@ def _restore_export(cli: CommandContext, source: ImportSource, dry_run: bool) ->
 def _without_odd(
     checked: archive.Archive, vault: Path, restored: list[ImportRow], dry_run: bool
 ) -> Iterator[ArchivedFile]:
-    """The files that the engine takes. Those with names that it doesn't are `restored` under these, or where the disk
-    can't have them, among the others under their portable ones."""
+    """Yield the files that the engine takes. Files with names that it doesn't take are restored under these names, and
+    added to `restored`. If the disk can't have such a name, yield the file under its portable name."""
     for file in checked.files():
         own = checked.names.get(file.path)
         if own is None:
@@ -124,7 +124,7 @@ def _without_odd(
 def _remarks(
     settings: Settings, rows: Sequence[ImportRow], checked: archive.Archive | None, dry_run: bool
 ) -> list[str]:
-    """What you should know about a restored export."""
+    """Return remarks that you should know about a restored export."""
     new = [row.path for row in rows if row.deed == "new"]
     marker = settings.vault_path / MARKER
     found = [f"every session reads {path}" for path in new if f"/{path}".endswith("/MEMORY.md") or ALWAYS_LOAD in path]
@@ -144,7 +144,7 @@ def _remarks(
 def _run(
     cli: CommandContext, total: int | None, rows: Callable[[ImportBatches], Iterator[ImportRow]], dry_run: bool
 ) -> tuple[list[ImportRow], str]:
-    """Returns what became of each note, and the import's name."""
+    """Send all notes. Returns the outcome for each note, and the import's name."""
     settings, name = cli.settings, token_hex(4)
     exists = settings.vault_path.is_dir() or not dry_run
     bar = nullcontext() if cli.as_json else progress_bar("importing", total)

@@ -38,7 +38,7 @@ def share(cli: CommandContext, topic: str, target: Path, linked: bool, dry_run: 
     folder = ShareFolder(target, cli.settings.vault_path)
     bundle = ShareBundle.from_json(cli.ask("share", target=topic))
     if not dry_run:
-        folder.planned(bundle)  # raises before a folder that can't be filled is remembered
+        folder.planned(bundle)  # raises for a folder that can't be filled, before it is remembered
         SharedFolders(cli.settings.state.root).add(folder.folder)
     actions = folder.planned(bundle) if dry_run else folder.fill(bundle, linked=linked)
     warnings = [f"{file.path}: {file.why}" for file in bundle.left_out if file.is_warning]
