@@ -1,5 +1,5 @@
-"""Edits clients' configuration files, and undoes it.
+"""Edits clients' configuration files, and undoes the edits.
 
-Edits are pure functions on text that leave every other byte alone; only `config_files` reads and writes. No file is
-ever left half written, and uninstalling restores what was there.
+Edits are pure functions on text that change no other byte; only `config_files` reads and writes. No file is left half
+written. Uninstalling restores the original file.
 """

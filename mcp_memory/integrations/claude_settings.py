@@ -16,12 +16,13 @@ from mcp_memory.integrations.clients.client import TOOLS
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 Permission = Literal["allowed", "asked", "denied", "no rule"]
-"""`no rule`: it asks, because there is no rule."""
+"""With `no rule`, Claude Code asks, because the settings have no rule for the tool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
-    """A settings file; `values` are empty if Claude Code doesn't load it. `managed`: an organization's."""
+    """A settings file. `values` are empty if Claude Code doesn't load it. A `managed` file belongs to an
+    organization."""
 
     file: Path
     values: Mapping[str, Any]
@@ -30,8 +31,8 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class ClaudeSettings:
-    """`layers`: the weakest first. `only`: the organization's file with the only servers allowed; `off`: the file with
-    the servers that you have switched off in this folder, and their names."""
+    """The settings files, `layers`, the weakest first. `only`: the organization's file with the only servers allowed.
+    `off`: the file that lists the servers you have switched off in this folder, and their names."""
 
     layers: Sequence[Layer]
     only: tuple[Path, Mapping[str, Any]] | None
@@ -58,7 +59,7 @@ class ClaudeSettings:
         )
 
     def hooks_off(self) -> str | None:
-        """Returns what switches your hooks off; None if they run."""
+        """Return the setting that switches your hooks off; None if they run."""
         for layer in self.layers:
             if layer.managed and layer.values.get("allowManagedHooksOnly") is True:
                 return f"allowManagedHooksOnly in {layer.file}"
@@ -67,7 +68,7 @@ class ClaudeSettings:
         return f"disableAllHooks in {switches[-1].file}" if is_off else None
 
     def server_off(self, name: str, url: object) -> str | None:
-        """Returns what keeps Claude Code from the server; None if nothing does."""
+        """Return the reason why Claude Code doesn't connect to the server; None if it does."""
         if self.only and name not in self.only[1]:
             return f"{self.only[0]} lists the only servers allowed"
         if name in self.off[1]:
@@ -82,8 +83,8 @@ class ClaudeSettings:
         return None
 
     def permission(self, server: str) -> Permission:
-        """Whether the agent may call the server's tools. Deny rules count before ask rules, and those before allow
-        rules."""
+        """Return whether the agent may call the server's tools. Deny rules take precedence over ask rules, and ask
+        rules over allow rules."""
         managed = [layer for layer in self.layers if layer.managed]
         only_managed = any(layer.values.get("allowManagedPermissionRulesOnly") is True for layer in managed)
         counted = managed if only_managed else self.layers
@@ -103,7 +104,7 @@ class ClaudeSettings:
 
 
 def _fits(rule: object, server: str, tool: str) -> bool:
-    """Whether a permission rule is about that tool of that server."""
+    """Return whether a permission rule applies to that tool of that server."""
     return rule == f"mcp__{server}" or (isinstance(rule, str) and _matches(rule, f"mcp__{server}__{tool}"))
 
 
@@ -113,12 +114,12 @@ def _is_meant(entry: object, name: str, url: object) -> bool:
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether a pattern, in which `*` stands for anything, matches the whole text."""
+    """Return whether a pattern, in which `*` matches any text, matches the whole text."""
     return fnmatchcase(text, re.sub(r"[\[?]", r"[\g<0>]", pattern))
 
 
 def _table(file: Path) -> dict[str, Any]:
-    """Empty if Claude Code wouldn't load the file: it reads plain JSON only."""
+    """Return the file's settings; empty if Claude Code wouldn't load the file, since it reads plain JSON only."""
     with suppress(McpMemoryError):
         if jsonc.plain_fault(config_files.read_text(file)) is None:
             return config_files.read_table(file)

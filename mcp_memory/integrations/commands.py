@@ -1,28 +1,28 @@
-"""Recognizes our own commands in configurations, and which vault they are for."""
+"""Recognizes our own commands in configurations, and the vault of each."""
 
 import re
 from dataclasses import dataclass
 
 PROGRAM, MODULE = "mcp-memory", ["-P", "-m", "mcp_memory"]
-"""Our program's name, and what follows a Python interpreter instead."""
+"""Our program's name, and the words that follow a Python interpreter to run the program."""
 
 OPTIONS = {"client", "vault", "config", "project"}
 
 ENV = "/usr/bin/env"
 FOREIGN = ("PYTHONHOME", "PYTHONPATH")
-"""Variables for another Python, with which ours would not even start."""
+"""Variables for another Python, which would keep ours from starting."""
 LAUNCHER = " ".join([ENV, *(f"-u {name}" for name in FOREIGN)])
-"""What precedes our program in every command that a client starts."""
+"""The words before our program in every command that a client starts."""
 VARIABLES = ("MCP_MEMORY_STATE", "MCP_MEMORY_MODELS")
-"""Variables that may be set before our program, because clients pass few on: this machine's folders."""
+"""Variables for this machine's folders, which may be set before our program, because clients pass few variables on."""
 
 _WORD = r"""[\w@%+=:,./-]+|"(?:[^"\\$`\n]|\\["\\$`])*"|'[^'\n]*'"""
-"""A shell word as `install` or a careful person writes it, without anything else that a shell interprets."""
+"""A shell word as `install` or a careful person writes it, with no other shell syntax."""
 
 
 @dataclass(frozen=True, slots=True)
 class OurCommand:
-    """`verb` is `headers`, `stdio`, or `hook EVENT`; `vault` is None for the default one."""
+    """A command of ours. `verb` is `headers`, `stdio`, or `hook EVENT`. `vault` is None for the default vault."""
 
     verb: str
     client: str
@@ -30,8 +30,8 @@ class OurCommand:
 
 
 def read(line: object) -> OurCommand | None:
-    """Parses a configured command that is ours and does nothing else; None for any other. A relative path is not ours,
-    because it leads to whatever is in an agent's project."""
+    """Parse a configured command that is ours and does nothing else; None for any other. A relative path isn't ours,
+    because it may lead to a file in an agent's project."""
     words = _after_variables(_words(line))
     program = words[0] if words else ""
     if program == PROGRAM or (program.startswith("/") and program.rpartition("/")[2] == PROGRAM):
@@ -52,12 +52,12 @@ def read(line: object) -> OurCommand | None:
 
 
 def program_of(line: object) -> str:
-    """Returns the word that names the program; empty if there is none."""
+    """Return the word that names the program; empty if no word does."""
     return next(iter(_after_variables(_words(line))), "")
 
 
 def variables_of(line: object) -> list[str]:
-    """Returns our `NAME=value` words before the program."""
+    """Return our `NAME=value` words before the program."""
     words = _words(line)
     return [word for word in words[1 : len(words) - len(_after_variables(words))] if "=" in word]
 
@@ -74,7 +74,7 @@ def _after_variables(words: list[str]) -> list[str]:
 
 
 def _words(line: object) -> list[str]:
-    """Returns the words of a line that is nothing but words, else none."""
+    """Return the words of a line; empty if the line has other shell syntax."""
     if not isinstance(line, str) or not re.fullmatch(f"(?:{_WORD})(?: +(?:{_WORD}))*", line, re.ASCII):
         return []
     return [

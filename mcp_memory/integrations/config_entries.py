@@ -1,4 +1,4 @@
-"""The entries that `install` puts into a client's configuration file, and `uninstall` takes out."""
+"""The entries that `install` adds to a client's configuration file, and `uninstall` removes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,30 +11,30 @@ _ALLOWED = ("permissions", "allow")
 
 
 class ConfigEntry(Protocol):
-    """Pure functions on a file's text. All raise Refused for a text that they can't read."""
+    """An entry, as pure functions on a file's text. All raise Refused for a text that they can't read."""
 
     @property
     def what(self) -> str:
-        """Its name in messages."""
+        """The entry's name in messages."""
         ...
 
     def insert(self, text: str) -> str:
-        """Returns the text with the entry, unchanged if it is complete. Raises Refused if its place is taken."""
+        """Return the text with the entry, unchanged if it is complete. Raises Refused if its place is taken."""
         ...
 
     def remove(self, text: str, before: str | None) -> str:
-        """Returns the text without the entry; `before` is the text from before `insert`, if known."""
+        """Return the text without the entry; `before` is the text from before `insert`, if known."""
         ...
 
     def is_in(self, text: str) -> bool:
-        """Whether the entry is there, perhaps with other values."""
+        """Return whether the entry is there, perhaps with other values."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HookEvent:
-    """`name`: of an event of `mcp-memory hook`. `matcher`: for which tools (or other kinds of the event) the client
-    runs the command, a regular expression; empty for all."""
+    """An event of `mcp-memory hook`, by its `name`. `matcher`: a regular expression for the tools (or other kinds of
+    the event) for which the client runs the command; empty for all."""
 
     name: str
     matcher: str = ""
@@ -48,7 +48,7 @@ class HookEntries:
     commands: Mapping[str, str]
     """The client's name of an event → our command."""
     matchers: Mapping[str, str]
-    """The client's name of an event → its matcher, for those that have one."""
+    """The client's name of an event → its matcher. Events without a matcher are absent."""
     client: str
     vault: str | None
     timeout_s: int
@@ -66,7 +66,7 @@ class HookEntries:
             if _groups(text, event)[group]["hooks"][number].get("command") != command:
                 text = jsonc.set_value(text, ("hooks", event, group, "hooks", number, "command"), command)
             matcher, entry = self.matchers.get(event), _groups(text, event)[group]
-            if matcher and entry.get("matcher") != matcher and len(entry["hooks"]) == 1:  # else it is yours
+            if matcher and entry.get("matcher") != matcher and len(entry["hooks"]) == 1:  # otherwise the entry is yours
                 text = jsonc.set_value(text, ("hooks", event, group, "matcher"), matcher)
         return text
 
@@ -82,11 +82,11 @@ class HookEntries:
         return any(self._ours(text, event) for event in table_at(jsonc.value_of(text), "hooks"))
 
     def missing(self, text: str) -> list[str]:
-        """Returns the events without a command of ours."""
+        """Return the events without a command of ours."""
         return [event for event in self.commands if not self._ours(text, event)]
 
     def places(self, text: str) -> list[tuple[str, int, int]]:
-        """Returns the event, the group's number and the number within the group of each of our handlers."""
+        """Return the event, the group's number, and the number within the group for each of our handlers."""
         return [
             (event, *place) for event in table_at(jsonc.value_of(text), "hooks") for place in self._ours(text, event)
         ]
@@ -104,8 +104,8 @@ class HookEntries:
 
 @dataclass(frozen=True, slots=True)
 class HookTrust:
-    """What Codex records in its configuration when you trust our hooks. `hashes`, by key, are put in if you told us
-    instead."""
+    """The record in Codex's configuration that you trust our hooks. `hashes`, by key, are added if you trust the hooks
+    through `install` instead."""
 
     keys: tuple[str, ...]
     hashes: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -128,8 +128,8 @@ class HookTrust:
 
 @dataclass(frozen=True, slots=True)
 class PermissionRule:
-    """Claude Code's permission to call our tools. Without one it asks before each call, and refuses if it can't ask.
-    `server` is its name in Claude Code's configuration; `others` are names that it had, or has twice."""
+    """Claude Code's permission to call our tools. Without it, Claude Code asks before each call, and refuses if it
+    can't ask. `server` is its name in Claude Code's configuration; `others` are former or duplicate names."""
 
     server: str
     others: Sequence[str] = ()
@@ -162,7 +162,8 @@ class PermissionRule:
 
 
 def rule_for(server: str) -> str:
-    """The rule that allows our tools. People write `mcp__NAME` or `mcp__NAME__*`, so this one is known to be ours."""
+    """Return the rule that allows our tools. People write `mcp__NAME` or `mcp__NAME__*`, which distinguishes this rule
+    as ours."""
     return f"mcp__{server}__memory_*"
 
 

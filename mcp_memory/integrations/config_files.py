@@ -1,7 +1,7 @@
-"""Reads configuration files, backs them up, and replaces each whole or not at all.
+"""Reads configuration files, backs them up, and replaces each one whole or not at all.
 
-A link is followed and stays a link; mode and owner stay. Everything that could prevent a write is checked before the
-first file of a plan is written.
+A symbolic link is followed and stays a link; mode and owner stay. Before the first file of a plan is written,
+everything that could prevent a write is checked.
 """
 
 import hashlib
@@ -28,20 +28,21 @@ from mcp_memory.storage.temp_files import NEW_FILE_MODE
 from mcp_memory.text.parsed_values import table_at
 
 MARK = ".mcp-memory-"
-"""Stands before the date in a backup's name."""
+"""Precedes the date in a backup's name."""
 
 _RENAMES = KernelRenames()
 
 MAX_BYTES = 64_000_000
-"""More than any configuration that a client could load."""
+"""A size above that of any configuration a client could load."""
 
 LOCK_S, STALE_S = 5.0, 10.0
-"""How long to wait for a client that is writing its file, and the age at which its lock counts as left over (as in
+"""The time to wait for a client that is writing its file, and the age at which its lock is treated as stale (as in
 `proper-lockfile`, which Claude Code uses)."""
 
 
 def read(file: Path) -> bytes | None:
-    """Returns the file's bytes, None if there is no file. Raises Refused if it isn't a regular file, StorageFailed."""
+    """Return the file's bytes, None if the file doesn't exist. Raises Refused if it isn't a regular file,
+    StorageFailed."""
     with naming_the_cause(str(file)):
         try:
             # O_NONBLOCK: opening a FIFO must not wait for its writer.
@@ -61,12 +62,12 @@ def read(file: Path) -> bytes | None:
 
 
 def read_text(file: Path) -> str:
-    """Returns the file's text, empty if there is no file. Raises as `read`, and Refused if it isn't UTF-8."""
+    """Return the file's text, empty if the file doesn't exist. Raises as `read`, and Refused if it isn't UTF-8."""
     return decode(read(file))
 
 
 def read_table(file: Path) -> dict[str, Any]:
-    """Returns a parsed TOML or JSON file; empty if it is missing or broken, because then its client can't load it."""
+    """Return a parsed TOML or JSON file; empty if it is missing or broken, because then its client can't load it."""
     with suppress(McpMemoryError):
         text = read_text(file)
         return table_at(toml.value_of(text) if file.suffix == ".toml" else jsonc.value_of(text))
@@ -74,7 +75,7 @@ def read_table(file: Path) -> dict[str, Any]:
 
 
 def check(change: ConfigChange) -> None:
-    """Raises Refused, with what to do, if the file may not be written."""
+    """Check that the file may be written. Raises Refused, with a remedy."""
     if change.is_nothing:
         return
     target = _target(change.target)
@@ -96,9 +97,9 @@ def check(change: ConfigChange) -> None:
 
 
 def apply(change: ConfigChange, now: datetime) -> Path | None:
-    """Applies the change and returns the backup that was made, if any. Raises PreconditionFailed if the file is not
-    what the plan saw, or is being saved right now, Busy if its program holds the lock, and StorageFailed; then the old
-    bytes, or what that program saved, are there, and no backup."""
+    """Apply the change and return the backup, if one was made. Raises PreconditionFailed if the file differs from the
+    planned state or is being saved right now, Busy if its program holds the lock, StorageFailed. After an error, the
+    file has the old bytes, or those that its program saved, and no backup remains."""
     if change.is_nothing:
         return None
     target, backup = _target(change.target), None
@@ -116,7 +117,7 @@ def apply(change: ConfigChange, now: datetime) -> Path | None:
                             backup.unlink()
                     raise
                 finally:
-                    with suppress(OSError, McpMemoryError):  # what stays is hidden and does no harm
+                    with suppress(OSError, McpMemoryError):  # any leftover is hidden and does no harm
                         for held in publisher.due(0):
                             publisher.look_again(folder, held)
         except PreconditionFailed as error:
@@ -132,7 +133,7 @@ def apply(change: ConfigChange, now: datetime) -> Path | None:
 
 
 def _own_folders(inner: Path) -> list[Path]:
-    """The folder and those above it, up to one whose name starts with a dot; none if there isn't one."""
+    """Return the folder and those above it, up to a folder whose name starts with a dot; empty if no name does."""
     above = [inner, *inner.parents]
     last = next((number for number, folder in enumerate(above) if folder.name.startswith(".")), -1)
     return above[: last + 1]
@@ -144,7 +145,8 @@ def _changed(file: Path) -> PreconditionFailed:
 
 @contextmanager
 def _opened(target: Path, change: ConfigChange) -> Generator[tuple[int, CompareResult | None]]:
-    """Opens the folder and the file in it that the plan saw. Raises PreconditionFailed if it saw another."""
+    """Open the folder, and the file in the state that the plan saw. Raises PreconditionFailed if the file has
+    changed."""
     with ExitStack() as opened:
         folder = opened.enter_context(opened_root(target.parent))
         try:
@@ -160,7 +162,7 @@ def _opened(target: Path, change: ConfigChange) -> Generator[tuple[int, CompareR
 
 def _publish(publisher: Publisher, place: PublishTarget, new: bytes | None, old: CompareResult | None) -> None:
     if old is None:
-        # Private, because its program puts tokens in later, and leaves the mode as it is.
+        # Private, because its program adds tokens later, and doesn't change the mode.
         try:
             publisher.create(place, new or b"", _etag(new or b""))
         except FileExistsError as error:
@@ -172,7 +174,7 @@ def _publish(publisher: Publisher, place: PublishTarget, new: bytes | None, old:
 
 
 def backups(file: Path) -> list[tuple[Path, bytes]]:
-    """Returns the earlier states of the file that `apply` has kept beside it, oldest first."""
+    """Return the earlier states of the file that `apply` has kept beside it, oldest first."""
     name = re.compile(re.escape(file.name + MARK) + r"\d{8}-\d{6}(-\d{3})?\.bak")
     try:
         found = sorted((p for p in file.parent.iterdir() if name.fullmatch(p.name)), key=lambda p: p.stem)
@@ -182,7 +184,8 @@ def backups(file: Path) -> list[tuple[Path, bytes]]:
 
 
 def _target(target: ConfigTarget) -> Path:
-    """Follows a link, so that the link itself stays. Raises Refused if it leads out of the repository."""
+    """Return the real file behind a link, so that the link itself stays. Raises Refused if it leads out of the
+    repository."""
     file, root = target.file, target.within
     try:
         real, root = file.resolve(), root and root.resolve()
@@ -195,7 +198,7 @@ def _target(target: ConfigTarget) -> Path:
 
 
 def _keep(file: Path, content: bytes, like: CompareResult | None, now: datetime) -> Path:
-    """Makes a backup beside the file, with its mode and group."""
+    """Make a backup beside the file, with its mode and group."""
     stem = f"{file.name}{MARK}{now:%Y%m%d-%H%M%S}"
     numbers = ("", *(f"-{number:03}" for number in range(1, 1000)))
     backup = next(place for n in numbers if not (place := file.with_name(f"{stem}{n}.bak")).exists())
@@ -212,7 +215,7 @@ def _etag(content: bytes) -> Etag:
 
 @contextmanager
 def _made(folder: Path, new: bytes | None) -> Generator[None]:
-    """Makes the folder for the block that writes what is `new`, and removes it again if that fails."""
+    """Make the folder for the block that writes the `new` bytes, and remove it again if the block fails."""
     missing = [above for above in (folder, *folder.parents) if not above.exists()] if new is not None else []
     try:
         for above in reversed(missing):
@@ -228,7 +231,7 @@ def _made(folder: Path, new: bytes | None) -> Generator[None]:
 
 @contextmanager
 def _locked(lock: Path | None) -> Generator[None]:
-    """Holds the client's own lock. Raises Busy."""
+    """Hold the client's own lock during the block. Raises Busy."""
     if lock is None:
         yield
         return
@@ -241,7 +244,7 @@ def _locked(lock: Path | None) -> Generator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):  # if it stays, it counts as left over after STALE_S
+        with suppress(OSError):  # if it stays, it becomes stale after STALE_S
             lock.rmdir()
 
 

@@ -21,15 +21,15 @@ _SECRET = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _REFERENCE = re.compile(r"[\"']?(?:Bearer )?\$\{\w+\}[\"']?")
-"""A value that only refers to a variable, as ours does."""
+"""A value that only refers to a variable, as our own values do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigTarget:
-    """A file and what goes into it. `private`: it holds a secret, so only you may read it. `only_existing`: its program
-    creates it together with other files, which it wouldn't do if it found ours. `lock`: the folder that its program
-    uses as a lock. `within`: the repository that no link may lead out of. `replaced`: what `install` takes out,
-    because the entries stand in for it."""
+    """A file and its entries. `private`: it contains a secret, so only you may read it. `only_existing`: its program
+    creates it together with other files, and wouldn't if our file were there. `lock`: the folder that its program uses
+    as a lock. `within`: the repository that no link may lead out of. `replaced`: the entries that `install` removes,
+    because the new ones replace them."""
 
     file: Path
     entries: tuple[ConfigEntry, ...]
@@ -41,18 +41,19 @@ class ConfigTarget:
 
     @property
     def known(self) -> tuple[ConfigEntry, ...]:
-        """All that may be in the file of ours."""
+        """All our entries that may be in the file."""
         return (*self.entries, *self.replaced)
 
     def has(self, kind: type[object]) -> bool:
-        """Whether an entry of that kind may be in the file."""
+        """Return whether an entry of that kind may be in the file."""
         return any(isinstance(entry, kind) for entry in self.known)
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange:
-    """`old` and `new` are the file's bytes, None for no file; `what` is put in or taken out. `spent`: backups that hold
-    nothing which the new bytes lack. `keeps_old`: a backup is made. `brings_secret`: only you may read it."""
+    """A change of the file's bytes from `old` to `new`; None means no file. `what`: the entries added or removed.
+    `spent`: backups with no content that the new bytes lack. `keeps_old`: whether a backup is made. `brings_secret`:
+    whether only you may read the file."""
 
     target: ConfigTarget
     old: bytes | None
@@ -72,8 +73,8 @@ class ConfigChange:
 
 
 def plan_install(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]] = ()) -> ConfigChange:
-    """Puts all entries in, and takes out what they replace; `backups` as in `plan_uninstall`. Raises Refused, with the
-    file's name, if it is broken or a place is taken."""
+    """Plan to add all entries and remove those that they replace. `backups` are as in `plan_uninstall`. Raises Refused,
+    with the file's name, if it is broken or another entry has the place."""
     if old is None and target.only_existing:
         return ConfigChange(target, None, None)
     if not target.entries:
@@ -86,16 +87,16 @@ def plan_install(target: ConfigTarget, old: bytes | None, backups: Sequence[tupl
 
 
 def with_own_memory_off(target: ConfigTarget) -> ConfigTarget:
-    """Adds that the client's own memory is switched off."""
+    """Return the target with the client's own memory switched off."""
     entries = (replace(entry, switches_off=True) if isinstance(entry, OwnMemory) else entry for entry in target.entries)
     return replace(target, entries=tuple(entries))
 
 
 def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tuple[Path, bytes]]) -> ConfigChange:
-    """Takes out the entries that are in. `backups`: the file before we changed it, oldest first.
+    """Plan to remove the entries. `backups`: the file's states before our changes, oldest first.
 
-    If nothing else has changed since, the file comes back byte for byte; one that we made goes. Raises Refused, with
-    the file's name, if it is broken."""
+    If nothing else has changed since, the file comes back byte for byte. A file that we made is removed. Raises
+    Refused, with the file's name, if it is broken."""
     if old is None:
         return ConfigChange(target, None, None)
     present = _present(target, old)
@@ -104,11 +105,11 @@ def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tu
     before = next((content for _, content in backups), None)
     own = [entry for entry in target.entries if isinstance(entry, OwnMemory)]
     with _naming(target.file):
-        if present and any(entry.is_on(decode(before)) for entry in own):  # else it was switched off by you
+        if present and any(entry.is_on(decode(before)) for entry in own):  # otherwise you switched it off
             target = with_own_memory_off(target)
             present = _present(target, old)
     if before is not None and _is_ours_alone(target, before):
-        before = None  # we had made the file, and changed it later
+        before = None  # we made the file, and changed it later
     untouched = _leads_to(target, present, before, old)
     if untouched:
         new = before
@@ -118,14 +119,14 @@ def plan_uninstall(target: ConfigTarget, old: bytes | None, backups: Sequence[tu
     bares = [(place, _without(target, target.known, content, before)) for place, content in backups]
     spent = tuple(place for place, bare in bares if bare == new or (new is None and not _says_anything(bare)))
     what = tuple(entry.what for entry in present)
-    # Nothing of a file that was all ours is worth keeping, and a token that is taken out must be gone.
+    # A file with only our entries needs no backup, and a removed token must not survive in one.
     keeps_old = not untouched and not spent and new is not None and not target.private
     return ConfigChange(target, old, new, what, spent, keeps_old=keeps_old)
 
 
 def diff(change: ConfigChange, shown: str) -> str:
-    """Returns a unified diff that calls the file `shown`. It hides others' secrets: all values of a private file, else
-    those whose key sounds like one."""
+    """Return a unified diff that calls the file `shown`. It hides others' secrets: all values of a private file,
+    otherwise values whose key suggests a secret."""
     old, new = (_shown(content, hides=change.target.private) for content in (change.old, change.new))
     names = ("/dev/null" if change.old is None else shown, "/dev/null" if change.new is None else shown)
     lines = difflib.unified_diff(old, new, *names)
@@ -151,7 +152,7 @@ def _without(target: ConfigTarget, entries: Sequence[ConfigEntry], content: byte
 
 
 def _leads_to(target: ConfigTarget, entries: Sequence[ConfigEntry], before: bytes | None, now: bytes) -> bool:
-    """Whether inserting the entries into `before` yields what is there now."""
+    """Return whether inserting the entries into `before` yields the bytes `now`."""
     try:
         return _insert(target, entries, before)[0] == now
     except Refused:
@@ -159,7 +160,7 @@ def _leads_to(target: ConfigTarget, entries: Sequence[ConfigEntry], before: byte
 
 
 def _is_ours_alone(target: ConfigTarget, content: bytes) -> bool:
-    """Whether inserting some of the entries into no file yields just these bytes."""
+    """Return whether inserting some of the entries into an empty file yields exactly these bytes."""
     present = _present(target, content)
     return bool(present) and _leads_to(target, present, None, content)
 
@@ -175,7 +176,7 @@ def _says_anything(content: bytes) -> bool:
 
 @contextmanager
 def _naming(file: Path) -> Generator[None]:
-    """Puts the file's name into what the block refuses."""
+    """Add the file's name to a refusal that the block raises."""
     try:
         yield
     except Refused as refused:
@@ -184,7 +185,7 @@ def _naming(file: Path) -> Generator[None]:
 
 
 def decode(content: bytes | None) -> str:
-    """Returns a file's text; empty for no file. Raises Refused if it isn't UTF-8."""
+    """Return a file's text; empty for a missing file. Raises Refused if it isn't UTF-8."""
     try:
         return (content or b"").decode()
     except UnicodeDecodeError as error:
@@ -201,7 +202,7 @@ def _shown(content: bytes | None, *, hides: bool) -> list[str]:
 
 
 def _masked(found: re.Match[str]) -> str:
-    """Keeps the key and the quotes, so that the line still looks like what it is."""
+    """Return the line with its value masked. The key and the quotes stay, so that the line is still recognizable."""
     if found["scheme"]:
         return f"{found['scheme']}…"
     value = found["value"]

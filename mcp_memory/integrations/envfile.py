@@ -16,13 +16,13 @@ class EnvVariable:
     what = "the token"
 
     def insert(self, text: str) -> str:
-        """Replaces the variable's line, or adds one at the end."""
+        """Replace the variable's line, or adds one at the end."""
         newline = "\r\n" if "\r\n" in text else "\n"
         found = self._find_line(text)
         if found:
             return f"{text[: found.start()]}{self.name}={self.value}{found['end']}{text[found.end() :]}"
         if text.strip("\ufeff") and not text.endswith("\n"):
-            return f"{text}{newline}{self.name}={self.value}"  # no line end here either, which tells `remove`
+            return f"{text}{newline}{self.name}={self.value}"  # no line end here either, a mark for `remove`
         return f"{text}{self.name}={self.value}{newline}"
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- a line is whole
@@ -36,7 +36,7 @@ class EnvVariable:
         return self.value_in(text) is not None
 
     def value_in(self, text: str) -> str | None:
-        """The variable's value there; None if it isn't set."""
+        """Return the variable's value; None if it isn't set."""
         found = self._find_line(text)
         return found["value"] if found else None
 

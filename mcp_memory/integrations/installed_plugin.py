@@ -1,4 +1,4 @@
-"""Finds our plugin where a client installed it from its own marketplace. Only reads."""
+"""Finds our plugin where a client installed it from its own marketplace. Read-only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ _URL = "${user_config.url}"
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """`file` makes the client load it, under the name `key`; `entry` is the server's. `has_address`: its address is a
-    setting of the client."""
+    """Our plugin, which `file` makes the client load under the name `key`. `entry` is the server's. `has_address`:
+    whether the server's address is a setting of the client."""
 
     file: Path
     key: str
@@ -30,19 +30,20 @@ class InstalledPlugin:
 
     @property
     def server(self) -> str:
-        """Its name in Claude Code's permission rules."""
+        """The server's name in Claude Code's permission rules."""
         return f"plugin_{NAME}_{SERVER}"
 
 
 def find_installed_plugin(client: str, where: ClientPaths) -> InstalledPlugin | None:
-    """Finds the plugin of Claude Code or Codex if it is installed and on. OpenClaw's is in its configuration."""
+    """Find the plugin of Claude Code or Codex if it is installed and on. OpenClaw's plugin is in its configuration."""
     if client == "claude-code":
         return _claude_code(where)
     return _codex(where) if client == "codex" else None
 
 
 def refuse_installed_plugin(client: str, where: ClientPaths, entry: Mapping[str, Any]) -> None:
-    """Raises Refused if the client has our plugin for the vault of that entry: hooks and tools would come twice."""
+    """Refuse to connect a client that has our plugin for the same vault, since hooks and tools would run twice. Raises
+    Refused."""
     plugin = find_installed_plugin(client, where)
     if plugin and commands.read(helper_of(plugin.entry)) == commands.read(helper_of(entry)):
         raise Refused(

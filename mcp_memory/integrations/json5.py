@@ -36,8 +36,8 @@ class JsonNode:
 
 @dataclass(frozen=True, slots=True)
 class JsonItem:
-    """A member or element. `start` is its first character, of the name if it has one; `after` follows its comma, None
-    without one."""
+    """A member or element. `start` is the position of its first character, or of its name. `after` is the position
+    behind its comma, None without a comma."""
 
     key: Key
     start: int
@@ -46,7 +46,7 @@ class JsonItem:
 
 
 def parse(text: str) -> JsonNode | None:
-    """Returns the document's value, None for nothing but blanks and comments. Raises Refused with the line."""
+    """Return the document's value, None if it has only blanks and comments. Raises Refused with the line."""
     try:
         return _Reader(text).document()
     except RecursionError:
@@ -54,7 +54,7 @@ def parse(text: str) -> JsonNode | None:
 
 
 class _Reader:
-    """A recursive descent parser; each method takes the position where it starts."""
+    """A recursive descent parser; each method takes a start position."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -132,13 +132,13 @@ class _Reader:
 
 
 def _escape(character: str) -> str:
-    """Translates an escape of JSON5 to JSON's."""
+    """Translate an escape of JSON5 into JSON's."""
     known = {"'": "'", "v": "\\u000b", "0": "\\u0000", "x": "\\u00", "\n": "", '"': '\\"'}
     return known.get(character, f"\\{character}")
 
 
 def _number(token: str) -> Any:
-    """Keeps numbers that JSON lacks as they are written."""
+    """Return a number; a number that JSON lacks stays as written."""
     try:
         return json.loads(token)
     except ValueError:

@@ -1,7 +1,7 @@
 """Edits JSON with comments in place: every byte outside the edited member stays.
 
-Most libraries on PyPI drop comments when they write. json-five keeps them as tokens, but an added member's comma,
-indentation and line ends would have to be placed one by one, which is what most of this file does.
+Most libraries on PyPI drop comments when they write. json-five keeps comments as tokens. But with it, an added member's
+comma, indentation and line ends would have to be placed one by one, which is the bulk of this file.
 """
 
 import json
@@ -13,17 +13,17 @@ from mcp_memory.errors import Refused
 from mcp_memory.integrations.json5 import COMMENT, GAP, JsonItem, JsonNode, Key, parse
 
 _TOKEN = re.compile(rf'"(?:[^"\\\n]|\\.)*"|{COMMENT.pattern}', re.DOTALL)
-"""A string, which may hold what looks like a comment, or a comment."""
+"""A comment, or a string, which may contain text that looks like a comment."""
 
 
 def value_of(text: str) -> Any:
-    """Returns the plain value, None for an empty text. Raises Refused."""
+    """Return the plain value, None for an empty text. Raises Refused."""
     node = parse(text)
     return node.value if node else None
 
 
 def plain_fault(text: str) -> str | None:
-    """Explains why it is not plain JSON, which is all that Claude Code and Codex read; None if it is."""
+    """Explain why the text isn't plain JSON, the only form that Claude Code and Codex read; None if it is."""
     try:
         json.loads(text.removeprefix("\ufeff") or "{}")
     except json.JSONDecodeError as error:
@@ -34,13 +34,13 @@ def plain_fault(text: str) -> str | None:
 
 
 def without_comments(text: str) -> str:
-    """Returns the text with blanks for the comments, so that positions stay."""
+    """Return the text with blanks for the comments, so that positions stay."""
     return _TOKEN.sub(lambda found: found[0] if found[0].startswith('"') else re.sub(r"[^\n]", " ", found[0]), text)
 
 
 def set_value(text: str, path: Sequence[Key], value: Any) -> str:
-    """Replaces the value at `path`, or adds it as the last member; missing objects are made. Raises Refused for a
-    broken text, and if something on the way is not an object."""
+    """Replace the value at `path`, or add it as the last member, making missing objects. Raises Refused for a broken
+    text, and if a value on the path isn't an object."""
     root = parse(text)
     if root is None:
         return _joined(text, _rendered(_nested(path, value), "", "  ", _newline(text)) + _newline(text))
@@ -55,7 +55,7 @@ def set_value(text: str, path: Sequence[Key], value: Any) -> str:
 
 
 def append(text: str, path: Sequence[str], value: Any) -> str:
-    """Adds the last element of the list at `path`, which is made if it is missing. Raises as `set_value`."""
+    """Append an element to the list at `path`; a missing list is made. Raises as `set_value`."""
     root = parse(text)
     node, depth = _walk(root, path) if root else (None, 0)
     if root is None or node is None or depth < len(path) or node.value is None:
@@ -66,9 +66,10 @@ def append(text: str, path: Sequence[str], value: Any) -> str:
 
 
 def remove(text: str, path: Sequence[Key], before: str | None = None) -> str:
-    """Removes what is at `path`, and the objects and lists that this leaves empty, but not the document itself.
+    """Remove the value at `path`, and the objects and lists that this leaves empty, but not the document itself.
 
-    `before` is an older state of the text: what it has stays, and what was empty in it becomes empty in the same way.
+    `before` is an older state of the text. Containers that `before` has are kept, and containers that are empty there
+    look the same again.
     """
     if not path:
         return text
@@ -99,7 +100,7 @@ def _at(text: str, path: Sequence[Key]) -> JsonNode | None:
 
 
 def _walk(node: JsonNode, path: Sequence[Key]) -> tuple[JsonNode, int]:
-    """Returns the deepest node on the path and its depth. Raises Refused if a name on the path occurs twice."""
+    """Return the deepest node on the path and its depth. Raises Refused if a name on the path occurs twice."""
     for depth, key in enumerate(path):
         found = [item for item in node.items if item.key == key]
         if len(found) > 1:
@@ -117,7 +118,7 @@ def _nested(path: Sequence[Key], value: Any) -> Any:
 
 
 def _added(text: str, root: JsonNode, node: JsonNode, key: str | None, value: Any) -> str:
-    """Adds a last item, laid out like the others."""
+    """Add a last item, laid out like the others."""
     name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
     newline = _newline(text)
     if not node.items:
@@ -146,13 +147,13 @@ def _added_to_empty(text: str, root: JsonNode, node: JsonNode, name: str, value:
 
 
 def _inside_when_empty(text: str, node: JsonNode, item: JsonItem) -> str:
-    """Keeps only the comments of an object that loses its only member."""
+    """Return only the comments of an object that loses its only member."""
     inside = text[node.start + 1 : item.start] + text[item.after or item.node.end : node.end - 1]
     return inside if inside.strip() else ""
 
 
 def _cut(text: str, node: JsonNode, number: int) -> str:
-    """Removes one of several items, the blanks before it, and one comma."""
+    """Remove one of several items, the blanks before it, and a comma."""
     item = node.items[number]
     start = len(text[: item.start].rstrip())
     end = item.after or item.node.end
@@ -160,7 +161,7 @@ def _cut(text: str, node: JsonNode, number: int) -> str:
     gap = text[(node.items[number - 1].after or 0) if number else node.start + 1 : item.start]
     comments = COMMENT.findall(gap)
     if comments and comments[-1].startswith("//") and not re.match(r"[^\S\n]*\n", rest):
-        start = item.start  # the comment must not swallow what follows
+        start = item.start  # the comment must not swallow the following text
     if item.after is None:
         previous = node.items[number - 1]
         comma = (previous.after or 0) - 1
@@ -173,18 +174,18 @@ def _pretty(text: str, root: JsonNode, at: int, value: Any) -> str:
 
 
 def _rendered(value: Any, indent: str, unit: str, newline: str) -> str:
-    """Renders over several lines, all but the first indented."""
+    """Render a value over several lines, all but the first indented."""
     return json.dumps(value, ensure_ascii=False, indent=unit).replace("\n", newline + indent)
 
 
 def _unit(text: str, root: JsonNode) -> str:
-    """Returns one step of indentation: that of the first member."""
+    """Return a step of indentation, taken from the first member."""
     indent = _own_line(text, root.items[0].start) if root.items else None
     return indent or "  "
 
 
 def _own_line(text: str, at: int) -> str | None:
-    """Returns the blanks before the first thing on a line; None if `at` isn't the first."""
+    """Return the blanks before the first character on a line; None if `at` isn't the first."""
     indent = _indent_of_line(text, at)
     line = text.rfind("\n", 0, at) + 1
     return indent if line and line + len(indent) == at else None
@@ -196,7 +197,7 @@ def _indent_of_line(text: str, at: int) -> str:
 
 
 def _after_comments(text: str, at: int) -> int:
-    """Returns the end of the last comment in a gap, or the gap's start if there is none."""
+    """Return the end of the last comment in a gap, or the gap's start if it has no comment."""
     gap = GAP.match(text, at)
     return len(text[: gap.end()].rstrip()) if gap else at
 

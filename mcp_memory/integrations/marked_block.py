@@ -1,4 +1,4 @@
-"""Puts a few lines between two marks into a text of yours, and takes them out again."""
+"""Inserts a few lines between two marks into your text, and removes them again."""
 
 import re
 from collections.abc import Sequence
@@ -26,8 +26,8 @@ _TAUGHT_NOTE = re.compile(r"^<!-- note (\S+) -->\r?\n", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class InstructionBlock:
-    """A config entry: a few lines for the agent. `head`: what a file of ours begins with; `begin` and `end`: the marks.
-    All methods raise Refused for a lone mark."""
+    """A config entry: a few lines for the agent, between the marks `begin` and `end`. `head`: the beginning of a file
+    that we make. All methods raise Refused for a lone mark."""
 
     lines: str
     head: str = ""
@@ -36,7 +36,7 @@ class InstructionBlock:
     what = "the instructions for the agent"
 
     def insert(self, text: str) -> str:
-        """Puts the lines where the marks are, else at the end."""
+        """Insert the lines between the marks, or at the end if the text has no marks."""
         newline = "\r\n" if "\r\n" in text else "\n"
         block = newline.join([self.begin, *self.lines.strip().splitlines(), self.end]) + newline
         found = self.find(text)
@@ -46,7 +46,7 @@ class InstructionBlock:
         return (text + newline if text.strip("\ufeff") else text + self.head) + block
 
     def remove(self, text: str, before: str | None) -> str:  # noqa: ARG002 -- the marks are enough
-        """Leaves what was changed around the marks since `insert`."""
+        """Remove the lines, but keep your changes around the marks."""
         found = self.find(text)
         if not found:
             return text
@@ -60,7 +60,7 @@ class InstructionBlock:
         return self.find(text) is not None
 
     def find(self, text: str) -> re.Match[str] | None:
-        """The block with its marks and the end of its last line."""
+        """Find the block with its marks and the end of its last line."""
         marks = [text.count(self.begin), text.count(self.end)]
         found = re.search(rf"{re.escape(self.begin)}.*?{re.escape(self.end)}(?:\r?\n)?", text, re.DOTALL)
         if marks == [0, 0]:
@@ -76,12 +76,12 @@ class InstructionBlock:
 
 
 def taught_block(name: str, items: Sequence[str] = ()) -> InstructionBlock:
-    """The block of `teach` in a file of that name, with these items."""
+    """Return the block of `teach` in a file of that name, with these items."""
     return InstructionBlock("\n".join(items), TAUGHT_HEADS.get(name, ""), TAUGHT_BEGIN, TAUGHT_END)
 
 
 def taught_items(text: str) -> dict[str, str]:
-    """The items that `teach` put into a text, by the ids of their notes. Raises Refused for a lone mark."""
+    """Return the items that `teach` put into a text, by the ids of their notes. Raises Refused for a lone mark."""
     found = taught_block("").find(text)
     if not found:
         return {}
@@ -91,6 +91,7 @@ def taught_items(text: str) -> dict[str, str]:
 
 
 def with_taught_items(name: str, text: str, items: Sequence[str]) -> str:
-    """The text of a file of that name with these items in place of those before. Raises Refused for a lone mark."""
+    """Return the text of a file of that name, with these items in place of the earlier ones. Raises Refused for a lone
+    mark."""
     block = taught_block(name, items)
     return block.insert(text) if items else block.remove(text, None)

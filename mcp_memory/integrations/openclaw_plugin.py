@@ -1,5 +1,4 @@
-"""Puts our plugin into OpenClaw's configuration: where it is loaded from, what it may see, which slot it fills, and
-that it stands in place of OpenClaw's own memory."""
+"""Configures our plugin in OpenClaw: its folder, its access, its slot, and that it replaces OpenClaw's own memory."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,11 +9,11 @@ from mcp_memory.text.parsed_values import list_at, value_at
 
 ID = "mcp-memory"
 OWN_MEMORY = "memory-core"
-"""OpenClaw's own plugin, which fills the slot by default."""
+"""OpenClaw's own plugin, which has the slot by default."""
 
 TOOLS = ("memory_search", "memory_get")
-"""Tools that `memory-core` offers even if another plugin has its slot (2026.9.6), unless it is off. Ours have the same
-names, so `tools.deny` affects them, too."""
+"""Tools that `memory-core` offers even if another plugin has its slot (2026.9.6), unless it is off. Our tools have the
+same names, so `tools.deny` affects them, too."""
 
 _DENIED = ("tools", "deny")
 _OWN_IS_ON = ("plugins", "entries", OWN_MEMORY, "enabled")
@@ -25,8 +24,8 @@ _ACCESS, _COMMAND = (*_ENTRY, "hooks", "allowConversationAccess"), (*_ENTRY, "co
 
 @dataclass(frozen=True, slots=True)
 class OpenClawPlugin:
-    """A config entry. Only one plugin can be OpenClaw's memory, and ours serves one vault. `command` has EVENT for the
-    event."""
+    """A config entry. Only one plugin can be OpenClaw's memory, and ours serves one vault. `command` has the
+    placeholder EVENT."""
 
     folder: str
     command: str
@@ -71,7 +70,8 @@ class OpenClawPlugin:
         return text
 
     def _listed(self) -> list[tuple[tuple[str, ...], str]]:
-        """What is added to which list; to the list of allowed plugins only if there is one."""
+        """Return the lists to extend, each with the value to add. `insert` extends the list of allowed plugins only if
+        it exists."""
         return [(_PATHS, self.folder), (_ALLOWED, ID)]
 
     def is_in(self, text: str) -> bool:
@@ -79,27 +79,28 @@ class OpenClawPlugin:
         return value_at(config, *_ENTRY) is not None and self._owns(config)
 
     def is_from_marketplace(self, text: str) -> bool:
-        """Whether OpenClaw's own command put it in, which sets no command."""
+        """Return whether OpenClaw's own command installed the plugin, which configures no command."""
         return self.is_in(text) and value_at(jsonc.value_of(text), *_COMMAND) is None
 
     def is_on(self, text: str) -> bool:
-        """Whether OpenClaw loads it."""
+        """Return whether OpenClaw loads the plugin."""
         config: Any = jsonc.value_of(text)
         on = value_at(config, "plugins", "enabled") is not False and value_at(config, *_ENTRY, "enabled") is not False
         return on and value_at(config, *_SLOT) == ID and ID not in list_at(config, "plugins", "deny")
 
     def may_see(self, text: str) -> bool:
-        """Whether OpenClaw gives it the prompts."""
+        """Return whether OpenClaw passes the prompts to the plugin."""
         return value_at(jsonc.value_of(text), *_ACCESS) is True
 
     def is_shadowed(self, text: str) -> bool:
-        """Whether OpenClaw offers its own memory tools in place of ours, or none."""
+        """Return whether OpenClaw offers its own memory tools in place of ours, or denies both."""
         config: Any = jsonc.value_of(text)
         own_is_on = value_at(config, *_OWN_IS_ON) is not False
         return self.is_in(text) and (own_is_on or not {*TOOLS}.isdisjoint(list_at(config, *_DENIED)))
 
     def _owns(self, config: object) -> bool:
-        """Without a command of its own, it runs that of the default vault."""
+        """Return whether the configured plugin serves this vault. A plugin without a command serves the default
+        vault."""
         line = value_at(config, *_COMMAND)
         if line is None:
             return self.vault is None

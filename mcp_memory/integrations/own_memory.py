@@ -1,4 +1,4 @@
-"""A memory that a client keeps by itself, beside ours: its switch, or its place among what ours reads."""
+"""The memory that a client keeps by itself, beside ours: its switch, or its place among our sources."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from mcp_memory.text.parsed_values import value_at
 
 @dataclass(frozen=True, slots=True)
 class OwnMemory:
-    """Its `path` in a configuration in JSON or TOML; on by `default`, or not. `switches_off`: you asked for that."""
+    """The switch of a client's own memory, at `path` in a JSON or TOML configuration. `default`: whether it is on
+    without a setting. `switches_off`: you asked to switch it off."""
 
     format: str
     path: tuple[str, ...]
@@ -24,7 +25,7 @@ class OwnMemory:
         return self._with(text, False) if self.switches_off and self.is_on(text) else text
 
     def remove(self, text: str, before: str | None) -> str:
-        """Switches it on again if it was."""
+        """Switch the client's memory on again if it was on before."""
         if not self.is_in(text) or not self.is_on(before or ""):
             return text
         old = value_at(self._values(before or ""), *self.path)
@@ -34,7 +35,7 @@ class OwnMemory:
         return self.switches_off and not self.is_on(text)
 
     def is_on(self, text: str) -> bool:
-        """Raises Refused for a text that can't be read."""
+        """Return whether the client's memory is on. Raises Refused for a text that can't be read."""
         found = value_at(self._values(text), *self.path)
         return self.default if found is None else found is True
 
@@ -49,8 +50,8 @@ class OwnMemory:
 
 @dataclass(frozen=True, slots=True)
 class OwnMemoryInPlace:
-    """A config entry in our own settings: what a client remembers is read in its `folder`, as a source or `as_vault`. A
-    comment marks the line, so that `uninstall` leaves one that you wrote."""
+    """A config entry in our own settings: the client's memory is read in its `folder`, as a source or `as_vault`. A
+    comment marks the line, so that `uninstall` keeps a line that you wrote."""
 
     client: str
     folder: str
@@ -70,7 +71,7 @@ class OwnMemoryInPlace:
         *table, key = self.path
         new = toml.set_table(text, table, {key: self.folder})
         line = re.compile(rf"^({re.escape(key)} = [^\r\n]*)", re.MULTILINE)
-        at = next(n for n, (a, b) in enumerate(zip_longest(new, text)) if a != b)  # where it went in, or its header
+        at = next(n for n, (a, b) in enumerate(zip_longest(new, text)) if a != b)  # the new line, or its header
         start = new.rfind("\n", 0, at) + 1
         return new[:start] + line.sub(lambda found: f"{found[1]}  {self._mark}", new[start:], count=1)
 

@@ -1,6 +1,6 @@
 """Generates the plugin for clients' own marketplaces. Pure.
 
-One folder is a plugin of Claude Code, Codex and OpenClaw at once, because each looks for a manifest of its own; one
+The same folder is a plugin of Claude Code, Codex and OpenClaw, because each looks for a manifest of its own. One
 marketplace file beside it serves all three.
 """
 
@@ -14,7 +14,7 @@ from mcp_memory.integrations.clients import hook_entries
 NAME = "mcp-memory"
 ABOUT = "Memory for coding agents: plain Markdown files, served over MCP by one local daemon"
 IN_PLUGIN = f"plugin_{NAME}_memory"
-"""What Claude Code calls the plugin's server in the names of its tools."""
+"""Claude Code's name for the plugin's server, as in the names of its tools."""
 
 FOLDER = "configs/plugin"
 MARKETPLACE = ".claude-plugin/marketplace.json"
@@ -28,7 +28,7 @@ _TOOLS: Mapping[str, Mapping[str, bool]] = {
     "memory_append": {"sideEffecting": True},
     "memory_forget": {"sideEffecting": True},
 }
-"""What OpenClaw's plugin offers, and what OpenClaw wants to know of each before it loads it."""
+"""The tools of OpenClaw's plugin, each with the traits that OpenClaw requires before it loads the tool."""
 
 SKILL = "long-term-memory"
 ABOUT_SKILL = (
@@ -40,8 +40,8 @@ ABOUT_SKILL = (
 
 @dataclass(frozen=True, slots=True)
 class BundleValues:
-    """What differs between machines. `servers` and `hooks` are by client, hooks then by its names of events;
-    `hook` is OpenClaw's command, with EVENT for the event."""
+    """The values that differ between machines. `servers` and `hooks` are by client, and hooks also by the client's
+    event name. `hook` is OpenClaw's command, with the placeholder EVENT."""
 
     version: str
     servers: Mapping[str, Mapping[str, Any]]
@@ -51,7 +51,7 @@ class BundleValues:
 
 
 def packages(filling: BundleValues) -> dict[str, str]:
-    """Returns all generated files: path from the folder that is added as a marketplace → text."""
+    """Return all generated files: path from the folder that is added as a marketplace → text."""
     about = {"name": NAME, "version": filling.version, "description": ABOUT, "license": "MIT"}
     codex = {"skills": "./skills/", "hooks": "./codex/hooks.json", "mcpServers": "./codex/mcp.json"}
     npm = {"type": "module", "openclaw": {"extensions": ["./index.js"]}}
@@ -86,7 +86,8 @@ def _claude_code(server: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _openclaw(filling: BundleValues) -> dict[str, Any]:
-    """It declares no server: it runs `mcp-memory stdio` for a call of a tool, and says from which session it comes."""
+    """Return OpenClaw's manifest. It declares no server: for a tool call, the plugin runs `mcp-memory stdio` and passes
+    the session."""
     command = {"type": "string", "description": "What to run, with EVENT for the event", "default": filling.hook}
     return {
         "id": NAME,

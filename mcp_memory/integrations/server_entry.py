@@ -1,4 +1,4 @@
-"""Our entry among a client's MCP servers: puts it in, recognizes it in any client's spelling, and takes it out."""
+"""Our entry among a client's MCP servers: adds it, recognizes it in any client's spelling, and removes it."""
 
 import re
 import shlex
@@ -13,20 +13,20 @@ from mcp_memory.text.parsed_values import list_at, table_at, value_at
 
 
 def helper_of(entry: object) -> object:
-    """The command line that prints a client's headers; None for an entry without one."""
+    """Return the command line that prints a client's headers; None for an entry without such a command."""
     return value_at(entry, "headersHelper") or value_at(entry, "http_headers_helper")
 
 
 def command_of(entry: object) -> list[str]:
-    """The command that an entry starts as its server, and its arguments, in any client's spelling."""
+    """Return the command that an entry starts as its server, and its arguments, in any client's spelling."""
     command = value_at(entry, "command")
     return list(map(str, [*(list_at(entry, "command") or [command]), *list_at(entry, "args")])) if command else []
 
 
 @dataclass(frozen=True, slots=True)
 class EntryIdentity:
-    """Recognizes our own entry: it asks `headers` for this client and vault (or starts `stdio` for them, as `verb`
-    says), or sends `variable`."""
+    """The mark of our own entry: it runs `verb` (`headers` or `stdio`) for this client and vault, or sends
+    `variable`."""
 
     client: str
     vault: str | None
@@ -39,7 +39,7 @@ class EntryIdentity:
         return self._read(entry) == OurCommand(self.verb, self.client, self.vault)
 
     def is_of_another_vault(self, entry: object) -> bool:
-        """Whether we put it in for another vault, whose folder may have the same name."""
+        """Return whether we added the entry for another vault, whose folder may have the same name."""
         if self.owns(entry):
             return False
         command = self._read(entry)
@@ -97,8 +97,8 @@ class ServerEntry:
         return bool(self.names(text))
 
     def name_in(self, text: str) -> str:
-        """Returns the name for our entry: the one you asked for, else the one that it has, else ours, with a number if
-        another vault's folder has the same name."""
+        """Return the name for our entry: your chosen name, else the existing name, else our default. The default gets a
+        number if another vault's folder has the same name."""
         if self.chosen:
             return self.name
         if names := self.names(text):
@@ -108,23 +108,23 @@ class ServerEntry:
         return next(name for name in tried if not self.identity.is_of_another_vault(servers.get(name)))
 
     def is_taken(self, text: str) -> bool:
-        """Whether another server has that name."""
+        """Return whether another server has that name."""
         return self.name_in(text) in {*self._servers(text)} - {*self.names(text)}
 
     def names(self, text: str) -> list[str]:
-        """Returns the name of our entry there; several if it was added twice."""
+        """Return the names of our entry; several if it was added twice."""
         return [name for name, entry in self._servers(text).items() if self.identity.owns(entry)]
 
     def entry_in(self, text: str) -> Mapping[str, Any] | None:
-        """Returns our entry, None if it isn't there."""
+        """Return our entry, None if it isn't there."""
         return next((entry for entry in self._servers(text).values() if self.identity.owns(entry)), None)
 
     def is_of_another_vault(self, text: str) -> bool:
-        """Whether the file connects another vault of ours."""
+        """Return whether the file connects another vault of ours."""
         return any(map(self.identity.is_of_another_vault, self._servers(text).values()))
 
     def stdio_entries(self, text: str) -> list[tuple[OurCommand, Mapping[str, Any]]]:
-        """Returns the entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
+        """Return the entries that start `mcp-memory stdio` for this vault instead, under any client's name."""
         found: list[tuple[OurCommand, Mapping[str, Any]]] = []
         for entry in self._servers(text).values():
             command = None if self.identity.owns(entry) else commands.read(shlex.join(command_of(entry)))

@@ -1,7 +1,7 @@
 """Adds, changes or removes one table of a TOML file; every other byte stays.
 
-Python's own parser checks each edit: unless it reads what it read before plus the table, the edit is refused. (tomlkit
-was tried: it drops comments in a table that becomes empty, adds blank lines and mixes line ends.)
+Python's own parser checks each edit. If the new text doesn't parse to the old content with that table, the edit is
+refused. (tomlkit was tried: it drops comments in a table that becomes empty, adds blank lines and mixes line ends.)
 """
 
 import copy
@@ -20,7 +20,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def value_of(text: str) -> dict[str, Any]:
-    """Parses the file; floats stay as written, so that two readings are equal. Raises Refused with the line."""
+    """Parse the file; floats stay as written, so that two readings are equal. Raises Refused with the line."""
     try:
         return tomllib.loads(text.removeprefix("\ufeff"), parse_float=str)
     except tomllib.TOMLDecodeError as error:
@@ -30,8 +30,8 @@ def value_of(text: str) -> dict[str, Any]:
 
 
 def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
-    """Puts `table` at `path`; if there is one, its other keys stay. Raises Refused for a broken file, and if the path
-    to the table is written in a form that can't be added to."""
+    """Put `table` at `path`; other keys of an existing table stay. Raises Refused for a broken file, and if the path to
+    the table is written in a form that can't be added to."""
     before = value_of(text)
     found = _table(before, path)
     if found is None:
@@ -42,14 +42,14 @@ def set_table(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
             if found.get(key) != value:
                 new = _with_key(new, path, key, value, is_new=key not in found)
     added = ", ".join(_line(key, value) for key, value in table.items())
-    is_new = found is None  # else the same name would stand there twice
+    is_new = found is None  # otherwise the name would appear twice
     by_hand = f"{_dotted(path[-1:])} = {{ {added} }}" if is_new else added
     where = ".".join(path[:-1] if is_new else path) or "the file"
     return _checked(new, _merged(before, path, table), f"put into {where} by hand, then try again: {by_hand}")
 
 
 def remove(text: str, path: Sequence[str]) -> str:
-    """Removes the table at `path` and those below it. Raises Refused as `set_table`."""
+    """Remove the table at `path` and those below it. Raises Refused as `set_table`."""
     before = value_of(text)
     if _table(before, path) is None:
         return text
@@ -59,7 +59,7 @@ def remove(text: str, path: Sequence[str]) -> str:
     expected = copy.deepcopy(before)
     _table(expected, path[:-1], expected).pop(path[-1])
     found = value_of(new)
-    for depth in range(len(path) - 1, 0, -1):  # a table that was only on the path is gone, too
+    for depth in range(len(path) - 1, 0, -1):  # a table that only led to this one is gone, too
         if _table(found, path[:depth]) is None and not _table(expected, path[:depth], {}):
             _table(expected, path[: depth - 1], expected).pop(path[depth - 1], None)
     return _checked(new, expected, f"take {_dotted(path[-1:])} out of {'.'.join(path[:-1])} by hand, then try again")
@@ -81,7 +81,7 @@ def _table(tree: dict[str, Any], path: Sequence[str], default: Any = None) -> An
 def _appended(text: str, path: Sequence[str], table: Mapping[str, Any]) -> str:
     newline = _newline(text)
     lines = [f"[{_dotted(path)}]", *(_line(key, value) for key, value in table.items())]
-    before = newline if text.strip("\ufeff") else ""  # just this `_without` takes away again
+    before = newline if text.strip("\ufeff") else ""  # exactly the text that `_without` removes again
     return text + before + newline.join(lines) + newline
 
 
@@ -99,7 +99,7 @@ def _with_key(text: str, path: Sequence[str], key: str, value: str | int, *, is_
 
 
 def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
-    """Returns the spans of the table and those below it, each from its header to its last line with content."""
+    """Return the spans of the table and those below it, each from its header to its last line with content."""
     spans: list[tuple[int, int]] = []
     begun: int | None = None
     end = at = 0
@@ -116,7 +116,7 @@ def _spans(text: str, path: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _header(line: str) -> list[str] | None:
-    """Returns the names in a table's header; None for any other line."""
+    """Return the names in a table's header; None for any other line."""
     found = _HEADER.fullmatch(line)
     if not found:
         return None
@@ -132,7 +132,7 @@ def _header(line: str) -> list[str] | None:
 
 
 def _without(text: str, start: int, end: int) -> str:
-    """Removes these lines, and the line end that `_appended` put before them."""
+    """Remove these lines, and the line end that `_appended` put before them."""
     newline = _newline(text)
     if text[:start].endswith(newline if end == len(text) else newline * 2):
         start -= len(newline)
@@ -160,7 +160,7 @@ def _dotted(path: Sequence[str]) -> str:
 
 
 def _line(key: str, value: str | int) -> str:
-    """TOML's basic strings have JSON's escapes, except for one character that JSON doesn't escape."""
+    """Return a line of TOML. Its basic strings have JSON's escapes, and one character more must be escaped."""
     escaped = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"{key} = {escaped}"
 

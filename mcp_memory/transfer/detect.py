@@ -1,4 +1,4 @@
-"""Detects which kind of source a file or folder is, and reads it as that kind."""
+"""Detects the kind of source that a file or folder is, and reads the source as that kind."""
 
 import os
 from collections.abc import Callable
@@ -16,7 +16,7 @@ MOST_JSONL_BYTES = 256 << 20
 """The largest file of a memory server, which is read as a whole."""
 
 _SINGLE = {SourceKind.CLAUDE_CODE: claude_code.INSTRUCTIONS, SourceKind.GEMINI: gemini.INSTRUCTIONS}
-"""Files that are read alone, where a folder is the rule."""
+"""Files that can be read by themselves, although the kind is usually read from a folder."""
 
 _READERS = {
     SourceKind.CLAUDE_CODE: claude_code.read,
@@ -27,19 +27,19 @@ _READERS = {
 }
 
 _AMONG_OTHER_FILES = {SourceKind.CLAUDE_CODE, SourceKind.CODEX, SourceKind.GEMINI}
-"""Programs that keep notes among their other files, also in hidden folders; what isn't a note needs no mention."""
+"""Programs that keep notes among their other files, also in hidden folders. Their other files are skipped silently."""
 
 _CODEX = {".codex", "memory_summary.md", "rollout_summaries"}
 _GEMINI = {".gemini", *gemini.INSTRUCTIONS}
-"""Names of the folder itself, or of what is in it."""
+"""Names of the folder itself, or of a file in it."""
 
 _OPENCLAW = {"SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
-"""Names of what is in the folder."""
+"""Names of files in the folder."""
 
 
 def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project: str | None = None) -> ImportSource:
-    """Returns what is there, as `kind` if one is named. Raises NotFound, InvalidInput if it is of no kind or not of
-    that one, Refused for a place inside the vault, StorageFailed."""
+    """Return the source at `place`, read as `kind` if that is passed. Raises NotFound, InvalidInput if it is of no
+    known kind or not of the requested kind, Refused for a place inside the vault, StorageFailed."""
     root, vault = _resolved(place), vault.resolve()
     if not (root.is_dir() or root.is_file()):
         raise Refused(f"{root} is neither a file nor a folder")
@@ -60,8 +60,8 @@ def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project:
 def read(
     source: ImportSource, *, vault: Path, most_bytes: int, project_of: Callable[[str], str | None]
 ) -> SourceReading:
-    """Reads a source that is not ours. `most_bytes`: the largest note; `project_of`: the project of a folder. Raises
-    InvalidInput if there is nothing of its kind, StorageFailed."""
+    """Read a source that isn't ours. `most_bytes`: the size of the largest note. `project_of`: returns the project of a
+    folder. Raises InvalidInput if it has nothing of its kind, StorageFailed."""
     if source.kind is SourceKind.SERVER_MEMORY:
         data, modified_s = _file(source.root, MOST_JSONL_BYTES)
         reading = server_memory.read(source, data, modified_s)
@@ -104,12 +104,12 @@ def _of_folder(root: Path) -> SourceKind | None:
         return SourceKind.CODEX
     if names_and_own & _GEMINI:
         return SourceKind.GEMINI
-    # Not everything that a person has.
+    # A person's home folder has more than notes.
     return SourceKind.OBSIDIAN if root != Path.home() and _has_notes(root) else None
 
 
 def _has_notes(root: Path) -> bool:
-    """Whether there is Markdown outside of repositories, where it documents a program."""
+    """Return whether the folder has Markdown outside of repositories, where Markdown documents a program."""
     for folder, folders, files in walk(root):
         if ".git" in (*folders, *files) or len(Path(folder).relative_to(root).parts) >= MAX_DEPTH:
             folders.clear()

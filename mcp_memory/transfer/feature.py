@@ -27,7 +27,7 @@ def build(core: Core) -> Feature:
         return {"taken": [{"deed": note.action.value, "path": note.path, "why": note.why} for note in taken]}
 
     async def export_notes(request: ExportRequest) -> Payload:
-        """The command that asked reads the files itself."""
+        """List a page of notes. The files are read by the command that asked."""
         found, further = await transfer.list_notes(request.after)
         return {"home": core.vault.layout.home, "notes": list(map(note_facts, found)), "next": further}
 

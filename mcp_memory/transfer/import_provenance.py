@@ -14,21 +14,21 @@ from mcp_memory.vault.note_import import BASE32, SEAL_BLANK, SEAL_KEY
 
 
 def source_mark(source: ImportSource) -> str:
-    """Returns the 6 characters that stand for a source in the ids of its notes."""
+    """Return the 6 characters that identify a source in the ids of its notes."""
     identity = f"{source.kind}:{source.root}"
     return _base32(hashlib.sha256(identity.encode("utf-8", "surrogatepass")).digest(), 6)
 
 
 def imported_id(source: ImportSource, key: str) -> NoteId:
-    """Returns the id of a source's note, which is the same each time."""
+    """Return the id of a source's note, which is the same each time."""
     own = _base32(hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest(), 10)
     return NoteId(IMPORTED_ID + source_mark(source) + own)
 
 
 def seal_note(item: ImportItem, source: ImportSource, note_id: NoteId, origin: str) -> bytes:
-    """Returns the note's file: its text byte for byte, and its frontmatter with our keys in it; a frontmatter that
-    can't be read becomes the beginning of the text. `origin` is the item's place in its source. Raises InvalidInput if
-    a key can't be written."""
+    """Return the note's file: its text byte for byte, and its frontmatter with our keys added. A frontmatter that can't
+    be read becomes the beginning of the text. `origin` is the item's place in its source. Raises InvalidInput if a key
+    can't be written."""
     meta = frontmatter.parse(item.text).meta
     changes = _changes(item, source, note_id, origin, meta)
     try:
@@ -51,9 +51,9 @@ def _changes(
         absent.setdefault("project", source.project)
     changes |= {key: value for key, value in absent.items() if meta.get(key) is None}
     for key, values in {**item.added, "derived_from": [origin]}.items():
-        known = [] if key == "tags" else _texts(meta.get(key))  # tags were read already, whatever their form
+        known = [] if key == "tags" else _texts(meta.get(key))  # tags have been read, whatever their form
         changes[key] = list(dict.fromkeys([*known, *values]))
-    return {**changes, "always_load": None}  # only you decide what every session reads
+    return {**changes, "always_load": None}  # only you decide which notes every session reads
 
 
 def _opened(item: ImportItem) -> str:

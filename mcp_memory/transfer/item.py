@@ -23,23 +23,23 @@ class SourceKind(StrEnum):
 
 
 OURS = frozenset({SourceKind.TAR, SourceKind.JSONL})
-"""Exports of a vault, which are put back as they were."""
+"""Exports of a vault, which are restored as they were."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportItem:
-    """`key` always names it within its source; `path` is the one below the import's folder, if it is free. `text` has
-    the note's own frontmatter; `digest` distinguishes its versions."""
+    """A note to import. `key` always identifies it within its source. `path` is its path below the import's folder, if
+    that is free. `text` has the note's own frontmatter. `digest` distinguishes its versions."""
 
     key: str
     path: str
     text: str
     properties: Mapping[str, Value] = field(default_factory=dict[str, Value])
-    """Goes into the note's frontmatter if the key is missing."""
+    """Values for the note's frontmatter, each used if its key is missing there."""
     added: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
-    """Is added to the lists in its frontmatter."""
+    """Values to add to the lists in the note's frontmatter."""
     names: Sequence[str] = ()
-    """Names that links in its source may use, besides its file's name."""
+    """Names that links in its source may use, besides the file's name."""
     digest: str = ""
 
 
@@ -53,7 +53,7 @@ class SkippedItem:
 
 @dataclass(frozen=True, slots=True)
 class ImportSource:
-    """`name` is for the import's folder; the resolved `root` identifies it."""
+    """A file or folder to import from. `name` is for the import's folder; the resolved `root` identifies the source."""
 
     kind: SourceKind
     name: str
@@ -63,7 +63,7 @@ class ImportSource:
 
 @dataclass(frozen=True, slots=True)
 class SourceReading:
-    """Everything that a source holds."""
+    """All notes of a source, and the skipped parts."""
 
     source: ImportSource
     items: Sequence[ImportItem]
@@ -71,5 +71,5 @@ class SourceReading:
 
 
 def digest_of(data: bytes) -> str:
-    """Returns 16 hexadecimal digits of the sha256."""
+    """Return 16 hexadecimal digits of the sha256."""
     return hashlib.sha256(data).hexdigest()[:16]

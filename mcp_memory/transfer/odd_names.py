@@ -1,6 +1,6 @@
-"""Carries files through an archive whose names no tool of ours takes: with a backslash, a tab, a line break, or bytes
-that aren't UTF-8. There they have a portable name, and `NAMES` says their own, under which they come back.
-"""
+"""Carries files through an archive whose names none of our tools accepts: names with a backslash, a tab, a line break,
+or bytes that aren't UTF-8. In the archive they have a portable name. `NAMES` maps it to the original name, under which
+the file is restored."""
 
 import hashlib
 import json
@@ -33,7 +33,8 @@ _UNUSABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff]")
 
 
 def find_odd(root: Path, taken: Collection[str]) -> dict[str, str]:
-    """The portable path of each Markdown file with such a name, with its own path; none that is `taken`."""
+    """Return the portable path of each Markdown file with such a name, mapped to its original path. No portable path is
+    one of the `taken` paths."""
     used = set(map(fold, taken))
     found: dict[str, str] = {}
     for path in sorted(_odd_files(root)):
@@ -46,7 +47,7 @@ def find_odd(root: Path, taken: Collection[str]) -> dict[str, str]:
 
 
 def read_odd(root: Path, path: str, most_bytes: int) -> bytes:
-    """The bytes of a file, behind no link. Raises what a note's reading raises, OSError."""
+    """Return the bytes of a file, following no link. Raises the errors of reading a note, OSError."""
     folder, name = split(path)
     with (
         opened_root(root) as top,
@@ -57,8 +58,8 @@ def read_odd(root: Path, path: str, most_bytes: int) -> bytes:
 
 
 def restore_odd(root: Path, path: str, data: bytes) -> bool:
-    """Whether the file was made under its own name; it is never replaced. Raises PathRefused for a link on the way, and
-    OSError where the disk doesn't take the name, or has another file there."""
+    """Create the file under its original name, and return whether it was new; a file is never replaced. Raises
+    PathRefused for a link on the way, and OSError if the disk refuses the name, or has another file there."""
     *folders, name = path.split("/")
     with ExitStack() as stack:
         folder = stack.enter_context(opened_root(root))
@@ -90,7 +91,8 @@ def written(names: Mapping[str, str]) -> bytes:
 
 
 def parse_names(data: bytes) -> dict[str, str]:
-    """Raises ValueError for what isn't of this form, PathRefused for a path that leads elsewhere or is hidden."""
+    """Parse the original names. Raises ValueError for another form, PathRefused for a path that leads elsewhere or is
+    hidden."""
     found: Any = json.loads(data)
     if not isinstance(found, dict):
         raise ValueError(f"{NAMES} is no object")

@@ -14,12 +14,13 @@ from mcp_memory.vault.note_import import WRITTEN, ImportResult, IncomingNote, ma
 from mcp_memory.vault.vault import Vault
 
 PAGE_NOTES = 2000
-"""Notes per page of the catalog, which has about a megabyte."""
+"""Notes per page of the catalog; a page has about a megabyte."""
 
 
 @dataclass(frozen=True, slots=True)
 class ImportDestination:
-    """`folder` in the managed folder; `mark` is the source's, so that two sources of one name get a folder each."""
+    """The place for imported notes: `folder` in the managed folder. `mark` is the source's, so that two sources of one
+    name get separate folders."""
 
     folder: str
     mark: str
@@ -27,7 +28,7 @@ class ImportDestination:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """Works on the parts of one engine, without state of its own."""
+    """The import and export of notes, with parts of one engine and no state of its own."""
 
     vault: Vault
     index: Index
@@ -37,8 +38,9 @@ class Transfer:
     async def import_notes(
         self, incoming: Sequence[IncomingNote], destination: ImportDestination | None, *, dry_run: bool
     ) -> list[ImportResult]:
-        """Imports notes to the destination, or (None) files of an exported vault to their own paths. Keyword search
-        finds them when this returns; their vectors follow. Raises StorageFailed if only a part was imported."""
+        """Import notes to the destination. Without a destination, import files of an exported vault to their own paths.
+        Keyword search finds the notes when this returns; their vectors follow. Raises StorageFailed if only a part was
+        imported."""
 
         def write() -> list[ImportResult]:
             folder = self._folder(destination) + "/" if destination else ""
@@ -54,8 +56,8 @@ class Transfer:
                 await self.reconcile()
 
     async def list_notes(self, after: str | None) -> tuple[list[NoteRecord], NotePath | None]:
-        """Returns a page of the vault's own notes in any state, ordered by path, from behind `after`; and the next
-        `after`, None at the end."""
+        """Return a page of the vault's own notes in any state, ordered by path, from behind `after`. Also return the
+        next `after`, None at the end."""
         if after is None:
             await self.reconcile()
         found = await in_thread(
@@ -77,7 +79,7 @@ class Transfer:
 
 
 def parse_incoming(item: Any) -> IncomingNote:
-    """Parses an object with a `path`, `data` in base64, and perhaps an `id`. Raises InvalidInput."""
+    """Parse an object with a `path`, `data` in base64, and perhaps an `id`. Raises InvalidInput."""
     try:
         path, note_id = NotePath(str(item["path"])), item.get("id")
         return IncomingNote(path, b64decode(item["data"], validate=True), NoteId(str(note_id)) if note_id else None)
@@ -86,7 +88,7 @@ def parse_incoming(item: Any) -> IncomingNote:
 
 
 def note_facts(record: NoteRecord) -> dict[str, Any]:
-    """Returns what an export says about a note, as plain JSON values."""
+    """Return a note's metadata for an export, as plain JSON values."""
     names = ("path", "etag", "id", "title", "kind", "project", "source", "session", "always_load")
     dates = {name: getattr(record, name) for name in ("created", "updated", "expires_at")}
     return {

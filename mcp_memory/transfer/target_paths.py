@@ -1,5 +1,5 @@
-"""Chooses paths for imported notes: laid out as in their source so that links between them still work, with names that
-every system allows. Pure."""
+"""Chooses paths for imported notes. The layout is their source's, so that links between them still work; the names are
+valid on every system. Pure."""
 
 import hashlib
 import re
@@ -14,15 +14,15 @@ from mcp_memory.transfer.item import ImportItem, ImportSource
 
 
 def folder_of(source: ImportSource) -> str:
-    """Returns the import's folder in the managed folder, unless another source of that name has it."""
+    """Return the import's folder in the managed folder. Another source of that name may have it."""
     name = re.sub(r"[^\w.]+", "-", source.name.lower()).strip("-.")
     label = source.kind.value if name in {"", source.kind.value} else f"{source.kind.value}-{name}"
     return f"{IMPORTED}/{portable(label)}"
 
 
 def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
-    """Returns a unique path for each key, also where case makes no difference: of paths that collide, the first by its
-    key stays, and the others get a few digits of their key."""
+    """Return a unique path for each key, also where case makes no difference. Of paths that collide, the first by its
+    key stays, and the others get a few digits of their key's hash."""
     folders: dict[str, str] = {}
     taken: set[str] = set()
     found: dict[str, str] = {}
@@ -36,19 +36,20 @@ def free_paths(wanted: Mapping[str, str]) -> dict[str, str]:
 
 
 def place_items(items: Sequence[ImportItem]) -> dict[str, str]:
-    """Returns the path of each item by its key."""
+    """Return the path of each item by its key."""
     return free_paths({item.key: portable_path(item.path) for item in items})
 
 
 def find_item_links(items: Iterable[ImportItem]) -> dict[str, list[Link]]:
-    """Returns the links of each item by its key."""
+    """Return the links of each item by its key."""
     return {item.key: find_links(item.text, split_head(item.text).body_start) for item in items}
 
 
 def add_aliases(
     items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]
 ) -> list[ImportItem]:
-    """Adds aliases for other names than the file's that wikilinks use, because programs follow such links by alias."""
+    """Add aliases for the names, other than the file's, that wikilinks use, because programs follow such links by
+    alias."""
     wanted = {_named(link) for found in links.values() for link in found if link.kind == "wiki"}
     found: list[ImportItem] = []
     for item in items:
@@ -61,7 +62,7 @@ def add_aliases(
 
 
 def count_dead_links(items: Sequence[ImportItem], places: Mapping[str, str], links: Mapping[str, list[Link]]) -> int:
-    """Counts the links to what isn't imported, or is imported under another path."""
+    """Count the links to notes that aren't imported, or are imported under another path."""
     here = {places[item.key] for item in items}
     names = {_stem(path) for path in here}
     names |= {alias.casefold() for item in items for alias in item.added.get("aliases", ())}
@@ -78,12 +79,12 @@ def count_dead_links(items: Sequence[ImportItem], places: Mapping[str, str], lin
 
 
 def _named(link: Link) -> str:
-    """Returns the name that a wikilink uses, folded."""
+    """Return the name that a wikilink uses, case-folded."""
     return link.target.partition("#")[0].strip().casefold()
 
 
 def _in_known_folders(path: str, known: dict[str, str]) -> str:
-    """Puts folders that differ only in case together, under the first spelling."""
+    """Put folders whose paths differ only in case together, under the first spelling."""
     *folders, name = path.split("/")
     at = ""
     for folder in folders:

@@ -14,7 +14,7 @@ from mcp_memory.vault.journals.place_list import PlaceList
 
 
 class TaughtFiles(NoteCopies):
-    """The items that `teach` made of notes."""
+    """The copies of notes that `teach` wrote into files."""
 
     def __init__(self, files: PlaceList, clock: Callable[[], datetime]) -> None:
         self._files = files
@@ -40,7 +40,7 @@ class TaughtFiles(NoteCopies):
         return ()
 
     def _find(self, erased: ErasedText) -> tuple[list[Path], list[Path]]:
-        """Return the files that have it, and those that can't be read."""
+        """Return the files that contain the erased notes, and the files that can't be read."""
         found, unreadable = list[Path](), list[Path]()
         for file in self._files.read() if erased.ids else ():
             try:

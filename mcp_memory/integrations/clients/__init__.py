@@ -1,7 +1,7 @@
-"""The clients that can be connected: one file each. All configuration files are edited directly.
+"""The clients that can be connected, one per file. All configuration files are edited directly.
 
-`claude mcp add-json` and `openclaw mcp add` rewrite the whole file, `codex mcp add` knows no headers helper; none of
-the three can show beforehand what it will do.
+`claude mcp add-json` and `openclaw mcp add` rewrite the whole file, and `codex mcp add` can't configure a headers
+helper. None of the three can show its changes beforehand.
 """
 
 import os
@@ -44,16 +44,16 @@ OVER_STDIO = {client.name: client for client in _CLIENTS if isinstance(client, S
 CONNECTABLE: tuple[tuple[str, Scope], ...] = tuple(
     (client.name, scope) for client in _CLIENTS for scope in client.scopes
 )
-"""Where an entry of our server may be."""
+"""Each client with each scope in which its configuration can have an entry of our server."""
 
 HOOK_EVENTS: Mapping[str, Mapping[str, HookEvent]] = {client.name: client.hooks for client in _CLIENTS if client.hooks}
-"""Client → its name of an event → ours."""
+"""Client → its name of an event → our event."""
 
 
 def config_targets(
     client: str, scope: Scope, where: ClientPaths, wire: ConnectionDetails, *, hooks: bool
 ) -> list[ConfigTarget]:
-    """Returns the client's files and what goes into them. Raises Refused for a scope that it doesn't have."""
+    """Return the client's files and the entries for each. Raises Refused for a scope that the client doesn't have."""
     if scope == "project" and where.project is None:
         raise Refused("this folder is in no git repository", hint="cd into one, or: --scope user")
     found = _BY_NAME[client].targets(scope, where, wire, hooks)
@@ -61,7 +61,7 @@ def config_targets(
 
 
 def with_hook_trust(found: Sequence[ConfigTarget], hashes: Mapping[str, str]) -> list[ConfigTarget]:
-    """Adds Codex's trust in our hooks: the key of each → its hash."""
+    """Add Codex's trust in our hooks. `hashes` maps the key of each hook to its hash."""
     trust = HookTrust(tuple(hashes), hashes)
     return [
         replace(target, entries=tuple(trust if isinstance(entry, HookTrust) else entry for entry in target.entries))
@@ -70,34 +70,35 @@ def with_hook_trust(found: Sequence[ConfigTarget], hashes: Mapping[str, str]) ->
 
 
 def config_file(client: str, scope: Scope, where: ClientPaths) -> Path | None:
-    """Returns the file that holds the server's entry; None for a client that has none there."""
+    """Return the file that holds the server's entry; None for a client that has none there."""
     return _BY_NAME[client].config_file(scope, where)
 
 
 def client_folder(client: str, where: ClientPaths) -> Path:
-    """Returns the folder in which the client keeps its files, whether it is there or not."""
+    """Return the folder in which the client keeps its files, whether or not it exists."""
     return _BY_NAME[client].folder(where)
 
 
 def find_client(client: str, where: ClientPaths) -> list[Path]:
-    """Returns the client's program on the PATH, and its folder, if they are there."""
+    """Return the client's program on the PATH and the client's folder, each if it exists."""
     found, folder = shutil.which(PROGRAMS[client], path=where.environ.get("PATH")), client_folder(client, where)
     return [*([Path(found)] if found else []), *([folder] if os.access(folder, os.F_OK) else [])]
 
 
 def memory_folder(client: str, where: ClientPaths) -> Path | None:
-    """Returns the folder with what the client itself remembers, which `import` can read; None if there is none."""
+    """Return the folder with the client's own memory, which `import` can read; None if it has none."""
     return _BY_NAME[client].memory_folder(where)
 
 
 def hook_entries(client: str, hooks: Mapping[str, str], vault: str | None, server: str) -> HookEntries:
-    """`hooks`: the client's name of an event → our command; `server`: what it calls our server."""
+    """Return the client's hook entries. `hooks`: the client's name of an event → our command. `server`: the client's
+    name for our server."""
     return _BY_NAME[client].hook_entries(hooks, vault, server)
 
 
 def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], question: Callable[[E, str], T]) -> T | None:
-    """Asks the target's entry of that kind about the file's text. None if the target has no such entry, or there is no
-    file, or it can't be read."""
+    """Apply `question` to the target's entry of that kind and the file's text. None if the target has no such entry, or
+    the file is missing or can't be read."""
     for entry in target.known:
         if isinstance(entry, kind) and content is not None:
             with suppress(Refused):
@@ -106,7 +107,7 @@ def ask_entry(target: ConfigTarget, content: bytes | None, kind: type[E], questi
 
 
 def explain_unread(client: str, target: ConfigTarget, content: bytes | None) -> str | None:
-    """Explains why the client doesn't load a file that we can read; None if it does."""
+    """Explain why the client doesn't load a file that we can read; None if it does."""
     tolerates = _BY_NAME[client].tolerates
     if content is None or target.file.suffix != ".json" or tolerates == "commas":
         return None
@@ -117,7 +118,7 @@ def explain_unread(client: str, target: ConfigTarget, content: bytes | None) -> 
 
 
 def overriding_file(client: str, target: ConfigTarget) -> Path | None:
-    """Returns the file, if not empty, that Codex reads instead of the one with our instructions."""
+    """Return the file, if not empty, that Codex reads instead of the one with our instructions."""
     other = target.file.with_name("AGENTS.override.md")
     if client != "codex" or not any(isinstance(piece, InstructionBlock) for piece in target.entries):
         return None

@@ -1,4 +1,4 @@
-"""Claude Code: over HTTP with a headers helper, with hooks, a permission rule and `CLAUDE.md`."""
+"""Claude Code: HTTP with a headers helper, hooks, a permission rule and `CLAUDE.md`."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +15,7 @@ from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
 class ClaudeCode(Client):
-    """`~/.claude.json` or `.mcp.json`, and the settings beside."""
+    """Claude Code, configured in `~/.claude.json` or `.mcp.json`, and in its settings files."""
 
     name: ClassVar = "claude-code"
     title: ClassVar = "Claude Code"
@@ -62,7 +62,7 @@ class ClaudeCode(Client):
 
 
 def _server_name(config: Path, server: ServerEntry) -> str:
-    """The name that our entry has there, or will have."""
+    """Return the name that our entry has in the file, or will get."""
     with suppress(McpMemoryError):  # reported when the entry is planned
         return server.name_in(config_files.read_text(config))
     return server.name

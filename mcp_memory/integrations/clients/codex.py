@@ -1,4 +1,4 @@
-"""Codex: over HTTP with a headers helper, with hooks that it has to trust, and `AGENTS.md`."""
+"""Codex: HTTP with a headers helper, hooks that you have to trust, and `AGENTS.md`."""
 
 import re
 from contextlib import suppress
@@ -16,7 +16,7 @@ from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
 class Codex(Client):
-    """`~/.codex` or `.codex`: `config.toml` and `hooks.json`."""
+    """Codex, configured in `config.toml` and `hooks.json` in `~/.codex` or `.codex`."""
 
     name: ClassVar = "codex"
     title: ClassVar = "Codex"
@@ -64,7 +64,8 @@ class Codex(Client):
 
 
 def _trust_keys(file: Path, hooks: HookEntries) -> tuple[str, ...]:
-    """Codex's keys for our handlers in that file: the file, the event in snake case, and their numbers."""
+    """Return Codex's keys for our handlers in that file. A key has the file, the event in snake case, and two
+    numbers."""
     with suppress(McpMemoryError):  # reported when the hooks are planned
         return tuple(
             f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:{group}:{number}"

@@ -6,8 +6,8 @@ from mcp_memory.integrations.clients.stdio_client import StdioClient
 
 
 class Cursor(StdioClient):
-    """A list of ours of tools that need no approval would replace the one in its settings, which also hold the
-    instructions for all projects."""
+    """Cursor, without a list of tools that need no approval: our list would replace the list in its settings, which
+    also contain the instructions for all projects."""
 
     name: ClassVar = "cursor"
     title: ClassVar = "Cursor"

@@ -1,4 +1,4 @@
-"""Gemini CLI: `~/.gemini/settings.json` holds the server, trusted, and the hooks (as version 0.61.0 reads it)."""
+"""Gemini CLI: `~/.gemini/settings.json` contains the server, trusted, and the hooks (as version 0.61.0 reads it)."""
 
 import os
 import sys
@@ -17,8 +17,8 @@ _MANAGED = "/Library/Application Support/GeminiCli" if sys.platform == "darwin" 
 
 
 class GeminiCli(StdioClient):
-    """Its hooks have Claude Code's form under other names, with timeouts in milliseconds. A server without trust has no
-    tools where it can't ask."""
+    """Gemini CLI. Its hooks have Claude Code's form under other names, with timeouts in milliseconds. Where it can't
+    ask, a server without trust has no tools."""
 
     name: ClassVar = "gemini"
     title: ClassVar = "Gemini CLI"
@@ -27,10 +27,10 @@ class GeminiCli(StdioClient):
     hooks: ClassVar = {
         "SessionStart": HookEvent("session-start"),
         "BeforeAgent": HookEvent("prompt"),
-        # Not for our own tools: the server's headers name the project, and each call that a hook completes gets a line.
+        # Not for our own tools: the server's headers name the project, and each call that a hook completes adds a line.
         "BeforeTool": HookEvent("before-tool", "^(replace|run_shell_command|write_file)$"),
         "AfterTool": HookEvent("after-tool", "^run_shell_command$"),
-        "PreCompress": HookEvent("pre-compact", "manual"),  # "auto" comes with each request to the model
+        "PreCompress": HookEvent("pre-compact", "manual"),  # "auto" would fire at each request to the model
         "AfterAgent": HookEvent("stop"),
         "SessionEnd": HookEvent("session-end"),
     }
@@ -67,7 +67,8 @@ class GeminiCli(StdioClient):
         return None
 
     def _layers(self, where: ClientPaths) -> list[tuple[Path, dict[str, Any]]]:
-        """An organization's settings count before the project's, and those before yours."""
+        """Return the settings files with their content, the strongest first: an organization's, the project's,
+        yours."""
         managed = where.folder("GEMINI_CLI_SYSTEM_SETTINGS_PATH", f"{_MANAGED}/settings.json")
         files = [managed, self.config_file("project", where), self.config_file("user", where)]
         return [(file, config_files.read_table(file)) for file in files if file]

@@ -9,7 +9,7 @@ from mcp_memory.integrations.marked_block import InstructionBlock
 
 
 class GenericClient(Client):
-    """A repository's `AGENTS.md`."""
+    """Any other client, which gets a repository's `AGENTS.md`."""
 
     name: ClassVar = "generic"
     title: ClassVar = "any other client"

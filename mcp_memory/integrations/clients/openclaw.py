@@ -1,4 +1,4 @@
-"""OpenClaw: our plugin, which brings hooks, tools and instructions; or without it over HTTP, with a token in its
+"""OpenClaw: our plugin, which brings hooks, tools and instructions. Without the plugin: HTTP, with a token in its
 environment file and instructions in the workspace's `AGENTS.md`."""
 
 import os
@@ -16,7 +16,7 @@ from mcp_memory.text.parsed_values import value_at
 
 
 class OpenClaw(Client):
-    """`~/.openclaw`, or that of a profile: `openclaw.json` and `.env`."""
+    """OpenClaw, configured in `openclaw.json` and `.env` in `~/.openclaw`, or in a profile's folder."""
 
     name: ClassVar = "openclaw"
     title: ClassVar = "OpenClaw"
@@ -57,7 +57,7 @@ class OpenClaw(Client):
         ]
 
     def _workspace(self, where: ClientPaths) -> Path:
-        """The folder of the agent's own files, as configured."""
+        """Return the folder of the agent's own files, as configured."""
         config = config_files.read_table(self._config("user", where))
         found = value_at(config, "agents", "defaults", "workspace")
         if isinstance(found, str) and found:

@@ -1,4 +1,4 @@
-"""opencode: `~/.config/opencode/opencode.json`, or `.jsonc` if you have that (as version 1.18.33 reads it)."""
+"""opencode: `~/.config/opencode/opencode.json`, or `.jsonc` if that file exists (as version 1.18.33 reads it)."""
 
 import os
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ _LIST = "plugin"
 
 @dataclass(frozen=True, slots=True)
 class OpenCodePlugin:
-    """A config entry: the plugin that runs our hooks. `command` has EVENT for the event."""
+    """A config entry: the plugin that runs our hooks. `command` has the placeholder EVENT."""
 
     file: str
     command: str
@@ -38,7 +38,8 @@ class OpenCodePlugin:
         return self._place(text) is not None
 
     def _place(self, text: str) -> int | None:
-        """Its number among the plugins, whichever installation of ours its file is of."""
+        """Return the number of our plugin in the list; None if it isn't there. Its file may belong to any
+        installation."""
         for number, entry in enumerate(list_at(jsonc.value_of(text), _LIST)):
             parts = cast("list[Any]", entry) if isinstance(entry, list) else []
             read = commands.read(value_at(parts[-1], "command")) if parts else None
@@ -48,7 +49,7 @@ class OpenCodePlugin:
 
 
 class OpenCode(StdioClient):
-    """It lets an agent call MCP tools without asking, unless you configured otherwise."""
+    """opencode, which lets an agent call MCP tools without asking, unless you configured otherwise."""
 
     name: ClassVar = "opencode"
     title: ClassVar = "opencode"
@@ -66,14 +67,16 @@ class OpenCode(StdioClient):
         return other if other and os.access(other, os.F_OK) else file
 
     def rules_file(self, scope: Scope, where: ClientPaths) -> Path | None:
-        """Without an `AGENTS.md` of its own it reads Claude Code's file, which ours would replace."""
+        """Return the file for the instructions. None if opencode has no `AGENTS.md` and reads Claude Code's file, which
+        our file would replace."""
         file = super().rules_file(scope, where)
         claude = where.home / ".claude" / "CLAUDE.md"
         is_shared = scope == "user" and os.access(claude, os.F_OK)
         return None if file and is_shared and not os.access(file, os.F_OK) else file
 
     def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
-        """A repository's file holds no plugin, because its path is this machine's alone."""
+        """Return the files and the entries for each. A repository's file gets no plugin, because the plugin's path
+        exists only on this machine."""
         config, *rest = super().targets(scope, where, wire, hooks)
         folder, command = wire.plugin
         plugin = OpenCodePlugin(f"{folder}/opencode.js", command, wire.vault)

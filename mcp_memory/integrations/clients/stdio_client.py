@@ -1,4 +1,4 @@
-"""A client whose entry starts `mcp-memory stdio`, so that no file of the client holds a token."""
+"""A client whose entry starts `mcp-memory stdio`, so no file of the client contains a token."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,9 +12,9 @@ from mcp_memory.integrations.server_entry import EntryIdentity, ServerEntry
 
 
 class StdioClient(Client):
-    """`home` is its folder; `file` is in there, or `project_file` in the repository, and holds our entry under `path`,
-    with `more` in it. `rules`, in the folder, and `project_rules` are the files with instructions for the agent; a new
-    one of `rules` begins with `rules_head`. All may be empty."""
+    """A client that starts our server. `home` is its folder, which contains `file`; `project_file` is in the
+    repository. Both have our entry, with `more` in it, under `path`. `rules`, in the folder, and `project_rules` are
+    the files with instructions for the agent. A new file `rules` begins with `rules_head`. All may be empty."""
 
     home: ClassVar[str]
     mac_home: ClassVar[str] = ""
@@ -38,22 +38,22 @@ class StdioClient(Client):
         return self.folder(where) / self.file
 
     def rules_file(self, scope: Scope, where: ClientPaths) -> Path | None:
-        """Returns the file with instructions for the agent; None for none."""
+        """Return the file with instructions for the agent; None if the client has none."""
         if scope == "project":
             return where.project / self.project_rules if where.project else None
         return self.folder(where) / self.rules if self.rules else None
 
     def shape(self, command: str, arguments: list[str]) -> dict[str, Any]:
-        """Returns the entry that starts our program, in the client's spelling."""
+        """Return the entry that starts our program, in the client's spelling."""
         return {"command": command, "args": arguments, **self.more}
 
     def server(self, name: str, entry: Mapping[str, Any], vault: str | None, *, chosen: bool = False) -> ServerEntry:
-        """`chosen`: you asked for that name."""
+        """Return our server's entry. `chosen`: you asked for that name."""
         identity = EntryIdentity(self.name, vault, verb="stdio")
         return ServerEntry("json", self.path, name, entry, identity, chosen)
 
     def more_entries(self) -> tuple[ConfigEntry, ...]:
-        """Returns what else goes into the file with the entry."""
+        """Return the other entries for the file of the server's entry."""
         return ()
 
     def targets(self, scope: Scope, where: ClientPaths, wire: ConnectionDetails, hooks: bool) -> list[ConfigTarget]:
@@ -67,10 +67,10 @@ class StdioClient(Client):
         return found
 
     def server_off(self, name: str, entry: Mapping[str, Any], where: ClientPaths) -> str | None:  # noqa: ARG002 -- most need neither
-        """Returns what keeps the client from the server, as far as its files show; None if nothing does."""
+        """Return the reason why the client doesn't connect to the server, as far as its files show; None if it does."""
         is_off = entry.get("enabled") is False or entry.get("disabled") is True
         return f"its entry {name!r} is switched off" if is_off else None
 
     def hooks_off(self, where: ClientPaths) -> str | None:  # noqa: ARG002 -- most have none
-        """Returns what switches all hooks off, as far as its files show; None if they run."""
+        """Return the setting that switches all hooks off, as far as the files show; None if they run."""
         return None

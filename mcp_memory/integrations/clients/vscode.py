@@ -6,7 +6,7 @@ from mcp_memory.integrations.clients.stdio_client import StdioClient
 
 
 class VsCode(StdioClient):
-    """It gives permission in its dialogs, and keeps that out of its settings."""
+    """VS Code. It asks for permission in its dialogs, and doesn't record the answer in its settings."""
 
     name: ClassVar = "vscode"
     title: ClassVar = "VS Code"

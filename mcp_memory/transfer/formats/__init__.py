@@ -1,1 +1,1 @@
-"""One module per format: reads notes of other programs, and writes the vault out."""
+"""Readers for notes of other programs and writers for the vault's notes, one module per format."""

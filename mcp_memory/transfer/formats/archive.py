@@ -1,8 +1,8 @@
-"""Reads and writes archives: a plain tar that unpacks to a vault, and whose last member `SHA256SUMS` (as `sha256sum -c`
-reads it) names every file. The same vault gives the same bytes: sorted, and without owners and times.
+"""Reads and writes archives. An archive is a plain tar that unpacks to a vault. Its last member `SHA256SUMS` (as
+`sha256sum -c` reads it) names every file. The same vault gives the same bytes: sorted, and without owners and times.
 
-Reading trusts nothing in it: no links, folders, devices or sparse files, no name that leads out, no name twice, and
-every byte is compared with its sum before the first one is used.
+Reading trusts nothing in it. Links, folders, devices, sparse files, names that lead out and duplicate names are
+refused. Every byte is compared with its sum before the first one is used.
 """
 
 import hashlib
@@ -26,12 +26,12 @@ MARKER, PROJECTS = ".mcp-memory/vault.toml", ".mcp-memory/projects.toml"
 
 MOST_FILES = 1_000_000
 MOST_FILE_BYTES = 256 << 20
-"""Larger notes are left out of an archive."""
+"""Larger notes are skipped in an archive."""
 
 _MOST_SUMS_BYTES = 512 << 20
 _PIECE_BYTES = 1 << 20
 _MOST_READ_BYTES = 2 << 20
-"""The largest read, so that no header can ask for more memory."""
+"""The largest single read, so that no header can request more memory."""
 
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 _HINT = "export the vault again; nothing was read from this file"
@@ -52,8 +52,8 @@ def write(
     projects: bytes | None = None,
     names: Mapping[str, str] | None = None,
 ) -> None:
-    """Takes the files in order of their paths. `projects`: the vault's list of them. `names`: the own paths of files
-    that have another one here. Raises OSError."""
+    """Write the files in order of their paths. `projects`: the vault's list of them. `names`: the original paths of
+    files that are stored under another path. Raises OSError."""
     sums: list[str] = []
     with tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT, encoding="utf-8") as tar:
         first = [ArchivedFile(MARKER, marker), *([ArchivedFile(PROJECTS, projects)] if projects else [])]
@@ -65,15 +65,15 @@ def write(
 
 
 def is_archive(place: Path) -> bool:
-    """Whether it starts like a tar. Raises OSError."""
+    """Return whether the file starts like a tar. Raises OSError."""
     with place.open("rb") as file:
         return file.read(512)[257:262] == b"ustar"
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A checked archive; `sums` are the sha256 of its notes by path, `marker` and `projects` the vault's. `names` has
-    the own paths of those that have another one here."""
+    """A checked archive. `sums` are the sha256 of its notes by path; `marker` and `projects` are the vault's. `names`
+    has the original paths of files that are stored under another path."""
 
     place: Path
     marker: bytes
@@ -82,7 +82,7 @@ class Archive:
     names: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def files(self) -> Iterator[ArchivedFile]:
-        """Yields the notes in order, each compared with its sum again. Raises Refused, StorageFailed."""
+        """Yield the notes in order, each compared with its sum again. Raises Refused, StorageFailed."""
         for path, data in _members(self.place):
             if path in self.sums:
                 if hashlib.sha256(data).hexdigest() != self.sums[path]:
@@ -91,7 +91,7 @@ class Archive:
 
 
 def checked(place: Path) -> Archive:
-    """Checks a whole archive. Raises Refused for anything that `write` wouldn't have made, StorageFailed."""
+    """Check a whole archive. Raises Refused for anything that `write` wouldn't have made, StorageFailed."""
     found: dict[str, str] = {}
     marker = sums = projects = None
     names: dict[str, str] = {}
@@ -145,7 +145,7 @@ def _members(place: Path) -> Iterator[tuple[str, bytes]]:
                     raise _refused(place, "its headers lead backwards")
                 last = member.offset
                 yield member.name, _content(place, tar, member)
-                cast("Any", tar).members.clear()  # else it remembers every one
+                cast("Any", tar).members.clear()  # otherwise it remembers every member
     except (tarfile.TarError, EOFError, UnicodeError, ValueError, RecursionError) as error:
         raise _refused(place, f"it is not a whole tar ({type(error).__name__})") from error
     except OSError as error:
@@ -191,7 +191,7 @@ def _refused(place: Path, why: str) -> Refused:
 
 
 class _SparingFile(io.FileIO):
-    """Refuses large reads."""
+    """A file that refuses large reads."""
 
     def read(self, size: int | None = -1, /) -> bytes:
         if size is None or not 0 <= size <= _MOST_READ_BYTES:

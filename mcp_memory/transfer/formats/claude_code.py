@@ -30,8 +30,8 @@ _WORKING_FOLDER = re.compile(rb'"cwd":\s?("(?:[^"\\]|\\.){1,4096}")')
 
 
 def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str], str | None]) -> SourceReading:
-    """Reads `~/.claude`, its `projects`, one of them, one's memory, or the instructions in a repository. Raises
-    StorageFailed if the folder can't be opened."""
+    """Read `~/.claude`, its `projects`, one of these projects, a project's memory, or the instructions in a repository.
+    Raises StorageFailed if the folder can't be opened."""
     above, tree = list_files(folder, [_above(folder.root)], _WANTED)
     about = cache(partial(_project_of, project_of))
     items: list[ImportItem] = []
@@ -44,13 +44,13 @@ def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str],
 
 
 def is_memory(folder: Path) -> bool:
-    """Whether a folder is one project's memory."""
+    """Return whether a folder is one project's memory."""
     return folder.name == "memory" and folder.parent.parent.name == "projects"
 
 
 def _project_of(project_of: Callable[[str], str | None], folder: Path) -> str | None:
-    """Returns the name of the project of `~/.claude/projects/<folder>`: its transcripts name the working folder, which
-    can't be derived from the folder's own name."""
+    """Return the name of the project of `~/.claude/projects/<folder>`. The transcripts there name the working folder,
+    which can't be derived from the folder's own name."""
     for transcript in sorted(folder.glob("*.jsonl"))[:20]:
         with suppress(OSError, ValueError), transcript.open("rb") as lines:
             if found := _WORKING_FOLDER.search(lines.read(_TRANSCRIPT_BYTES)):
@@ -60,7 +60,7 @@ def _project_of(project_of: Callable[[str], str | None], folder: Path) -> str | 
 
 
 def _above(root: Path) -> str:
-    """Returns the prefix that makes a path in this folder relative to the folder that holds `.claude`."""
+    """Return the prefix that makes a path in this folder relative to the folder that holds `.claude`."""
     if is_memory(root):
         return f".claude/projects/{root.parent.name}/memory/"
     if root.parent.name == "projects" and (root / "memory").is_dir():

@@ -1,4 +1,4 @@
-"""Reads what Codex keeps: `AGENTS.md`, and the memories that its own pipeline writes (as version 0.169 does)."""
+"""Reads Codex's `AGENTS.md`, and the memories that its own pipeline writes (as version 0.169 does)."""
 
 import re
 from collections.abc import Callable
@@ -24,14 +24,15 @@ _KINDS = {
 """Patterns of paths → kinds of notes."""
 
 _ABOVE = ("", ".codex/", ".codex/memories/")
-"""What leads to the source from the folder that holds `.codex`."""
+"""Possible paths to the source from the folder that contains `.codex`."""
 
 _FIELD = re.compile(r"^(updated_at|cwd): (.+)$", re.MULTILINE)
 _HEAD_CHARS = 2000
 
 
 def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str], str | None]) -> SourceReading:
-    """`project_of`: the project of a folder. Raises StorageFailed if the folder can't be opened."""
+    """Read Codex's notes. `project_of`: returns the project of a folder. Raises StorageFailed if the folder can't be
+    opened."""
     above, tree = list_files(folder, _ABOVE, _KINDS)
     items: list[ImportItem] = []
     for file in folder.files(tree):
@@ -44,7 +45,7 @@ def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str],
 
 
 def _session_facts(file: SourceFile, project_of: Callable[[str], str | None]) -> dict[str, Value]:
-    """Reads when and where the session was that a summary is of."""
+    """Read the time and project of the session that a summary describes."""
     fields = dict(_FIELD.findall(file.text[:_HEAD_CHARS]))
     project = project_in(fields.get("cwd", ""), project_of)
     created = as_datetime(fields.get("updated_at"), UTC)

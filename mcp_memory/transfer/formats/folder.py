@@ -1,4 +1,4 @@
-"""Reads the files below a foreign folder: follows no links, writes nothing, and reports what can't be read."""
+"""Reads the files below a foreign folder: follows no links, writes nothing, and reports unreadable files."""
 
 import os
 import stat
@@ -20,7 +20,7 @@ from mcp_memory.transfer.item import SkippedItem
 
 
 def is_markdown(name: str) -> bool:
-    """Whether other programs read a file of this name as Markdown."""
+    """Return whether other programs read a file of this name as Markdown."""
     return is_note(name) or name.lower().endswith(".markdown")
 
 
@@ -36,7 +36,7 @@ class SourceFile:
 
 @dataclass(slots=True)
 class SourceTree:
-    """The paths of a folder's Markdown files, and what is left out with the reason."""
+    """The paths of a folder's Markdown files, and the skipped files, each with the reason."""
 
     notes: list[str] = field(default_factory=list[str])
     left_out: list[SkippedItem] = field(default_factory=list[SkippedItem])
@@ -46,7 +46,7 @@ class SourceTree:
 
     @contextmanager
     def leaving(self, path: str, fault: str = "not readable") -> Generator[None]:
-        """Leaves `path` out if the block can't read it."""
+        """Skip `path` if the block can't read it."""
         try:
             yield
         except McpMemoryError as error:
@@ -58,8 +58,8 @@ class SourceTree:
 
 
 class SourceFolder:
-    """A folder, or a file as if its folder had no other. `apart`: folders to leave out, such as the vault itself. What
-    is hidden or no Markdown is left out, too, unless you want `everything`."""
+    """A folder, or a single file as if its folder had no other. `apart`: folders to skip, such as the vault itself.
+    Hidden folders and files that aren't Markdown are skipped, too, unless you want `everything`."""
 
     def __init__(self, root: Path, *, apart: tuple[Path, ...] = (), everything: bool = False, most_bytes: int) -> None:
         self.root, self._only = (root, None) if root.is_dir() else (root.parent, root.name)
@@ -68,7 +68,7 @@ class SourceFolder:
         self._most_bytes = most_bytes
 
     def tree(self, wanted: Callable[[str], bool] = lambda _: True) -> SourceTree:
-        """Lists the folders whose path is `wanted`. Raises StorageFailed if the root can't be opened."""
+        """List the folders whose path is `wanted`. Raises StorageFailed if the root can't be opened."""
         found = SourceTree()
         with naming_the_cause(str(self.root)), opened_root(self.root) as root:
             self._visit(found, root, "", 0, wanted)
@@ -78,12 +78,12 @@ class SourceFolder:
         return found
 
     def files(self, tree: SourceTree) -> Iterator[SourceFile]:
-        """Reads the notes one by one, without lines that `install` put in; adds what turns out to be none to what the
-        `tree` leaves out."""
+        """Read the notes one by one, without lines that `install` inserted. A file that turns out not to be a note is
+        added to the `tree`'s skipped files."""
         for path in tree.notes:
             with tree.leaving(path):
                 file = self._read(path)
-                with suppress(Refused):  # a lone mark: they can't be told from yours
+                with suppress(Refused):  # a lone mark: our lines can't be distinguished from yours
                     if (text := InstructionBlock("").remove(file.text, None)) != file.text:
                         file = replace(file, data=text.encode(), text=text)
                         if not text[split_head(text).body_start :].strip():

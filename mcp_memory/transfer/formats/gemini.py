@@ -1,5 +1,4 @@
-"""Reads what Gemini CLI keeps: `GEMINI.md` with the memories that it saved there (0.41), and its notes on projects
-(0.61)."""
+"""Reads Gemini CLI's `GEMINI.md` with the memories saved there (0.41), and its notes on projects (0.61)."""
 
 import hashlib
 import re
@@ -25,7 +24,7 @@ _BULLET = re.compile(r"^[-*] (.+(?:\n(?![-*] |#).*\S.*)*)", re.MULTILINE)
 
 
 def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str], str | None]) -> SourceReading:
-    """Reads `~/.gemini`, or the `GEMINI.md` of a repository; each saved memory becomes a note. `project_of`: the
+    """Read `~/.gemini`, or the `GEMINI.md` of a repository; each saved memory becomes a note. `project_of`: returns the
     project of a folder. Raises StorageFailed if the folder can't be opened."""
     _, tree = list_files(folder, [""], [*INSTRUCTIONS, _PROJECT_NOTES])
     items: list[ImportItem] = []
@@ -45,7 +44,7 @@ def read(source: ImportSource, folder: SourceFolder, project_of: Callable[[str],
 
 
 def _saved_memories(file: SourceFile, properties: dict[str, Value]) -> Iterator[ImportItem]:
-    """Yields the memories that were saved into a file; the key of each is the same for the same words."""
+    """Yield the memories that were saved into a file. Equal words get equal keys."""
     created = datetime.fromtimestamp(file.modified_s).astimezone().replace(microsecond=0)
     for section in _SAVED.finditer(file.text):
         for memory in _BULLET.findall(section[1]):
@@ -57,7 +56,7 @@ def _saved_memories(file: SourceFile, properties: dict[str, Value]) -> Iterator[
 
 
 def _noted_project(note: Path, project_of: Callable[[str], str | None]) -> str | None:
-    """Returns the project that a note in `tmp/<folder>/memory` is about."""
+    """Return the project that a note in `tmp/<folder>/memory` is about."""
     with suppress(OSError, UnicodeError):
         return project_in(note.parents[1].joinpath(".project_root").read_text("utf-8").strip(), project_of)
     return None

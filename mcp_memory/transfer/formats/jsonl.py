@@ -1,5 +1,5 @@
-"""Reads and writes JSONL exports: one object per note, with all its metadata, its etag and its bytes, as `text`, or as
-`base64` if they aren't UTF-8."""
+"""Reads and writes JSONL exports. Each line is an object with a note's metadata, its etag and its bytes, as `text`, or
+as `base64` if they aren't UTF-8."""
 
 import base64
 import hashlib
@@ -19,7 +19,7 @@ _MOST_LINE_BYTES = 2 * MOST_FILE_BYTES
 
 
 def line(file: ArchivedFile, facts: Mapping[str, Any]) -> bytes:
-    """Returns one object as a line of ASCII."""
+    """Return one object as a line of ASCII."""
     note: dict[str, Any] = {"path": file.path, "etag": hashlib.sha256(file.data).hexdigest(), **facts}
     try:
         note["text"] = file.data.decode("utf-8")
@@ -29,12 +29,12 @@ def line(file: ArchivedFile, facts: Mapping[str, Any]) -> bytes:
 
 
 def is_ours(lines: Sequence[bytes]) -> bool:
-    """Whether the first line is one that we write."""
+    """Return whether the first line has our form."""
     return bool(lines) and lines[0].startswith(b'{"path": "') and b'"etag": "' in lines[0]
 
 
 def files(place: Path, left_out: list[SkippedItem]) -> Iterator[ArchivedFile]:
-    """Yields the notes in order; adds a line that isn't a whole note to `left_out`. Raises StorageFailed."""
+    """Yield the notes in order; add a line that isn't a whole note to `left_out`. Raises StorageFailed."""
     number = 0
     with naming_the_cause(str(place)), place.open("rb") as opened:
         while text := opened.readline(_MOST_LINE_BYTES):
@@ -47,7 +47,7 @@ def files(place: Path, left_out: list[SkippedItem]) -> Iterator[ArchivedFile]:
 
 
 def _file(text: bytes) -> ArchivedFile:
-    """Raises ValueError, RecursionError, InvalidInput, PathRefused."""
+    """Parse a line. Raises ValueError, RecursionError, InvalidInput, PathRefused."""
     note: object = json.loads(text)
     path, etag, plain, coded = (value_at(note, key) for key in ("path", "etag", "text", "base64"))
     if not isinstance(path, str) or not isinstance(plain if coded is None else coded, str):

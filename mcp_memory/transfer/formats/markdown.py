@@ -1,7 +1,7 @@
-"""Reads folders of Markdown notes, and what a note's frontmatter, name and text say about it, as our own frontmatter.
+"""Reads folders of Markdown notes, and turns each note's frontmatter, name and text into our own frontmatter.
 
-Obsidian vaults, and any other folder: notes where they are, properties, and `#tags` in the text; attachments and
-Obsidian's own files stay behind.
+Reads Obsidian vaults and any other folder: notes with their places, properties, and `#tags` in the text. Attachments
+and Obsidian's own files are skipped.
 """
 
 import re
@@ -26,7 +26,7 @@ _TITLE_CHARS = 200
 
 
 def read(source: ImportSource, folder: SourceFolder, _project_of: Callable[[str], str | None]) -> SourceReading:
-    """Raises StorageFailed if the folder can't be opened."""
+    """Read the notes of a folder. Raises StorageFailed if the folder can't be opened."""
     tree = folder.tree()
     items = [item_of(file, tags_in_text=True) for file in folder.files(tree)]
     return SourceReading(source, items, tree.left_out)
@@ -35,7 +35,7 @@ def read(source: ImportSource, folder: SourceFolder, _project_of: Callable[[str]
 def item_of(
     file: SourceFile, *, kind: str | None = None, title: str | None = None, tags_in_text: bool = False
 ) -> ImportItem:
-    """`kind` and `title` are used if the note has none of its own."""
+    """Return a note as an import item. `kind` and `title` apply if the note has none of its own."""
     document = parse(file.text)
     properties: dict[str, Value] = dict(_dates(document.meta, file.path, file.modified_s))
     properties |= {"kind": kind} if kind else {}
@@ -49,7 +49,7 @@ def item_of(
 
 
 def _dates(meta: Mapping[str, Any], path: str, modified_s: float) -> dict[str, datetime]:
-    """Takes `created` and `updated` from the frontmatter, else from the file's name, else its modification time."""
+    """Take `created` and `updated` from the frontmatter, else from the file's name, else its modification time."""
     zone = datetime.now().astimezone().tzinfo
     assert zone is not None
     created, updated = (
@@ -64,7 +64,7 @@ def _dates(meta: Mapping[str, Any], path: str, modified_s: float) -> dict[str, d
 
 
 def day_in(path: str) -> date | None:
-    """Returns the day in a file's name, as in `2026-11-21 Standup.md`."""
+    """Return the day in a file's name, as in `2026-11-21 Standup.md`."""
     for match in _DAY.finditer(path.rpartition("/")[2]):
         try:
             return date(*map(int, match.groups()))
@@ -74,7 +74,7 @@ def day_in(path: str) -> date | None:
 
 
 def first_of(meta: Mapping[str, Any], *names: str) -> str | None:
-    """Returns the first of these that is a text, on one line and no longer than a title may be."""
+    """Return the first of these properties that is a text, on one line, cut to a title's length."""
     for name in names:
         value = meta.get(name)
         if isinstance(value, str) and value.strip():
@@ -83,6 +83,6 @@ def first_of(meta: Mapping[str, Any], *names: str) -> str | None:
 
 
 def shorten(text: str, most_chars: int) -> str:
-    """Returns the text on one line, cut behind a word where it is longer."""
+    """Return the text on one line; a longer text is cut behind a word."""
     plain = " ".join(text.split())
     return plain if len(plain) <= most_chars else plain[: most_chars - 1].rsplit(" ", 1)[0] + "…"

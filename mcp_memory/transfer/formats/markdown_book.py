@@ -20,7 +20,7 @@ _FIRST = ("MEMORY.md", "_always-load/", "topics/", "notes/")
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """A note. `facts` are those of the catalog: title, kind, dates, source."""
+    """A note. `facts` are the catalog's: title, kind, dates, source."""
 
     path: str
     text: str
@@ -28,18 +28,18 @@ class Chapter:
 
 
 def ordered(paths: Iterable[str], home: str) -> list[str]:
-    """Sorts the paths in the order of the book."""
+    """Sort the paths in the order of the book."""
     return sorted(paths, key=lambda path: _rank(path, home))
 
 
 def opening(title: str, notes: int) -> str:
-    """Returns what comes before the first chapter."""
+    """Return the text before the first chapter."""
     return f"# {title}\n\n{notes} notes.\n"
 
 
 def chapters(found: Iterable[Chapter], home: str, inside: Sequence[str]) -> Iterator[str]:
-    """Renders each chapter: after the headings of the folders that begin there, with its own headings below its title,
-    and with links to notes `inside` leading to their place in the book."""
+    """Render each chapter, after the headings of the folders that begin there. Its own headings go below its title, and
+    its links to notes `inside` lead to their place in the book."""
     open_folders: list[str] = []
     names = {path: f"note-{number}" for number, path in enumerate(inside, start=1)}
     for chapter in found:
@@ -73,7 +73,7 @@ def _date(facts: Mapping[str, Any]) -> str | None:
 
 
 def _lowered(body: str, by: int) -> str:
-    """Moves headings down by so many levels, to the deepest at most."""
+    """Move headings down by the given number of levels, at most to the deepest level."""
     pieces: list[str] = []
     done = 0
     for block in scan(body):
@@ -100,7 +100,7 @@ def _rank(path: str, home: str) -> tuple[int, tuple[tuple[int, str], ...]]:
     if is_log_path(path):
         place = len(_FIRST) + 1
     *folders, name = inner.split("/")
-    # A page before the notes of its topic, and these before the topics below it.
+    # A page precedes the notes of its topic, and these precede the topics below it.
     within = tuple((1, folder) for folder in folders)
     return place, (*within, (0, "" if name == "_summary.md" else name))
 

@@ -18,7 +18,7 @@ _KINDS = {
 
 
 def read(source: ImportSource, folder: SourceFolder, _project_of: Callable[[str], str | None]) -> SourceReading:
-    """Raises StorageFailed if the folder can't be opened."""
+    """Read a workspace. Raises StorageFailed if the folder can't be opened."""
     tree = folder.tree()
     items = [item_of(file, kind=_kind(file.path)) for file in folder.files(tree)]
     return SourceReading(source, items, tree.left_out)

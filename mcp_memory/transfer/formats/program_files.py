@@ -8,7 +8,8 @@ from mcp_memory.transfer.formats.folder import SourceFolder, SourceTree
 
 
 def list_files(folder: SourceFolder, roots: Iterable[str], wanted: Collection[str]) -> tuple[str, SourceTree]:
-    """Returns the first of `roots` below which `folder` has files that match, and these. Raises StorageFailed."""
+    """Find the first of `roots` below which `folder` has matching files. Return that root with the files. Raises
+    StorageFailed."""
 
     def is_wanted(path: str) -> bool:
         return any(fnmatchcase(path, pattern) for pattern in wanted)
@@ -27,7 +28,7 @@ def list_files(folder: SourceFolder, roots: Iterable[str], wanted: Collection[st
 
 
 def project_in(folder: str, project_of: Callable[[str], str | None]) -> str | None:
-    """Returns the project of a folder that a source names; outside of all repositories the folder's own name, except
-    for your home folder."""
+    """Return the project of a folder that a source names. Outside of all repositories, the folder's own name is the
+    project, except for your home folder."""
     is_home = Path(folder) == Path.home()
     return project_of(folder) or (None if is_home else PurePosixPath(folder).name or None)

@@ -31,7 +31,8 @@ class _Entity:
 
 
 def read(source: ImportSource, data: bytes, modified_s: float) -> SourceReading:
-    """Leaves out a line that isn't JSON or has another form: the last one may be half written."""
+    """Read the entities and relations. A line that isn't JSON or has another form is skipped, since the last line may
+    be half written."""
     left: list[SkippedItem] = []
     entities: dict[str, _Entity] = {}
     relations: list[tuple[int, str, str, str]] = []
@@ -55,8 +56,8 @@ def read(source: ImportSource, data: bytes, modified_s: float) -> SourceReading:
 
 
 def _values_in(line: bytes) -> Iterator[object]:
-    """The values of a line: one, or several without a line break between them, as two servers leave that write at once.
-    Raises ValueError, RecursionError after what is whole."""
+    """Yield the values of a line. A line has several values if two servers wrote at the same time, without a line
+    break. Raises ValueError, RecursionError after the last whole value."""
     text, at, decoder = line.decode(), 0, json.JSONDecoder()
     while rest := text[at:].lstrip(" \t\r,"):
         value, read = decoder.raw_decode(rest)
@@ -65,7 +66,8 @@ def _values_in(line: bytes) -> Iterator[object]:
 
 
 def _take(number: int, line: object, entities: dict[str, _Entity], relations: list[tuple[int, str, str, str]]) -> None:
-    """Raises InvalidInput if the line is neither an entity nor a relation."""
+    """Add the line's entity or relation to those found. Raises InvalidInput if the line is neither an entity nor a
+    relation."""
     match value_at(line, "type"):
         case "entity":
             name, observations = value_at(line, "name"), table_at(line).get("observations", [])
@@ -84,7 +86,7 @@ def _take(number: int, line: object, entities: dict[str, _Entity], relations: li
 
 
 def _observation(value: object) -> str:
-    """Some servers of this family write objects."""
+    """Return the observation's text. Some servers of this family write objects."""
     return _printable(value if isinstance(value, str) else text_at(value, "content")).strip()
 
 
@@ -112,7 +114,7 @@ def _link(here: str, target: str, paths: Mapping[str, str]) -> str:
 
 
 def _plain(value: object) -> str:
-    """Puts it on one line."""
+    """Return the value on one line."""
     return " ".join(_printable(str(value)).split()) if value is not None else ""
 
 
@@ -121,7 +123,7 @@ def _printable(text: str) -> str:
 
 
 def is_memory(lines: Iterable[bytes]) -> bool:
-    """Whether the first line that is JSON has this form."""
+    """Return whether the first line that is JSON has this form."""
     for line in lines:
         with suppress(ValueError, RecursionError):
             return value_at(json.loads(line), "type") in ("entity", "relation")
