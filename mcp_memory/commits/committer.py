@@ -131,7 +131,7 @@ class Committer:
         return replace(self._state, waiting=len(self._pending))
 
     async def run(self) -> None:
-        """Runs until cancelled; then commits what is pending if that takes at most `CLOSING_S`."""
+        """Run until cancelled; then commits what is pending if that takes at most `CLOSING_S`."""
         loop = asyncio.get_running_loop()
         self._pending.on_change(lambda: _call(loop, self._note))
         try:
@@ -158,7 +158,7 @@ class Committer:
             await anyio.sleep(left)
 
     async def _attempt(self, deadline_s: float) -> bool:
-        """Returns whether nothing is left to do. `state` reports failures; no answer waits for a commit."""
+        """Return whether nothing is left to do. `state` reports failures; no answer waits for a commit."""
         self._changed = anyio.Event()
         pending = self._pending.snapshot()
         paths = sorted(pending)

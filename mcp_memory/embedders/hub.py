@@ -10,7 +10,7 @@ from mcp_memory.errors import EmbedderUnavailable
 
 
 def fetch(name: str, cache: str, timeout_s: float, tell: Tell) -> None:
-    """Downloads the model's files, no code and no pickles; sends `{"result": {"folder": …}}`.
+    """Download the model's files, no code and no pickles; sends `{"result": {"folder": …}}`.
 
     Raises EmbedderUnavailable if the hub does not answer or has no such model."""
     import huggingface_hub

@@ -61,7 +61,7 @@ def obstacle(model: Any) -> str | None:
 
 
 def export(model: Any, file: Path) -> None:
-    """Writes (input_ids, attention_mask[, token_type_ids]), each (batch, tokens), → unit vectors (batch, dimension).
+    """Write (input_ids, attention_mask[, token_type_ids]), each (batch, tokens), → unit vectors (batch, dimension).
 
     Uses the exporter through TorchScript, because the newer one needs onnxscript and gains nothing here. Raises
     whatever the exporter raises for a model that it can't trace."""
@@ -128,5 +128,5 @@ def prompts(model: Any) -> tuple[str, str]:
 
 
 def _untyped(module: str) -> Any:
-    """Imports by name: a type checker would otherwise read all of torch and transformers, for half a minute."""
+    """Import by name: a type checker would otherwise read all of torch and transformers, for half a minute."""
     return importlib.import_module(module)

@@ -19,7 +19,7 @@ EMBEDDERS = Registry(
 
 
 def open_embedder(config: EmbedderConfig, cache: Path, progress: Progress | None = None) -> Embedder:
-    """Opens `config.provider`; takes up to a minute if a model has to be compiled first.
+    """Open `config.provider`; takes up to a minute if a model has to be compiled first.
 
     `cache` is our folder for compiled and downloaded models. Raises ConfigInvalid for a setting that can never work,
     ExtraMissing for a provider that is not installed, and EmbedderUnavailable if no model can be used now (searches

@@ -26,9 +26,9 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class VaultStatus:
-    """The state of a note or log entry after `forget`, `archive` or `restore`; `holds_now`: the other note of its chain
-    that counts, with id, path and the beginning of its text. `behind`: why the index learns of it only with the next
-    sweep."""
+    """The state of a note or log entry after `forget`, `archive` or `restore`. `holds_now`: the other note of its chain
+    that is active now, with id, path and the beginning of its text. `behind`: the reason why the index learns of the
+    change only with the next sweep."""
 
     id: NoteId
     path: NotePath
@@ -40,9 +40,9 @@ class VaultStatus:
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """The outcome of a compaction: a line for each job in `done`, the jobs that were `left` with the reason, and how
-    many fresh notes are `waiting`. To undo it: `mcp-memory compact --undo RUN`. `note`: why notes wait for a model, if
-    they do."""
+    """The outcome of a compaction. `done` has a line for each job, `left` the remaining jobs with the reason. `waiting`
+    is the number of fresh notes. To undo it: `mcp-memory compact --undo RUN`. `note`: the reason why notes wait for a
+    model, if they do."""
 
     run: str
     done: Sequence[str]
@@ -53,7 +53,7 @@ class CompactionResult:
 
 @dataclass(frozen=True, slots=True)
 class TreeNote:
-    """A note in a topic; some stay in a folder of their kind, and the topic's page links to them."""
+    """A note in a topic. Some notes stay in a folder of their kind, and the topic's page links to them."""
 
     id: NoteId
     path: NotePath
@@ -64,8 +64,8 @@ class TreeNote:
 
 @dataclass(frozen=True, slots=True)
 class TopicSummary:
-    """A folder of notes. `id` is its page's, `parent` the folder of the topic above it. `notes` counts those below too;
-    `children` are those directly in it, and `leaves` their ids."""
+    """A folder of notes. `id` is its page's id, `parent` the folder of the topic above it. `notes` includes the notes
+    of the topics below. `children` are the notes directly in it, and `leaves` their ids."""
 
     path: NotePath
     id: NoteId | None
@@ -81,13 +81,13 @@ class TopicSummary:
         return [note.id for note in self.children]
 
     def walk(self) -> Iterator[TopicSummary]:
-        """Itself and all topics below, from the top down."""
+        """Yield this topic and all topics below, from the top down."""
         yield self
         for topic in self.topics:
             yield from topic.walk()
 
     def lines(self, indent: str = "") -> Iterator[str]:
-        """The topic and what is below it as text."""
+        """Yield the topic and everything below it as lines of text."""
         yield f"{indent}{self.title}  ({self.notes})  {self.id or self.path}"
         for topic in self.topics:
             yield from topic.lines(f"{indent}  ")

@@ -13,18 +13,19 @@ from mcp_memory.runtime.telemetry import switch_off
 from mcp_memory.settings.settings import Settings
 
 WHOLE_S = 60.0
-"""How long a question waits for the first sweep and its vectors, since a script asks once; after that the answer names
-what is missing."""
+"""The time that a question waits for the first sweep and its vectors, since a script asks once. After that, the answer
+names the missing parts."""
 
 _NEED_ALL = frozenset({"search", "recall", "compact"})
 
 
 class InProcess:
-    """Holds the vault's lock from its creation until `close`, at the latest until the program ends. Any thread may
-    call it. Puts the switches of `mcp_memory.runtime.telemetry` into the environment, which bind later imports."""
+    """An engine in this process. It takes the vault's lock until `close`, at the latest until the program ends. Any
+    thread may call it. It puts the switches of `mcp_memory.runtime.telemetry` into the environment, which apply to
+    later imports."""
 
     def __init__(self, settings: Settings, progress: Callable[[str], None] | None) -> None:
-        """Raises Held, and what `open_engine` raises."""
+        """Open the engine. Raises Held, and the errors of `open_engine`."""
         switch_off()
         from anyio.from_thread import start_blocking_portal
 
@@ -46,11 +47,11 @@ class InProcess:
         atexit.register(self.close)
 
     def perform(self, operation: str, arguments: Mapping[str, Any], deadline_s: float, client: str = PERSON) -> Any:
-        """Answer an operation for this client. Raises DeadlineExceeded, and what the engine raises."""
+        """Perform an operation for this client. Raises DeadlineExceeded, and the engine's errors."""
         return self._portal.call(self._perform, operation, arguments, deadline_s, client)
 
     def close(self) -> None:
-        """Idempotent; the vault is free when it returns."""
+        """Close the engine; the vault is free afterwards. Idempotent."""
         atexit.unregister(self.close)
         self._open.close()
 

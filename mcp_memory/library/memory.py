@@ -29,24 +29,24 @@ CALL_S = 120.0
 SETTLE_S = 900.0
 POLL_S = 0.1
 NAME = "library"
-"""Our name at the daemon, and the default `source` of a note."""
+"""The library's client name at the daemon, and the default `source` of a note."""
 
 _PERSONS_OWN = frozenset({"append", "apply", "claims", "claim_problems", "compact", "export", "import", "update"})
-"""Requests that a daemon refuses to agents, in whole or in part; your program asks in your name."""
+"""Requests that a daemon refuses to agents, in whole or in part; your program asks under your name."""
 
 _AT_WORK = frozenset({"loading", "ready", "resting"})
 """States of a model that will still embed texts without a vector."""
 
 
 class Memory(WholeNotes):
-    """One vault, open until it is closed: `with Memory.open("~/memory") as memory: …`.
+    """A vault, open until it is closed: `with Memory.open("~/memory") as memory: …`.
 
-    Each call asks the vault's daemon if one runs; else the engine runs in this process, which holds the vault's lock
-    from the first such call until `close`. Calls block, and may come from any thread; asynchronous programs make them
-    in a thread. Each raises errors of `mcp_memory.errors`."""
+    Each call asks the vault's daemon if it is running. Otherwise the engine runs in this process, which takes the
+    vault's lock from the first such call until `close`. Calls block, and may come from any thread; asynchronous
+    programs call them in a thread. Each raises errors of `mcp_memory.errors`."""
 
     def __init__(self, settings: Settings, *, wait_s: float, progress: Callable[[str], None] | None) -> None:
-        """Use `open`, which reads the settings."""
+        """Initialize the memory. Use `open`, which reads the settings."""
         self._settings = settings
         self._wait_s = wait_s
         self._progress = progress
@@ -64,14 +64,14 @@ class Memory(WholeNotes):
         progress: Callable[[str], None] | None = None,
         **settings: object,
     ) -> Self:
-        """The vault in this folder, which is made if it doesn't exist; without a folder, the configured vault.
+        """Open the vault in this folder, which is made if it doesn't exist; without a folder, the configured vault.
 
-        Settings come from the file (`config`, else the usual one), then the environment, then the keywords, such as
-        `embedder__provider="none"` for `embedder.provider`. A running daemon has its own. `wait_s`: how long to wait
+        Settings come from the file (`config`, else the usual file), then the environment, then the keywords, such as
+        `embedder__provider="none"` for `embedder.provider`. A running daemon has its own. `wait_s`: the time to wait
         for another process that uses the vault and isn't a daemon. `progress` gets a line for each step while a model
         is compiled, which takes about 20 s once on a machine.
 
-        Raises ConfigInvalid, Busy (who has the vault), StorageFailed, IndexUnavailable."""
+        Raises ConfigInvalid, Busy (which names the other process), StorageFailed, IndexUnavailable."""
         flags = {name.replace("__", "."): value for name, value in settings.items()}
         folder = None if vault is None else os.fspath(vault)
         read = load(os.environ, file=Path(config) if config else None, flags={"vault.path": folder, **flags})
@@ -90,7 +90,8 @@ class Memory(WholeNotes):
         self.close()
 
     def close(self) -> None:
-        """Idempotent. Answered calls are on disk; missing vectors are made when the vault is opened next."""
+        """Close the memory. Idempotent. Answered calls are on disk; missing vectors are made when the vault is opened
+        next."""
         with self._opening:
             self._closed = True
             if self._own:
@@ -98,11 +99,12 @@ class Memory(WholeNotes):
 
     @staticmethod
     def extract(messages: Iterable[Message], *, session: str | None = None) -> list[ConversationChunk]:
-        """Chat messages as chunks of at most 2,048 tokens, verbatim and in order, cut between turns; nothing is stored.
+        """Split chat messages into chunks of at most 2,048 tokens, verbatim and in order, cut between turns; nothing is
+        stored.
 
         A message is a mapping, `{"role": "user", "content": "…"}`, with `name` or `speaker`, `timestamp` and `session`
-        if they are known. See `mcp_memory.text.conversation.messages` for what is read and what is left out. A chunk
-        belongs to one session; messages that name no session belong to `session`. Times without an offset are local.
+        if they are known. See `mcp_memory.text.conversation.messages` for the parts that are read. A chunk belongs to
+        one session; messages that name no session belong to `session`. Times without an offset are local.
 
         Raises InvalidInput that names the message."""
         return chunk_conversation(read_turns(messages, LocalTimezone(), session))
@@ -115,8 +117,8 @@ class Memory(WholeNotes):
         project: str | None = None,
         source: str | None = NAME,
     ) -> Receipt:
-        """Store such a chunk as a note of kind `note`, dated by its first turn, and never twice: not
-        even after it was forgotten. Raises Refused for one that seems to hold a secret."""
+        """Store such a chunk as a note of kind `note`, dated by its first turn. A chunk is never stored twice, even if
+        its note was forgotten. Raises Refused for a chunk that seems to contain a secret."""
         return self.append(
             chunk.content, title=chunk.title, tags=tags, project=project, session=chunk.session, source=source,
             created=chunk.began, once=True,
@@ -140,10 +142,10 @@ class Memory(WholeNotes):
         created: datetime | str | None = None,
         once: bool = False,
     ) -> Receipt:
-        """Store one note or log entry, durably; the same content again returns the first, with `once` also where that
-        was forgotten or replaced, unless `created` is after that. `created`: its date, if not now. `due`: of a
-        commitment. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. Raises InvalidInput,
-        Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
+        """Store a note or log entry durably. The same content again returns the first note. With `once`, it does so
+        even if that note was forgotten or replaced, unless `created` is later. `created`: the date, if not now. `due`:
+        the date of a commitment. `section`: with `path="MEMORY.md"`, the heading below which an entry is added. Raises
+        InvalidInput, Refused, AlreadyExists (for `path`), NotFound (for `supersedes`), StorageFailed."""
         return answers.receipt(
             self._ask(
                 "append", content=content, kind=kind, title=title, tags=tags, project=project, supersedes=supersedes,
@@ -168,8 +170,8 @@ class Memory(WholeNotes):
         mode: Literal["hybrid", "semantic", "keyword"] = "hybrid",
         explain: bool = False,
     ) -> SearchResult:
-        """The best passages for a question, at most `limit` or `top_k`, with the confidence that they answer it. `find`
-        gives whole notes. Raises InvalidInput."""
+        """Return the best passages for a question, at most `limit` or `top_k`, with the confidence that they answer it.
+        `find` returns whole notes. Raises InvalidInput."""
         return answers.search_result(
             self._ask(
                 "search", query=query, limit=top_k or limit, kinds=kinds, tags=tags, project=project, since=since,
@@ -190,15 +192,15 @@ class Memory(WholeNotes):
         until: datetime | str | None = None,
         budget_tokens: int | None = None,
     ) -> str:
-        """Text within a token budget: what answers a question (`until`: as of that date), notes in full, or (without
-        arguments) what a session starts with. Raises InvalidInput, NotFound."""
+        """Return text within a token budget: passages that answer a question (`until`: as of that date), or notes in
+        full. Without arguments, return the text for a session's start. Raises InvalidInput, NotFound."""
         return self._ask(
             "recall", query=query, ids=ids, path=path, lines=lines, phase=phase, kinds=kinds, project=project,
             until=until, budget_tokens=budget_tokens,
         )["text"]  # fmt: skip
 
     def update(self, target: str, text: str, *, expected: str | None = None) -> Receipt:
-        """Replace the text of a note or entry (id or path), also of your own files; a text without a head keeps the
+        """Replace the text of a note or entry (id or path), also of your own files. A text without a head keeps the
         head. The outcome is `UPDATED`, or `UNCHANGED` if the note has this text.
 
         Raises PreconditionFailed if `expected` is passed and isn't its etag (nothing is written then), InvalidInput,
@@ -223,11 +225,11 @@ class Memory(WholeNotes):
         return answers.compaction_result(self._ask("compact"))
 
     def tree(self, *, depth: int | None = None) -> list[TopicSummary]:
-        """The top topics, each with those below it, down to `depth` levels."""
+        """Return the top topics, each with those below it, down to `depth` levels."""
         return list(map(answers.topic_summary, self._ask("tree", depth=depth)["topics"]))
 
     def tree_index(self) -> str:
-        """The tree as text, a line for each topic and each note, with the ids that `get` takes."""
+        """Return the tree as text: a line for each topic and each note, with the ids that `get` accepts."""
         return "\n".join(line for topic in self.tree() for line in topic.lines())
 
     @property
@@ -240,8 +242,8 @@ class Memory(WholeNotes):
         return Wiki(self._ask)
 
     def settled(self, *, deadline_s: float = SETTLE_S) -> bool:
-        """Wait until every note has its vectors; False if no model is there to make them, so that search finds words
-        only. Raises DeadlineExceeded."""
+        """Wait until every note has its vectors. Return False if no model can make them, so that search matches only
+        words. Raises DeadlineExceeded."""
         until = time.monotonic() + deadline_s
         while True:
             facts = self._ask("status")
@@ -264,7 +266,7 @@ class Memory(WholeNotes):
         return ask(self._settings, operation, values, own, client=client, deadline_s=deadline_s, wait_s=self._wait_s)
 
     def _perform(self, operation: str, arguments: Mapping[str, Any], *, client: str, deadline_s: float) -> Any:
-        """With an engine in this process, which is opened by the first call that finds no daemon."""
+        """Perform an operation with the engine in this process, which opens at the first call that finds no daemon."""
         with self._opening:
             self._must_be_open()
             if self._own is None:

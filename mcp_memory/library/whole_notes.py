@@ -27,7 +27,7 @@ BATCH_NOTES = 100
 
 @dataclass(frozen=True, slots=True)
 class WholeNote:
-    """A note or log entry: its `text` without the head, and the head's `properties`. `score`: in a search."""
+    """A note or log entry: its `text` without the head, and the head's `properties`. `score`: set by a search."""
 
     id: NoteId
     path: NotePath
@@ -39,14 +39,14 @@ class WholeNote:
 
 @dataclass(frozen=True, slots=True)
 class DeletedNotes:
-    """`left`: the paths of notes that stay, such as your own, and why."""
+    """The notes that were deleted. `left`: the paths of notes that stay, such as your own, each with the reason."""
 
     deleted: Sequence[NoteId] = ()
     left: Mapping[NotePath, str] = field(default_factory=dict[NotePath, str])
 
 
 class WholeNotes(ABC):
-    """Each method raises errors of `mcp_memory.errors`."""
+    """The methods for whole notes. Each raises errors of `mcp_memory.errors`."""
 
     @abstractmethod
     def _ask(self, operation: str, **arguments: object) -> Mapping[str, Any]: ...
@@ -59,7 +59,7 @@ class WholeNotes(ABC):
     def _vault(self) -> Path: ...
 
     def get(self, target: str) -> WholeNote:
-        """One note or log entry, by its id or path. Raises NotFound."""
+        """Return a note or log entry, by its id or path. Raises NotFound."""
         found = self._ask("update", target=target)
         return _whole(found["path"], found["text"], found["etag"], found["entry"])
 
@@ -71,8 +71,8 @@ class WholeNotes(ABC):
         project: str | None = None,
         path: str = "",
     ) -> list[WholeNote]:
-        """The notes that count, ordered by path: of these kinds, with all these tags, of this project, in this folder;
-        without daily logs, `MEMORY.md` and pages."""
+        """Return the active notes, ordered by path: of these kinds, with all these tags, of this project, in this
+        folder. Daily logs, `MEMORY.md` and pages are excluded."""
         return [
             _whole(NotePath(file.path), file.data.decode("utf-8", "replace"), facts["etag"], None)
             for file, facts in self._files()
@@ -86,7 +86,8 @@ class WholeNotes(ABC):
         ]
 
     def find(self, query: str, *, top_k: int = 6) -> list[WholeNote]:
-        """The notes that answer best, whole and each once, the best first. `search` gives passages."""
+        """Return the notes with the best answers, whole and without duplicates, the best first. `search` returns
+        passages."""
         best: dict[str, float] = {}
         for hit in self.search(query, limit=top_k).hits:
             best.setdefault(hit.id, hit.score)
@@ -105,7 +106,7 @@ class WholeNotes(ABC):
         project: str | None = None,
         path: str = "",
     ) -> DeletedNotes:
-        """`delete` each note of `get_all`. Raises InvalidInput without `confirm=True`."""
+        """Delete each note of `get_all`, as `delete` does. Raises InvalidInput without `confirm=True`."""
         notes = self.get_all(kinds=kinds, tags=tags, project=project, path=path)
         if confirm is not True:
             raise InvalidInput(f"{len(notes)} notes would be deleted", hint="pass confirm=True; restore undoes it")
@@ -119,7 +120,8 @@ class WholeNotes(ABC):
         return DeletedNotes(deleted, left)
 
     def dump(self, file: str | Path) -> int:
-        """Write all notes that aren't forgotten to a new JSONL file, as `mcp-memory export` does; their number."""
+        """Write all notes that aren't forgotten to a new JSONL file, as `mcp-memory export` does. Return their
+        number."""
         from mcp_memory.transfer.formats import jsonl
 
         number = 0
@@ -130,10 +132,10 @@ class WholeNotes(ABC):
         return number
 
     def load(self, file: str | Path) -> Mapping[str, int]:
-        """Put the notes of a dump to their own paths, byte for byte, and bring back those that were deleted since.
+        """Restore the notes of a dump to their own paths, byte for byte, also those that were deleted since.
 
-        Overwrites nothing. Returns how many notes were `new`, `unchanged`, `restored` and so on. Raises InvalidInput
-        for a damaged line, before anything is stored."""
+        Overwrites nothing. Returns the number of notes that were `new`, `unchanged`, `restored` and so on. Raises
+        InvalidInput for a damaged line, before anything is stored."""
         from mcp_memory.transfer.formats import jsonl
 
         damaged: list[SkippedItem] = []
@@ -152,7 +154,7 @@ class WholeNotes(ABC):
         return dict(deeds)
 
     def _put(self, notes: Sequence[ArchivedFile]) -> list[str]:
-        """Store the notes, and return what became of each."""
+        """Store the notes, and return the outcome for each."""
         items = [{"path": note.path, "data": b64encode(note.data).decode()} for note in notes]
         return [taken["deed"] for taken in self._ask("import", items=items)["taken"]]
 
@@ -160,13 +162,13 @@ class WholeNotes(ABC):
         """Restore a deleted note, byte for byte as in the dump unless it was changed before it was deleted."""
         try:
             self._ask("restore", target=note.path)
-        except McpMemoryError:  # not from here
+        except McpMemoryError:  # not from this vault
             return ImportAction.FORGOTTEN
         (deed,) = self._put([note])
         return "restored" if deed == ImportAction.UNCHANGED else deed
 
     def _files(self) -> Iterator[tuple[ArchivedFile, Mapping[str, Any]]]:
-        """All files of the vault without what was forgotten, and what the index knows of each."""
+        """Yield all files of the vault without forgotten text, each with its facts from the index."""
         from mcp_memory.transfer.formats.archive import ArchivedFile
 
         storage = open_storage(self._vault, read_only=True)
@@ -179,7 +181,7 @@ class WholeNotes(ABC):
                 try:
                     data = storage.read(facts["path"]).data
                 except NotFound:
-                    continue  # it is gone since
+                    continue  # it was removed since
                 for entry in facts["forgotten"]:
                     data = remove_entry(facts["path"], data, entry)
                 yield ArchivedFile(facts["path"], data), facts

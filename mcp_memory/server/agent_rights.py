@@ -1,5 +1,5 @@
-"""Limits an agent's token on `/api` to what its tools and hooks do. All else is for the person only, also an operation
-that is added later."""
+"""Limits an agent's token on `/api` to the operations of its tools and hooks. All other operations are for the person
+only, including any added later."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,13 +20,13 @@ AGENTS_MAY: Mapping[str, str] = {
     "titles": "ids",
     "tree": "depth topic dropped",
 }
-"""An operation → the arguments that an agent may pass to it. Its token and the clock say who wrote a note, and when;
-what a person wrote is not an agent's to forget."""
+"""An operation → the arguments that an agent may pass to it. The agent's token and the clock determine a note's author
+and time. An agent can't forget a person's own text."""
 
 
 def check_rights(operation: str, known: Mapping[str, type[Any]]) -> None:
-    """Raises Refused for an operation that is a person's own; the engine refuses what is none. `known`: operation →
-    request."""
+    """Check that an agent may call the operation. Raises Refused for a person's operation; the engine refuses an
+    unknown one. `known`: operation → request."""
     if operation in known and operation not in AGENTS_MAY:
         raise Refused(f"{operation} is for a person at the command line", hint="see: mcp-memory help commands")
 
@@ -34,7 +34,7 @@ def check_rights(operation: str, known: Mapping[str, type[Any]]) -> None:
 def agents_arguments(
     operation: str, arguments: Mapping[str, Any], client: str, known: Mapping[str, type[Any]]
 ) -> dict[str, Any]:
-    """The arguments with the name of the agent that passes them. Raises Refused for a person's argument."""
+    """Return the arguments with the name of the agent that passes them. Raises Refused for a person's argument."""
     if operation in AGENTS_MAY and operation in known:
         persons_own = {field.name for field in fields_of(known[operation])} - {*AGENTS_MAY[operation].split()}
         for name in persons_own.intersection(arguments):

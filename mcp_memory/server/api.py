@@ -57,7 +57,7 @@ def add_routes(
     *,
     auth: bool,
 ) -> None:
-    """FastMCP doesn't guard custom routes: each checks the token itself."""
+    """Add the routes. FastMCP doesn't guard custom routes, so each route checks the token itself."""
 
     @server.custom_route(HEALTH, methods=["GET"])
     async def health(request: Request) -> JSONResponse:  # pyright: ignore[reportUnusedFunction] -- registered
@@ -85,7 +85,8 @@ def add_routes(
 def _guarded(
     work: Callable[[str, Request], Awaitable[Response]], credentials: Credentials, calls: CallLog, *, auth: bool
 ) -> Callable[[Request], Awaitable[Response]]:
-    """`work` for any client with a token, its errors turned into HTTP; without `auth`, no token means the person."""
+    """Wrap `work` for any client with a token, with its errors turned into HTTP. Without `auth`, a request without a
+    token is the person's."""
 
     async def answered(request: Request) -> Response:
         try:
@@ -109,7 +110,7 @@ def _guarded(
 
 
 class _Json(JSONResponse):
-    """In ASCII with escapes, because a file's name may hold bytes that aren't UTF-8."""
+    """JSON in ASCII with escapes, because a file's name may have bytes that aren't UTF-8."""
 
     def render(self, content: Any) -> bytes:
         return json.dumps(content).encode("ascii")

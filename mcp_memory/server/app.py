@@ -36,11 +36,11 @@ it."""
 
 LISTS = ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "server/discover")
 LISTS_S = 600
-"""How long a client may keep these, which change with a new version or configuration only."""
+"""The time for which a client may keep these lists, which change only with a new version or configuration."""
 
 
 class TokenAuth(TokenVerifier):
-    """One bearer token for each client, so that a token shows who wrote."""
+    """The verifier of bearer tokens. Each client has one token, which identifies the author of a note."""
 
     def __init__(self, credentials: Credentials) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class TokenAuth(TokenVerifier):
 
 
 def preload() -> None:
-    """Import what FastMCP would import at the first tool call, which would take 0.3 s longer."""
+    """Import modules that FastMCP would import at the first tool call, which would take 0.3 s longer."""
     for name in ("key_value.aio.adapters.pydantic", "key_value.aio.stores.memory"):
         with suppress(ImportError):  # another version may keep its state elsewhere
             import_module(name)
@@ -71,7 +71,7 @@ def build_server(
     hooks: HooksConfig,
     hooks_log: Path,
 ) -> FastMCP:
-    """The complete MCP server, not yet served."""
+    """Return the complete MCP server, not yet served."""
     calls = CallLog()
     server = FastMCP(
         "mcp-memory",
@@ -94,7 +94,7 @@ def build_server(
 
 
 def describe(server: FastMCP) -> None:
-    """Tell people what the server is called, and clients how long its lists hold: FastMCP's own setting would have them
+    """Set the server's title, and the time for which clients may keep its lists. FastMCP's own setting would make them
     keep notes, too."""
     inner = server._mcp_server  # pyright: ignore[reportPrivateUsage] -- no public name
     inner.title = "Long-term memory"
@@ -102,8 +102,8 @@ def describe(server: FastMCP) -> None:
 
 
 def take_nothing_from_headers(server: FastMCP) -> None:
-    """Tell the MCP library that no tool takes arguments from headers: otherwise it lists all tools at each call to find
-    out, which is a quarter of what a call costs."""
+    """Make the MCP library skip the search for tools with arguments from headers. No tool has any, and listing all
+    tools at each call to find out is a quarter of the call's cost."""
 
     def no_schema(_tool: str) -> None:
         return None
@@ -112,6 +112,7 @@ def take_nothing_from_headers(server: FastMCP) -> None:
 
 
 def asgi_app(server: FastMCP, guard: HttpGuardConfig, credentials: Credentials, connections: int) -> ASGIApp:
-    """Streamable HTTP at /mcp for both protocol eras, without sessions. Clients share at most `connections`."""
+    """Return the app: streamable HTTP at /mcp for both protocol eras, without sessions. Clients share at most
+    `connections`."""
     app = server.http_app(path="/mcp", stateless_http=True, json_response=True, host_origin_protection=False)
     return HttpGuard(Shares(app, credentials, connections), guard)

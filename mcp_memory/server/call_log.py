@@ -1,4 +1,4 @@
-"""Logs one line for each tool call: who, what, how long, how it ended. Never an argument or a result."""
+"""Logs one line for each tool call: client, tool, duration and outcome. Never an argument or a result."""
 
 import logging
 import time
@@ -17,19 +17,19 @@ TOOLS = frozenset({"memory_search", "memory_recall", "memory_append", "memory_fo
 
 
 class CallLog(Middleware):
-    """Logs at level debug; outermost, so that refused arguments count too. Remembers each client's last call until the
-    daemon ends."""
+    """Logs at level debug, as the outermost middleware, so that refused arguments are logged too. Remembers each
+    client's last call until the daemon ends."""
 
     def __init__(self) -> None:
         super().__init__()
         self._latest: dict[str, datetime] = {}
 
     def saw(self, client: str) -> None:
-        """Note that this client calls now."""
+        """Record that this client calls now."""
         self._latest[client] = datetime.now().astimezone()
 
     def payload(self) -> dict[str, str]:
-        """Client → time of its last call, the latest first."""
+        """Return client → time of its last call, the latest first."""
         latest = sorted(self._latest.items(), key=lambda call: call[1], reverse=True)
         return {client: when.isoformat(timespec="seconds") for client, when in latest}
 
@@ -40,7 +40,7 @@ class CallLog(Middleware):
     ) -> ToolResult:
         began, outcome = time.perf_counter(), "cancelled"
         name, token = context.message.name, get_access_token()
-        name = name if name in TOOLS else "unknown tool"  # which may hold anything
+        name = name if name in TOOLS else "unknown tool"  # an unknown name may contain anything
         client = token.client_id if token else "anyone"
         self.saw(client)
         try:
@@ -55,7 +55,7 @@ class CallLog(Middleware):
 
 
 def _code(cause: BaseException | None) -> str:
-    """A tool error without a cause is about the arguments."""
+    """Return the outcome's code. A tool error without a cause is caused by its arguments."""
     if isinstance(cause, McpMemoryError):
         return cause.code
     return "internal" if cause else InvalidInput.code

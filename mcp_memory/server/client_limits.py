@@ -1,4 +1,4 @@
-"""Limits how much of the daemon one client uses at once. Further requests wait for their turn or are refused.
+"""Limits the share of the daemon that one client uses at once. Further requests wait for their turn or are refused.
 
 Otherwise one runaway client could take all threads and connections. Your own commands are not limited; the last
 connections are reserved for them and for hooks: see `daemon.connections`.
@@ -18,17 +18,18 @@ from mcp_memory.hooks.hook_command import ROUTE
 from mcp_memory.server.http_guard import bearer_token, headers_of, refuse, swallow
 
 AT_ONCE = 4
-"""Requests of one client that run at once. Each further thread makes all others wait for Python's lock: with 4 heavy
-appends instead of 8, another client's search takes 70 ms instead of 160 (two busy processors)."""
+"""The number of requests of one client that run at once. Each further thread makes all others wait for Python's lock:
+with 4 heavy appends instead of 8, another client's search takes 70 ms instead of 160 (two busy processors)."""
 
 SWALLOWED_BYTES = 2_000_000
-"""The bytes of a refused request that are still read: more than any append, so that its client reads the reason."""
+"""The number of bytes of a refused request that are still read: more than any append, so that its client reads the
+reason."""
 
 RESERVED = "reserved"
-"""In a request's state: it came on one of the reserved connections."""
+"""A key in a request's state: the request came on one of the reserved connections."""
 
 LISTEN = b"subscriptions/listen"
-"""In the header Mcp-Method, which the MCP library compares with the body."""
+"""A value of the header Mcp-Method, which the MCP library compares with the body."""
 
 log = logging.getLogger(__name__)
 
@@ -43,10 +44,11 @@ class _Share:
 
 
 class Shares:
-    """ASGI middleware. A client's hooks have a share of their own, which its agent can't use up."""
+    """The ASGI middleware that applies the limits. A client's hooks have a share of their own, which its agent can't
+    use up."""
 
     def __init__(self, app: ASGIApp, credentials: Credentials, connections: int) -> None:
-        """A client may use a quarter of these connections, half of that for streams."""
+        """Limit a client to a quarter of these connections, and its streams to half of that."""
         self._app = app
         self._credentials = credentials
         self._most_requests = max(2, connections // 4)
@@ -82,7 +84,7 @@ class Shares:
             share.streams -= is_stream
 
     def _client_of(self, headers: dict[bytes, list[bytes]]) -> str:
-        """Empty for a request without a valid token, which is refused later."""
+        """Return the client's name; empty for a request without a valid token, which is refused later."""
         token = bearer_token(headers.get(b"authorization", [b""])[0].decode("latin-1"))
         try:
             return (token and self._credentials.client_of(token)) or ""

@@ -1,4 +1,4 @@
-"""Serves `/hook/<event>` for `mcp-memory hook` and clients that speak HTTP: returns what the client's agent sees."""
+"""Serves `/hook/<event>` for `mcp-memory hook` and clients that speak HTTP: returns the text for the client's agent."""
 
 import json
 import logging
@@ -26,14 +26,15 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HookEndpoint:
-    """`log` is the hooks' log. The command writes it and reads `config` by itself: it knows when its client began."""
+    """The endpoint for hooks. `log` is the hooks' log. The command writes the log and reads `config` by itself, since
+    it knows the client's start time."""
 
     engine: Engine
     config: HooksConfig
     log: Path
 
     async def answer(self, client: str, request: Request) -> Response:
-        """Raises Unusable for an unknown event or unusable input, and what the engine raises."""
+        """Answer a hook. Raises Unusable for an unknown event or unusable input, and the engine's errors."""
         event, within = request.path_params["name"], request.headers.get(WITHIN_MS)
         if within is not None:
             found = await self._answered(event, client, request, self._within_ms(within))
@@ -58,8 +59,8 @@ class HookEndpoint:
         environ = {name: request.headers[header] for name, header in MARKS.items() if header in request.headers}
         data = await request.body()
         engine, given = self.engine, HookInput(data)
-        if given.tool not in ACTING:  # keyword search answers these
-            engine.wake_model()  # a prompt that finds it unloaded gets less
+        if given.tool not in ACTING:  # keyword search answers the acting tools
+            engine.wake_model()  # without the model, a prompt gets less
         call = HookCall(
             event, client, given, within_ms, environ, engine.perform, engine.projects.find, self._owes_start,
             self._config_of(request),
@@ -67,7 +68,8 @@ class HookEndpoint:
         return await answer(call)
 
     async def _owes_start(self, client: str, session: str, project: str) -> set[str] | None:
-        """None if the log can't be read."""
+        """Return the notes shown to a session that lacks its start's text, see `hook_log.owes_start`. None if the log
+        can't be read."""
         read = partial(owes_start, str(self.log), START, client, session, project)
         try:
             return await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="reading the hooks' log")
@@ -76,7 +78,7 @@ class HookEndpoint:
             return None
 
     async def _write(self, line: HookLogLine) -> None:
-        """A full disk must not cost an answer."""
+        """Write the line to the log. A full disk must not cost an answer."""
         write = partial(line.write, str(self.log))
         try:
             await in_thread(write, deadline_s=LOOK_DEADLINE_S, what="writing the hooks' log")
@@ -84,7 +86,7 @@ class HookEndpoint:
             _log.warning("the hooks' log cannot be written: %s", type(error).__name__)
 
     def _config_of(self, request: Request) -> HooksConfig:
-        """With the switches that the command has read, which it does anew for each call."""
+        """Return the configuration with the switches from the request. The command reads them anew for each call."""
         known = {field.name for field in fields(self.config) if field.type in {bool, "bool"}}
         sent = (part.partition("=") for part in request.headers.get(SWITCHES, "").split(","))
         return replace(self.config, **{name: value == "true" for name, _, value in sent if name in known})

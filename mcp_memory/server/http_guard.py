@@ -16,7 +16,8 @@ UNAUTHORIZED = "the token is missing, unknown or was revoked"
 UNAUTHORIZED_HINT = "run mcp-memory doctor --clients on this machine; it says which command helps"
 
 SWALLOWED = 4
-"""How many times the largest body is still read of a refused request, so that its client gets the answer."""
+"""A factor of the largest body: up to that size, a refused request is still read, so that its client gets the
+answer."""
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to
@@ -24,7 +25,8 @@ EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 -- compared, not bound to
 
 @dataclass(frozen=True, slots=True)
 class HttpGuardConfig:
-    """`hosts` and `origins` are compared exactly; a request without Origin doesn't come from a browser."""
+    """The allowed hosts and origins, which are compared exactly. A request without Origin doesn't come from a
+    browser."""
 
     hosts: frozenset[str]
     origins: frozenset[str]
@@ -34,7 +36,8 @@ class HttpGuardConfig:
     def for_port(
         cls, port: int, *, host: str, hosts: Sequence[str], origins: Sequence[str], max_body_bytes: int
     ) -> Self:
-        """Loopback names and `host` with this port (0: a Unix socket), and what was configured."""
+        """Return the configuration for a port (0: a Unix socket): loopback names and `host` with this port, and the
+        configured names."""
         names = LOOPBACK if host in EVERYWHERE else (*LOOPBACK, f"[{host}]" if ":" in host else host)
         own = {f"{name}:{port}".lower() for name in names} if port else set(LOOPBACK)
         return cls(
@@ -45,7 +48,7 @@ class HttpGuardConfig:
 
 
 class HttpGuard:
-    """ASGI middleware, outermost."""
+    """The outermost ASGI middleware."""
 
     def __init__(self, app: ASGIApp, config: HttpGuardConfig) -> None:
         self._app = app
@@ -81,10 +84,10 @@ class HttpGuard:
 
 
 class _Capped:
-    """One request whose body is counted as it arrives, since a chunked one has no length.
+    """A request whose body is counted as it arrives, since a chunked request has no length.
 
-    If it is too large, the app sees its client hang up, and its response is dropped. So is FastMCP's body of a 401,
-    which mentions a sign-in that we don't have."""
+    If the body is too large, the app sees its client hang up, and its response is dropped. FastMCP's body of a 401 is
+    also replaced, because it mentions a sign-in that we don't have."""
 
     def __init__(self, receive: Receive, send: Send, max_bytes: int) -> None:
         self._receive = receive
@@ -116,7 +119,8 @@ class _Capped:
 
 
 async def swallow(receive: Receive, max_bytes: int) -> None:
-    """Read and drop the body: a client that is still sending would see a reset connection instead of our answer."""
+    """Read and drop the body. Otherwise a client that is still sending would see a reset connection instead of our
+    answer."""
     more = True
     while more and max_bytes > 0:
         message = await receive()
@@ -125,7 +129,7 @@ async def swallow(receive: Receive, max_bytes: int) -> None:
 
 
 def headers_of(scope: Scope) -> dict[bytes, list[bytes]]:
-    """By name, in lower case."""
+    """Return the headers by name, in lower case."""
     found: dict[bytes, list[bytes]] = {}
     for name, value in scope["headers"]:
         found.setdefault(bytes(name).lower(), []).append(bytes(value))
@@ -133,7 +137,7 @@ def headers_of(scope: Scope) -> dict[bytes, list[bytes]]:
 
 
 def bearer_token(header: str) -> str:
-    """The token in an Authorization header; empty if there is none."""
+    """Return the token in an Authorization header; empty if the header has none."""
     scheme, _, token = header.partition(" ")
     return token.strip() if scheme.lower() == "bearer" else ""
 

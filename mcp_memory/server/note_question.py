@@ -18,7 +18,7 @@ NOTE = "note"
 
 
 async def which_note(engine: Engine, found: Ambiguous) -> InputRequiredResult:
-    """The question, with the notes' titles and paths. Raises `found` if the client can't ask."""
+    """Return the question, with the notes' titles and paths. Raises `found` if the client can't ask."""
     session = get_context().session
     if session.protocol_version < "2026-07-28" or not (able := session.client_capabilities) or not able.elicitation:
         raise found
@@ -33,7 +33,7 @@ async def which_note(engine: Engine, found: Ambiguous) -> InputRequiredResult:
 
 
 def answered_note(target: str) -> str:
-    """The note that the person chose for the target; the target itself if nobody was asked. Raises ToolError."""
+    """Return the note that the person chose for the target; the target itself if nobody was asked. Raises ToolError."""
     answer = (get_context().input_responses or {}).get(NOTE)
     if not isinstance(answer, ElicitResult):
         return target

@@ -1,4 +1,4 @@
-"""Schemas of the tools as clients list them. Plain JSON Schema: some validate by it, some show it to the model.
+"""The tools' schemas as clients list them. Plain JSON Schema: some clients validate by it, some show it to the model.
 
 Every session of every agent pays for each word of the input schemas.
 """
@@ -11,7 +11,7 @@ from fastmcp.tools import Tool
 from mcp_types import ListToolsRequest
 
 IS_LISTED = "is_listed"
-"""A key of an argument in a tool's own schema: whether it is listed. The tool takes it in any case."""
+"""A key in an argument's schema: whether the argument is listed. The tool accepts it in any case."""
 
 
 class ListedSchemas(Middleware):
@@ -24,8 +24,8 @@ class ListedSchemas(Middleware):
 
 
 def listed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema without defaults, which descriptions name and some clients strip, and without null, which means
-    the default."""
+    """Return the schema without defaults and null. Descriptions name the defaults, and some clients strip them; null
+    means the default."""
     properties: Mapping[str, Mapping[str, Any]] = schema["properties"]
     found = {name: _argument(about) for name, about in properties.items() if about.get(IS_LISTED, True)}
     return {"type": "object", "properties": found, **{key: schema[key] for key in ("required",) if key in schema}}

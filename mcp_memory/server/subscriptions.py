@@ -1,6 +1,6 @@
 """Notifies clients of protocol 2026-07-28 when a resource that they subscribed to has changed, whoever changed it.
 
-Older clients hold no connection for that; they learn of it at the next hook.
+Older clients keep no connection for that; they learn of the change at the next hook.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -23,11 +23,11 @@ TOGETHER_S = 0.05
 """Changes within this time are sent together."""
 
 MOST_NOTES = 1000
-"""Named in one go; if more have changed, a subscriber to the tree is still notified."""
+"""The most notes that are named at once. If more have changed, a subscriber to the tree is still notified."""
 
 
 class Subscriptions:
-    """Connects the index with subscribers; the daemon calls `run` and `close`."""
+    """The connection of the index with subscribers; the daemon calls `run` and `close`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -64,12 +64,13 @@ class Subscriptions:
         try:
             ids = await self._engine.ids_at(paths[:MOST_NOTES])
         except McpMemoryError:
-            ids = []  # those who named them by path are still notified
+            ids = []  # subscribers by path are still notified
         return [*_notes(paths[:MOST_NOTES]), *_notes(ids), TREE, STATUS]
 
 
 class _Bus:
-    """Unlike the library's own, says whether anyone listens: without listeners, changes aren't looked up."""
+    """A subscription bus that knows whether anyone listens, unlike the library's own. Without listeners, changes aren't
+    looked up."""
 
     def __init__(self) -> None:
         self._listeners: dict[object, Callable[[ServerEvent], None]] = {}
@@ -79,7 +80,7 @@ class _Bus:
         return bool(self._listeners)
 
     def subscribe(self, listener: Callable[[ServerEvent], None]) -> Callable[[], None]:
-        """Returns what ends it."""
+        """Add a listener, and return the function that removes it."""
         key = object()
         self._listeners[key] = listener
 
@@ -95,7 +96,7 @@ class _Bus:
 
 
 def _notes(names: Sequence[str]) -> Iterator[str]:
-    """A client may percent-encode the name of a note, or not."""
+    """Yield the URIs of notes, both plain and percent-encoded, since a client may use either."""
     for name in names:
         yield NOTE + name
         yield NOTE + quote(name, errors="surrogateescape")

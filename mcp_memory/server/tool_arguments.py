@@ -1,5 +1,5 @@
-"""Lists the arguments of each tool, and reads a call's arguments before FastMCP does, whose error would quote the value
-(it may be a note)."""
+"""Lists the arguments of each tool, and reads a call's arguments before FastMCP does. FastMCP's error would quote the
+value, which may be a note."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -26,19 +26,19 @@ _REQUESTS: Mapping[str, tuple[tuple[Field, ...], type[Any]]] = {
     "memory_append": ((), AppendRequest),
     "memory_forget": (_TARGET, ForgetRequest),
 }
-"""A tool's name → the fields of its own, and the request whose other fields it takes."""
+"""A tool's name → the tool's own fields, and the request whose other fields it accepts."""
 
 
 @cache
 def tool_fields(tool: str) -> tuple[Field, ...]:
-    """The fields that agents see: those with a description."""
+    """Return the fields that agents see, which are those with a description."""
     own, request = _REQUESTS[tool]
     return (*own, *(field for field in fields_of(request) if field.about))
 
 
 class ToolArguments(Middleware):
     """Converts the arguments of a call to the types of the tool's fields, or answers with an error in sentences.
-    `facts`: the values for the braces in the descriptions of fields."""
+    `facts`: the values for the placeholders in the descriptions of fields."""
 
     def __init__(self, facts: Mapping[str, Any]) -> None:
         self._facts = facts

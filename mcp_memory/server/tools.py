@@ -1,7 +1,7 @@
 """Offers the four tools to agents, and words their results.
 
-Annotations are evaluated here, not deferred: they name this engine's kinds and phases. The text beside a structured
-result is all that some clients show their model: our words and names stand in lines of ours, notes in quoted lines.
+Annotations are evaluated here, not deferred: they name this engine's kinds and phases. Some clients show their model
+only the text beside a structured result. Our own words and names are in lines of their own, notes in quoted lines.
 """
 
 import logging
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 PROJECT_HEADER, FOLDER_HEADER = "mcp-memory-project", "mcp-memory-folder"
 ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
-"""Claude Code hides tools behind a search unless they ask not to be; these two are wanted on most prompts."""
+"""Claude Code hides tools behind a search unless they opt out; most prompts need these two."""
 
 SNIPPET_CHARS = 600
 """The most characters of a hit's snippet; two in three passages are shorter. A client that also shows the structured
@@ -50,7 +50,7 @@ _SVG = (
 )
 _ICON_URI = f"data:image/svg+xml;base64,{b64encode(_SVG.encode()).decode()}"
 ICON = Icon(src=_ICON_URI, mime_type="image/svg+xml", sizes=["any"])
-"""A page of notes. Clients show it to people, never to a model."""
+"""An icon of a page of notes. Clients show it to people, never to a model."""
 
 
 def add_tools(server: FastMCP, engine: Engine) -> None:
@@ -118,7 +118,7 @@ def add_tools(server: FastMCP, engine: Engine) -> None:
 def _with_fields(
     engine: Engine,
 ) -> Callable[[Callable[[dict[str, Any]], Awaitable[T]]], Callable[..., Awaitable[T]]]:
-    """Gives a tool its fields as arguments, and turns errors into tool errors that an agent can act on."""
+    """Pass a tool its fields as arguments, and turn errors into tool errors that an agent can act on."""
 
     def decorate(work: Callable[[dict[str, Any]], Awaitable[T]]) -> Callable[..., Awaitable[T]]:
         async def tool(**arguments: Any) -> T:
@@ -143,7 +143,8 @@ def _with_fields(
 
 
 def _parameters(tool: str, engine: Engine) -> Iterator[Parameter]:
-    """Yield a tool's parameters, listed with their types. Each takes any value: `ToolArguments` has checked it."""
+    """Yield a tool's parameters, listed with their types. Each accepts any value, since `ToolArguments` has checked
+    it."""
     for field in tool_fields(tool):
         schema = pydantic.TypeAdapter(field.hint).json_schema()
         schema |= {"description": (field.about or "").format(**engine.facts), IS_LISTED: field.is_listed}
@@ -157,7 +158,8 @@ def _reads(title: str) -> ToolAnnotations:
 
 
 def _writes(title: str) -> ToolAnnotations:
-    """Not destructive: nothing is ever removed, and clients refuse destructive tools when nobody can approve."""
+    """Return the annotations of a writing tool. It isn't destructive: nothing is ever removed, and clients refuse
+    destructive tools when nobody can approve."""
     return ToolAnnotations(
         title=title, read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
@@ -168,14 +170,14 @@ def _caller() -> Caller:
 
 
 def _client() -> str | None:
-    """Return the client's name: each has a token of its own."""
+    """Return the client's name, from its own token."""
     token = get_access_token()
     return token.client_id if token else None
 
 
 async def _with_project(engine: Engine, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Takes a missing project, or the folder whose project it is, from the client's headers (percent-encoded where a
-    name is not ASCII)."""
+    """Fill in a missing project from the client's headers, which name the project or its folder (percent-encoded where
+    a name isn't ASCII)."""
     headers, named = get_http_headers(), arguments.get("project")
     if not (named or takes_project(arguments)):
         return arguments
@@ -193,7 +195,7 @@ async def _with_project(engine: Engine, arguments: dict[str, Any]) -> dict[str, 
 
 
 def _with_session(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Takes a missing session from what Codex sends with each call."""
+    """Fill in a missing session from the value that Codex sends with each call."""
     return arguments if arguments["session"] else {**arguments, "session": _sent_session()}
 
 
@@ -238,7 +240,7 @@ def _append_text(receipt: Payload) -> str:
 
 
 def _link_text(what: str, link: Payload | None) -> str:
-    """A line that names another note of the chain, and its text as a quoted one."""
+    """Return a line that names another note of the chain, and the note's text as quoted lines."""
     if not link:
         return ""
     why = f" ({in_line(link['why'])})" if "why" in link else ""

@@ -134,7 +134,7 @@ def _read_table(text: str, name: str) -> dict[str, Any]:
 
 
 def _regular(path: str, flags: int) -> int:
-    """Opens a regular file; a FIFO would wait for a writer. Raises ConfigInvalid, OSError."""
+    """Open a regular file; a FIFO would wait for a writer. Raises ConfigInvalid, OSError."""
     import stat
 
     descriptor = os.open(path, flags | os.O_NONBLOCK)

@@ -73,7 +73,7 @@ def _table(value: Any, key: str, origin: Origin) -> dict[str, Any]:
 
 
 def _scalar(value: Any, hint: Any, key: str, origin: Origin) -> Any:
-    """Reads text from the environment as the type of the key."""
+    """Read text from the environment as the type of the key."""
     if hint is bool:
         truth = _TRUTH.get(value.lower()) if isinstance(value, str) else value
         if not isinstance(truth, bool):

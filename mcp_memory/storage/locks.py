@@ -32,7 +32,7 @@ class PathLocks:
 
     @contextmanager
     def hold(self, *paths: str) -> Generator[None]:
-        """Holds the locks of all these paths. Not re-entrant. Raises DeadlineExceeded, OSError.
+        """Hold the locks of all these paths. Not re-entrant. Raises DeadlineExceeded, OSError.
 
         Names that a case-folding file system would not keep apart share a lock. Locks are taken in order, so two
         holders of several can't wait for each other."""
