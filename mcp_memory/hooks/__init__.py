@@ -1,7 +1,8 @@
-"""Answers clients' hooks: puts memory in front of an agent at the moments its client offers. Standard library only.
+"""Answers clients' hooks: adds memory to an agent's context at the moments that its client offers. Standard library
+only.
 
-Imports settings, client and what is below them, and of these only what starts in milliseconds, because a prompt waits
-for it. If anything fails, here or in the input, the agent goes on as it would without a hook.
+Imports settings, client and the packages below them, and of these only modules that start in milliseconds, because a
+prompt waits for the hook. If anything fails, here or in the input, the agent continues as without a hook.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Answers the hooks around a tool call: what memory holds about it, before; the fix for its error, after.
+"""Answers the hooks around a tool call: notes about the action before it, and the fix for its error after it.
 
-Seen with Claude Code 2.1.329 and Codex 0.169.0: both show the model what a hook adds before a call only beside the
-call's result. So what an order forbids is refused, once. Claude Code marks calls that failed; Codex does not, and sends
-no exit status. Gemini CLI 0.61.0 shows nothing before a call but the reason of a refusal.
+Seen with Claude Code 2.1.329 and Codex 0.169.0: both show the model a hook's text from before a call only beside the
+call's result. So a forbidden action is refused, once. Claude Code marks calls that failed; Codex does not, and sends no
+exit status. Before a call, Gemini CLI 0.61.0 shows only the reason of a refusal.
 """
 
 import json

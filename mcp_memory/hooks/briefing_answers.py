@@ -1,4 +1,4 @@
-"""Answers the hooks of a session's start and of a prompt: what the agent should know."""
+"""Answers the hooks of a session's start and of a prompt with the text that the agent should know."""
 
 from contextlib import suppress
 from time import monotonic
@@ -14,11 +14,11 @@ from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.pluralize import counted
 
 FORGETFUL = frozenset({"openclaw"})
-"""Clients whose model sees what comes with a prompt in that turn only, so it may be given again. They also ask for the
-text of a session's start until they get it."""
+"""Clients whose model sees the text of a prompt's hook in that turn only, so it may be given again. They also request
+the text of a session's start until they get it."""
 
 LOOK_S = 0.1
-"""The share of a session's start for checking whether memory can be used, which takes 2 ms."""
+"""The seconds at a session's start for checking whether memory is usable, which takes 2 ms."""
 
 
 async def answer_start(call: HookCall) -> bytes:
@@ -30,7 +30,7 @@ async def answer_start(call: HookCall) -> bytes:
 async def answer_prompt(call: HookCall) -> bytes:
     session, given = call.session, call.given
     prompt = typed_words(given.prompt)
-    if not prompt.strip():  # a client also passes what ended in the background, and summaries of its own
+    if not prompt.strip():  # a client also passes notices of ended background work, and its own summaries
         return b""
     if given.agent_id:
         return await answer_subagent_prompt(call)
@@ -56,7 +56,7 @@ async def answer_prompt(call: HookCall) -> bytes:
 
 
 async def answer_heartbeat(call: HookCall) -> bytes:
-    """A turn that nobody asked for gets the open commitments that are due, and nothing else."""
+    """Answer a turn that nobody asked for with the open commitments that are due, and nothing else."""
     if not call.config.commitments:
         return b""
     wanted = {**await _wanted(call), "session": call.session, "due": True}
@@ -70,7 +70,8 @@ async def _wanted(call: HookCall) -> dict[str, Any]:
 
 
 async def _for_person(call: HookCall, *, is_start: bool = False) -> str:
-    """Whether memory can be used at all, at a session's start; and how much of it was used, if that is wanted."""
+    """Return the person's message: at a session's start, a fault of memory; else, if wanted, the number of notes
+    shown."""
     if call.client not in SHOWN_BY:
         return ""
     notes = call.facts.get("notes", ())

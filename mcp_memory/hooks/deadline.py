@@ -1,4 +1,4 @@
-"""The deadline of a hook: one for everything it does, whatever it waits for."""
+"""The deadline of a hook, shared by all its steps and waits."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from types import FrameType
 
 RESERVE = 0.15
-"""The share of the budget that is kept for the line in the log; when that is used up, the process ends at once."""
+"""The share of the budget that is kept for the line in the log. After that, the process ends at once."""
 
 MOST_AGE_S = 5.0
-"""A greater age comes from another kind of clock, as in some containers."""
+"""The greatest plausible age. A greater one comes from another kind of clock, as in some containers."""
 
 
 class OverBudget(BaseException):
-    """The time is up. Not an Exception, so that no `except` in between catches it."""
+    """The error when the time is up. It isn't an Exception, so no `except` in between catches it."""
 
 
 class Deadline:
-    """For a process that began `age_s` ago. `until` is a time of `time.monotonic()`."""
+    """The deadline of a process that began `age_s` ago. `until` is a time of `time.monotonic()`."""
 
     def __init__(self, budget_ms: float, age_s: float = 0.0) -> None:
         self._began = time.monotonic() - age_s
@@ -30,7 +30,7 @@ class Deadline:
         self.set(budget_ms)
 
     def armed(self) -> Deadline:
-        """With an alarm clock that raises OverBudget, since a read, a disk or a lock may hang."""
+        """Start an alarm clock that raises OverBudget, since a read, a disk or a lock may hang. Return the deadline."""
         self._is_armed = True
         signal.signal(signal.SIGALRM, self._ring)
         self._wind()
@@ -61,7 +61,7 @@ class Deadline:
 
 
 def process_age_s() -> float:
-    """How long ago this process was made, since its start-up counts too; to 10 ms if the system says."""
+    """Return the age of this process, which includes its start-up; to 10 ms if the system provides it."""
     try:
         with open("/proc/self/stat", "rb") as file:
             ticks = int(file.read().rpartition(b")")[2].split()[19])

@@ -1,4 +1,4 @@
-"""Makes the daemon's answer to a hook, in the form that the client takes."""
+"""Makes the daemon's answer to a hook, in the client's form."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple
@@ -28,14 +28,14 @@ EVENTS = tuple(_HANDLERS)
 
 
 class HookAnswer(NamedTuple):
-    """`output` is for the client, empty for silence; `facts` are for the log."""
+    """The answer to a hook. `output` is for the client, empty for silence; `facts` are for the log."""
 
     output: bytes
     facts: dict[str, Any]
 
 
 async def answer(call: HookCall) -> HookAnswer:
-    """Raises Unusable for an unknown event or unusable input, and what the engine raises."""
+    """Answer a hook. Raises Unusable for an unknown event or unusable input, and the engine's errors."""
     handler = _HANDLERS.get(call.event)
     if handler is None:
         raise Unusable("unknown event", hint=f"one of {', '.join(EVENTS)}")

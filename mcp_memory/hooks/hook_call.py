@@ -1,4 +1,4 @@
-"""One call of a hook, as its handlers see it, and the forms of their answers."""
+"""A hook's call, as its handlers see it, and the forms of their answers."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -12,19 +12,20 @@ from mcp_memory.runtime.threads import LOOK_DEADLINE_S
 from mcp_memory.settings.settings import HooksConfig
 
 Perform = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any]]]
-"""Performs an operation of the engine, by its name, with its arguments."""
+"""Performs an operation of the engine, by name, with arguments."""
 
 ProjectOf = Callable[[str, float], Awaitable[str | None]]
 """Finds the project of a folder, within a number of seconds."""
 
 OwesStart = Callable[[str, str, str], Awaitable[set[str] | None]]
-"""The notes that a client's session has been shown, if it lacks what it should have got at its start or in this project
-("" for none); else None."""
+"""Returns the notes shown to a client's session if it lacks the text of its start or of this project ("" for none);
+else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """`environ`: the variables that the hook carries, see `hook_input.MARKS`. `facts` are for the log."""
+    """A hook's call. `environ`: the variables that the hook carries, see `hook_input.MARKS`. `facts` are for the
+    log."""
 
     event: str
     client: str
@@ -39,13 +40,13 @@ class HookCall:
 
     @property
     def session(self) -> str:
-        """A sub-agent's is its own. Raises Unusable without one."""
+        """The session's name; a sub-agent has its own. Raises Unusable without a session."""
         if not self.given.session:
             raise Unusable("the input names no session")
         return "/".join(filter(None, (self.client, self.given.session, self.given.agent_id)))
 
     def transcript(self) -> dict[str, Any]:
-        """Return what the engine needs to follow the session. It decides later what happens to the transcript."""
+        """Return the facts with which the engine follows the session. It decides later about the transcript."""
         return {
             "session": f"{self.client}/{self.given.session}",
             "transcript": self.given.transcript or None,
@@ -58,7 +59,7 @@ class HookCall:
         return await self.project_of(self.given.cwd, min(self.within_ms / 1000, LOOK_DEADLINE_S))
 
     def told(self, briefings: Sequence[Mapping[str, Any]]) -> str:
-        """The text of these answers of `brief`, with their facts noted for the log; empty for silence."""
+        """Return the text of these answers of `brief`, and record their facts for the log; empty for silence."""
         if degraded := next((briefing["degraded"] for briefing in briefings if briefing["degraded"]), None):
             self.facts["degraded"] = degraded
         if text := "\n".join(str(briefing["text"]) for briefing in briefings if briefing["text"]):
@@ -71,12 +72,12 @@ class HookCall:
 
 
 def context(name: str, text: str, person: str = "") -> bytes:
-    """The answer that puts text before the agent, and a line before its person; silence for neither. `name`: of the
-    event, in Claude Code and Codex."""
+    """Return an answer with text for the agent and a line for the person; silence for neither. `name`: the event's name
+    in Claude Code and Codex."""
     more, fields = for_person(person), {"additionalContext": text} if text else {}
     return specific_output(name, fields, **more) if more or fields else b""
 
 
 def specific_output(name: str, fields: Mapping[str, Any], **more: str) -> bytes:
-    """`more` goes beside it."""
+    """Return an answer with the event's own `fields`. `more` is put beside them."""
     return json.dumps({**more, "hookSpecificOutput": {"hookEventName": name, **fields}}).encode("ascii")

@@ -1,4 +1,4 @@
-"""`mcp-memory hook EVENT`: what a client's command hook runs.
+"""`mcp-memory hook EVENT`, the command that a client's hook runs.
 
 It carries the client's input to the daemon and the daemon's answer back. A prompt waits for each module that is
 imported here.
@@ -46,14 +46,14 @@ ROUTE = "/hook/"
 """The daemon's route for hooks, followed by the event."""
 
 WITHIN_MS, FACTS = "mcp-memory-within-ms", "mcp-memory-facts"
-"""Headers: how long the daemon may take, and its facts for the log, as JSON."""
+"""Headers: the time that the daemon may take, and its facts for the log, as JSON."""
 
 SWITCHES = "mcp-memory-switches"
 """Header: the truth values of `[hooks]`, such as `own_tools=false`."""
 
 TURN, AGAIN_S = "hook-start.lock", 10.0
-"""A file of the state folder whose time says when a hook last started the daemon, and for how long no other does; a
-daemon is there after one to three seconds."""
+"""A file of the state folder whose time is the latest start of the daemon by a hook, and the time in which no other
+hook starts it. A daemon is up after one to three seconds."""
 
 ON_THE_WAY_MS = 20.0
 """The time that an answer needs from the daemon to standard output."""
@@ -68,7 +68,7 @@ _STEP = 1 << 20
 
 
 class HookOptions:
-    """The command line, parsed."""
+    """The parsed command line."""
 
     def __init__(self, event: str, client: str = "default", vault: str | None = None, config: str | None = None):
         self.event = event
@@ -84,13 +84,13 @@ def hook(
     write_output: Callable[[bytes], None],
     deadline: Deadline,
 ) -> None:
-    """One call, and its line in the log. Raises only if that can't be written."""
+    """Answer one call, and write its line to the log. Raises only if that can't be written."""
     if {"-h", "--help"} & set(arguments):
         write_output(USAGE.encode())
         return
     line, log, data, state, message = HookLogLine(), None, b"", "", b""
     try:
-        data = read_input()  # in any case: a client may fail if nobody reads
+        data = read_input()  # in any case: a client may fail if its output isn't read
         options = _parse(arguments)
         line.event, line.client = options.event, options.client
         given = read_raw_settings(environ, {"vault", "hooks"}, file=options.config, flags={"vault.path": options.vault})
@@ -131,8 +131,9 @@ def _for_person(error: BaseException, line: HookLogLine, state: str, log: str) -
 
 
 def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:
-    """The budget of one call. Before the file is read: from the environment, which wins over it, else the default.
-    The daemon checks the whole configuration; only what is needed is looked at here. Raises ConfigInvalid."""
+    """Return the budget of a call. Before the file is read, it comes from the environment, which takes precedence over
+    the file, else the default applies. Only the keys needed are checked here; the daemon checks all. Raises
+    ConfigInvalid."""
     usual = BUSY_PROMPT_MS if {"prompt", "before-tool"}.intersection(arguments[:1]) and _is_busy() else PROMPT_MS
     is_start = bool(arguments) and arguments[0] in STARTS
     key, default = ("session_start_ms", SESSION_START_MS) if is_start else ("prompt_ms", usual)
@@ -154,7 +155,7 @@ def _switches(hooks: Mapping[str, object]) -> dict[str, bool]:
 
 
 def _is_busy() -> bool:
-    """Whether more programs want to run than there are processors, on the average of the last minute."""
+    """Return whether more programs want to run than there are processors, on the average of the last minute."""
     try:
         return os.getloadavg()[0] > (os.cpu_count() or 1)
     except OSError:
@@ -162,7 +163,8 @@ def _is_busy() -> bool:
 
 
 def read_input() -> bytes:
-    """All of standard input, past Python's buffers, which may fail at exit. Raises Unusable for too much, OSError."""
+    """Read all of standard input, bypassing Python's buffers, which may fail at exit. Raises Unusable for too much,
+    OSError."""
     data = bytearray()
     while part := os.read(0, _STEP):
         data += part
@@ -172,7 +174,7 @@ def read_input() -> bytes:
 
 
 def write_output(data: bytes) -> None:
-    """Raises OSError if nobody reads it."""
+    """Write to standard output. Raises OSError if nobody reads it."""
     while data:
         data = data[os.write(1, data) :]
 
@@ -187,7 +189,7 @@ def _answer(
     environ: Mapping[str, str],
     switches: Mapping[str, bool],
 ) -> bytes:
-    """Return what to print; empty for silence. Raises NotRunning, DeadlineExceeded and the daemon's errors."""
+    """Return the text to print; empty for silence. Raises NotRunning, DeadlineExceeded and the daemon's errors."""
     if len(data) > CARRIED_BYTES:
         data = HookInput(data).shortened()
     credentials, within_s = Credentials(f"{state}/{TOKENS}"), deadline.left_ms / 1000
@@ -217,7 +219,8 @@ def _answer(
 
 
 def _has_turn(file: str) -> bool:
-    """Whether this hook starts the daemon: of many at once one does, and none for a while after. Raises OSError."""
+    """Return whether this hook starts the daemon. Of many hooks at once, one does, and for a while no later one. Raises
+    OSError."""
     import fcntl
     from time import time
 
@@ -247,7 +250,8 @@ def _start_daemon(options: HookOptions, environ: Mapping[str, str]) -> None:
 
 
 def _parse(arguments: Sequence[str]) -> HookOptions:
-    """By hand: argparse takes longer to import than the daemon to answer, and ends the process. Raises Unusable."""
+    """Parse the arguments by hand: argparse takes longer to import than the daemon to answer, and ends the process.
+    Raises Unusable."""
     event = arguments[0] if arguments else ""
     if not event.isascii() or not event.replace("-", "").isalpha():
         raise Unusable("unknown event", hint="mcp-memory hook --help")

@@ -1,9 +1,9 @@
-"""Reads what a client tells a hook: one JSON object, and marks in the environment. Pure.
+"""Reads a hook's input from a client: one JSON object, and marks in the environment. Pure.
 
 The marks show that another agent runs the session, which the transcript does not. Seen with Claude Code 2.1.329 and
-Codex 0.169.0: both put theirs into the environment of what their agent runs, so a client that it starts, and that
-client's hooks, inherit them. Claude Code also marks its own hooks, with `CLAUDECODE` and more, but
-`CLAUDE_CODE_EXECPATH` comes only from an agent's shell; Codex marks none of its own.
+Codex 0.169.0. Both put their mark into the environment of their agent's commands, so a client that the agent starts
+inherits it, and so do that client's hooks. Claude Code also marks its own hooks, with `CLAUDECODE` and more, but
+`CLAUDE_CODE_EXECPATH` comes only from an agent's shell. Codex doesn't mark its own hooks.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST_PROMPT_CHARS = 32_000
-"""The most that the engine reads of a prompt, which may have a whole file pasted into it."""
+"""The most characters that the engine reads of a prompt, which may have a whole file pasted into it."""
 
 MOST_NAME_CHARS = 500
 
 MOST_TOOL_CHARS = 32_000
-"""The most characters of each text in a tool's input and output, once an input is shortened."""
+"""The most characters of each text in a tool's input and output in a shortened input."""
 
 _IN_CLAUDE, _IN_SHELL, _ATTENDED = "CLAUDECODE", "CLAUDE_CODE_EXECPATH", "CLAUDE_CODE_SESSION_ATTENDED"
 _THREAD = "CODEX_THREAD_ID"
@@ -33,13 +33,15 @@ MARKS = {name: f"mcp-memory-{name.lower().replace('_', '-')}" for name in (_IN_C
 
 
 class HookInput:
-    """Fields are empty if the client sends none, or not as text. `cwd`: the folder that the agent works in; `project`:
-    where the client names it itself; `transcript`: the file in which it records the session. `tool`, `tool_input` and
-    `tool_output` (what it returned, or its error if it `has_failed`): of the tool that it will call or has called.
-    `agent_id` and `agent_type`: of the sub-agent that it concerns. `is_shortened`: some text in it was cut."""
+    """A hook's input. Fields are empty if the client doesn't send them as text.
+
+    `cwd`: the folder that the agent works in. `project`: the project, if the client names it itself. `transcript`: the
+    file in which the client records the session. `tool`, `tool_input` and `tool_output`: the tool before or after its
+    call, its arguments, and its result (or its error if it `has_failed`). `agent_id` and `agent_type`: the sub-agent's.
+    `is_shortened`: whether a text in the input was cut."""
 
     def __init__(self, data: bytes) -> None:
-        """Raises Unusable for anything but a JSON object; unknown keys are ignored."""
+        """Parse the input; unknown keys are ignored. Raises Unusable for anything but a JSON object."""
         try:
             table: dict[str, Any] = {**json.loads(data.decode("utf-8-sig", "replace"))}
         except (ValueError, RecursionError) as error:
@@ -76,7 +78,8 @@ class HookInput:
 
 
 def marks_of(environ: Mapping[str, str]) -> dict[str, str]:
-    """Header → value. A value that no header can hold, such as a path with an umlaut, becomes a question mark."""
+    """Return header → value. A value that a header can't carry, such as a path with an umlaut, becomes a question
+    mark."""
     return {
         header: value if value.isascii() and value.isprintable() else "?"
         for name, header in MARKS.items()
@@ -85,8 +88,8 @@ def marks_of(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def is_nested(client: str, session: str, environ: Mapping[str, str]) -> bool:
-    """Whether another agent runs the session; False if you sit before it, in a shell that an agent opened. `session`:
-    the client's own id."""
+    """Return whether another agent runs the session; False if a person uses it in a shell that an agent opened.
+    `session`: the client's own id."""
     if client == "claude-code":
         if environ.get(_ATTENDED) == "1":
             return False

@@ -21,13 +21,13 @@ MOST_BYTES = 1_000_000
 """The most bytes of the file; a full file becomes the older one of two."""
 
 LATEST_BYTES = 200_000
-"""The bytes at the log's end, some 700 calls, in which a session's start is looked for."""
+"""The bytes at the log's end, some 700 calls, that are searched for a session's start."""
 
 
 class HookLogLine:
-    """The facts of the running call so far. `started`: a prompt brought what its session's start should have.
-    `project`: of a start or prompt, empty for none. `told_person`: you were shown why memory is out. `degraded`: why a
-    prompt may have got less than usual, such as a model that is unloaded."""
+    """The facts of the running call so far. `started`: whether a prompt brought the missing text of its session's
+    start. `project`: of a start or prompt, empty for none. `told_person`: whether you saw why memory is unavailable.
+    `degraded`: the reason why a prompt may have got less than usual, such as an unloaded model."""
 
     def __init__(self) -> None:
         self.event = ""
@@ -44,7 +44,7 @@ class HookLogLine:
         self.ms = 0.0
 
     def add_facts(self, facts: Mapping[str, Any]) -> None:
-        """The daemon's facts: session, outcome, tokens, notes …"""
+        """Add the daemon's facts: session, outcome, tokens, notes …"""
         vars(self).update({name: value for name, value in facts.items() if name in vars(self)})
 
     def add_failure(self, error: BaseException) -> HookLogLine:
@@ -53,7 +53,7 @@ class HookLogLine:
         return self
 
     def write(self, file: str) -> None:
-        """Raises OSError."""
+        """Append the line to the file. Raises OSError."""
         facts = {"at": strftime("%Y-%m-%dT%H:%M:%SZ", gmtime()), **vars(self), "ms": round(self.ms, 1)}
         try:
             descriptor = _open(file)
@@ -69,12 +69,12 @@ class HookLogLine:
 
 
 def fallback_file(environ: Mapping[str, str]) -> str:
-    """The log for calls whose vault is unknown. Raises ConfigInvalid without a home folder."""
+    """Return the log for calls whose vault is unknown. Raises ConfigInvalid without a home folder."""
     return f"{state_home(environ)}/hooks.jsonl"
 
 
 def read_lines(file: str) -> Iterator[Mapping[str, Any]]:
-    """Oldest first; broken lines are skipped. Raises OSError for a file that can't be read."""
+    """Yield the lines, oldest first; broken lines are skipped. Raises OSError for a file that can't be read."""
     for part in (_older(file), file):
         if os.path.exists(part):
             with open(part, encoding="utf-8", errors="replace") as text:
@@ -84,11 +84,11 @@ def read_lines(file: str) -> Iterator[Mapping[str, Any]]:
 
 
 def owes_start(file: str, event: str, client: str, session: str, project: str) -> set[str] | None:
-    """Return the notes that this session has been shown if it lacks the text of its start (an `event`) or of the
-    project that it moved to, and no prompt has brought that text since; else None. Raises OSError."""
+    """Return the notes shown to this session if it lacks the text of its start or of its current project; else None. A
+    start (an `event`) or a later prompt brings that text. Raises OSError."""
     projects, notes = set[str](), set[str]()
     for facts in lines_of(file, client, session):
-        if facts.get("outcome") != "failed" and facts.get("project") is not None:  # no tool's or sub-agent's
+        if facts.get("outcome") != "failed" and facts.get("project") is not None:  # not a tool's or sub-agent's line
             notes.update(map(str, facts.get("notes") or ()))
             projects.add(str(facts["project"]))
         if facts.get("event") == event:
@@ -97,7 +97,7 @@ def owes_start(file: str, event: str, client: str, session: str, project: str) -
 
 
 def lines_of(file: str, client: str, session: str) -> Iterator[Mapping[str, Any]]:
-    """The latest lines of a session, the last first. Raises OSError."""
+    """Yield the latest lines of a session, the last first. Raises OSError."""
     try:
         with open(file, "rb") as log:
             log.seek(max(0, os.fstat(log.fileno()).st_size - LATEST_BYTES))
@@ -113,7 +113,7 @@ def lines_of(file: str, client: str, session: str) -> Iterator[Mapping[str, Any]
 
 
 def _facts(line: str | bytes) -> Mapping[str, Any]:
-    """Empty for a broken line."""
+    """Parse a line; empty for a broken line."""
     try:
         return {**json.loads(line)}
     except (ValueError, TypeError, RecursionError):
@@ -127,7 +127,7 @@ def make_folder(folder: str) -> None:
         try:
             os.mkdir(folder, 0o700)
         except FileExistsError:
-            return  # another hook was first
+            return  # another hook made it first
 
 
 def _open(file: str) -> int:
@@ -139,7 +139,7 @@ def _older(file: str) -> str:
 
 
 def _cause(error: BaseException) -> str:
-    """Our own message, our code or the error's type, and for a bug where it happened."""
+    """Return our own message, our code or the error's type, and for a bug its place."""
     if isinstance(error, Unusable):
         return error.message
     if isinstance(error, McpMemoryError):

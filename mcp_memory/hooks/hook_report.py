@@ -1,4 +1,4 @@
-"""Sums up what the hooks put in front of agents, from the lines of their log. Pure."""
+"""Sums up the texts that the hooks gave to agents, from the lines of their log. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,8 +24,8 @@ Line = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SessionReport:
-    """`calls` of the hook, of which `given`, `silent` and `failed` ended so; `notes`: ids, each once, in the order in
-    which they were given. `last`: ISO 8601."""
+    """The calls of one session. `given`, `silent` and `failed` count the `calls` by their outcome. `notes`: ids without
+    duplicates, in the order in which they were given. `last`: ISO 8601."""
 
     client: str
     session: str
@@ -40,9 +40,9 @@ class SessionReport:
 
 @dataclass(frozen=True, slots=True)
 class HooksReport:
-    """`sessions`, the latest first. `tokens_per_prompt`: the median of prompts that were given something. Times: of the
-    whole process, None without a call. `failures` by cause, with calls that belong to no session. `degraded`: prompts
-    that may have got less than usual, by reason. `late`: see `count_late`."""
+    """The calls of all sessions. `sessions`: the latest first. `tokens_per_prompt`: the median over prompts that got a
+    text. Times are of the whole process, None without a call. `failures` by cause, including calls without a session.
+    `degraded`: prompts that may have got less than usual, by reason. `late`: see `count_late`."""
 
     sessions: tuple[SessionReport, ...] = ()
     prompts: int = 0
@@ -62,7 +62,7 @@ def report(lines: Iterable[Line], sessions: int) -> HooksReport:
     for line in lines:
         key = str(line.get("client", "")), str(line.get("session", ""))
         if key[1]:
-            by_session[key] = [*by_session.pop(key, []), line]  # the most recent session comes last
+            by_session[key] = [*by_session.pop(key, []), line]  # the latest session comes last
         else:
             without_session.append(line)
     kept = dict(list(by_session.items())[-sessions:])
@@ -85,8 +85,8 @@ def report(lines: Iterable[Line], sessions: int) -> HooksReport:
 
 
 def count_late(lines: Iterable[Line], latest: int = 0) -> dict[str, tuple[int, int]]:
-    """Map each moment with late calls to the number of calls that were silent because their deadline had passed, and to
-    the number of all calls, failed ones included; among the `latest` calls of each moment, 0 for all."""
+    """Map each moment with late calls to two numbers: silent calls whose deadline had passed, and all calls, failed
+    ones included. Only the `latest` calls of each moment are used, 0 for all."""
     calls: dict[str, list[bool]] = {event: [] for event in LIMITED}
     for line in lines:
         if (event := str(line.get("event"))) in calls:

@@ -1,4 +1,4 @@
-"""Words the one line that you, not the agent, are shown when memory is out. Standard library only."""
+"""Words the line that you, not the agent, see when memory is unavailable. Standard library only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHOWN_BY = frozenset({"claude-code", "codex", "gemini"})
 """Clients that show you a `systemMessage`."""
 
 START_LOG = "log/start.log"
-"""In the state folder: what the daemon that was started last printed."""
+"""A file in the state folder: the last output of a daemon at its start."""
 
 _TAIL_BYTES = 4000
 _MOST_CHARS = 400
@@ -24,7 +24,7 @@ _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.
 
 
 def why_out(error: BaseException, state: str) -> str:
-    """Why the call failed and what to do, if you have to do something; else empty, as for a daemon that is starting."""
+    """Return why the call failed and what to do; empty if you needn't do anything, as for a daemon that is starting."""
     if isinstance(error, NotRunning):
         return _why_not_started(f"{state}/{START_LOG}")
     if isinstance(error, (ConfigInvalid, StorageFailed, IndexUnavailable, Refused)):
@@ -44,7 +44,7 @@ def trouble_of(status: Mapping[str, Any]) -> str:
 
 
 def for_person(text: str) -> dict[str, str]:
-    """The part of a hook's output that shows it."""
+    """Return the part of a hook's output that shows the message."""
     return {"systemMessage": text} if text else {}
 
 
@@ -57,7 +57,7 @@ def was_told(log: str, client: str, session: str) -> bool:
 
 
 def _why_not_started(file: str) -> str:
-    """The error that the daemon printed as it ended."""
+    """Return the error that the daemon printed as it ended."""
     try:
         with open(file, "rb") as log:
             log.seek(max(0, log.seek(0, 2) - _TAIL_BYTES))

@@ -1,9 +1,9 @@
-"""Answers the hooks of sub-agents: the standing orders at their start, and what bears on their task.
+"""Answers the hooks of sub-agents: the standing orders at their start, and the notes about their task.
 
 Seen with Claude Code 2.1.329 and Codex 0.169.0: both name the sub-agent and its type at its start, and add the hook's
 text to its context. Neither passes the sub-agent's task. Codex sends the task as the sub-agent's own prompt. Claude
-Code shows it only to the hook before the tool that starts one. Several that start at once come in any order, so what
-bears on a task is added to the task's text."""
+Code shows the task only to the hook before the tool that starts the sub-agent. Sub-agents that start at once come in
+any order, so the notes about a task are added to the task's text."""
 
 import re
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ STARTING = frozenset({"Agent", "Task"})
 _NEEDS_NOTHING = re.compile(
     r"(?:.*[\W_])?(?:explorer?|search(?:er)?|finder|locator)|statusline-setup|claude-code-guide", re.I
 )
-"""Types of sub-agents that only look for files or text, or that know the client itself."""
+"""Types of sub-agents that only search files or text, or that know the client itself."""
 
 
 async def answer_subagent(call: HookCall) -> bytes:
@@ -40,7 +40,7 @@ async def answer_before_subagent(call: HookCall) -> bytes:
 
 
 async def _told(call: HookCall, kind: str, wanted: Mapping[str, Any] | None = None) -> str:
-    """`wanted`: with the task, if there is one."""
+    """Return the text for a sub-agent. `wanted` has its task, if that is known."""
     is_empty = wanted and not wanted["prompt"].strip()
     if not call.config.subagents or _NEEDS_NOTHING.fullmatch(kind) or is_empty:
         return ""

@@ -10,8 +10,8 @@ from mcp_memory.hooks.hook_call import HookCall, specific_output
 from mcp_memory.hooks.subagent_answers import STARTING, answer_before_subagent
 
 _OWN = re.compile(r"mcp__.+__memory_(append|forget|search|recall)")
-"""The names that Claude Code and Codex give our tools. The matcher of `install` names our server too, so another
-server's tool of that name doesn't come here."""
+"""The names that Claude Code and Codex give our tools. The matcher of `install` contains our server's name too, so
+another server's tool of that name doesn't come here."""
 
 
 async def answer_before_tool(call: HookCall) -> bytes:
@@ -23,9 +23,9 @@ async def answer_before_tool(call: HookCall) -> bytes:
 
 
 async def _allow(call: HookCall, tool: str) -> bytes:
-    """A rule of yours that denies the tool, or asks you, still wins."""
+    """Allow our own tool. Your own rule that denies the tool, or asks you, takes precedence."""
     given, fields = call.given, dict[str, Any](permissionDecision="allow")
-    if not given.is_shortened:  # else what was cut would be stored so
+    if not given.is_shortened:  # otherwise a cut text would be stored
         added: dict[str, Any] = {}
         named = given.tool_input.get("project")
         project = await call.project() if tool != "forget" and (named or takes_project(given.tool_input)) else None

@@ -1,4 +1,5 @@
-"""Answers the hooks that only tell that a session has grown, was emptied or ended; and what outlives a compaction."""
+"""Answers the hooks that only report that a session has grown, was emptied or ended, and the hook before a
+compaction."""
 
 from mcp_memory.hooks.hook_call import HookCall, context
 
@@ -6,7 +7,7 @@ COMPACTION = """Long-term memory outlives this compaction: memory_search and mem
 In the summary name such notes by id or path instead of repeating their text.
 """
 TAKES_COMPACTION = frozenset({"claude-code"})
-"""Clients that add what `pre-compact` prints to the prompt of the compaction."""
+"""Clients that add the output of `pre-compact` to the prompt of the compaction."""
 
 
 async def answer_flush(call: HookCall) -> bytes:

@@ -70,7 +70,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
 """Key → minimum and maximum."""
 
 PRECISIONS = ("int8", "fp32", "torch")
-"""Of the provider sentence-transformers, whose own module would import too much here."""
+"""The precisions of the provider sentence-transformers, whose own module would import too much here."""
 
 _REGISTRIES = {
     "vault.storage": (VaultConfig().storage, "mcp_memory.storage:STORAGE"),
@@ -85,13 +85,14 @@ WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def check_limits(tree: Mapping[str, Any], origin: Origin) -> None:
-    """`tree`: the effective settings as plain tables. Raises ConfigInvalid for the first value out of bounds."""
+    """Check the effective settings, `tree`, given as plain tables. Raises ConfigInvalid for the first value out of
+    bounds."""
     for key, value in values(tree, ""):
         least, most = RANGES.get(re.sub(r"^(recall\.phases)\..*(\.\w+)$", r"\1.*\2", key), (-inf, inf))
         if isinstance(value, (int, float)) and not least <= value <= most:
             wanted = f"{least:g} or more" if most == inf else f"{least:g} to {most:.0f}"
             raise invalid_value(key, value, wanted, origin)
-    # Other packages' providers are only looked for if one is named: that takes time.
+    # Other packages' providers are only looked up if a setting names one, because that takes time.
     for key, (shipped, place) in _REGISTRIES.items():
         section, _, name = key.partition(".")
         if tree[section][name] != shipped:

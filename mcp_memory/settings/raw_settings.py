@@ -1,4 +1,4 @@
-"""Reads what you set, unchecked: a TOML file, then the environment, then flags, merged into plain tables.
+"""Reads your settings, unchecked: a TOML file, then the environment, then flags, merged into plain tables.
 
 Imports little, because agents wait for `headers` and `hook`, which use it to find their vault.
 """
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 SESSION_START_MS = 1500
 """Half of the three seconds that `install` gives a hook, less than the two of OpenClaw's plugin. On two cores with a
-load of 17 a session's start took .38 s (median), .55 s at the 90th of 100 and .56 s at most (30 calls), while 500 ms
-leave .425 s for the answer."""
+load of 17, a session's start took .38 s (median), .55 s at the 90th of 100 and .56 s at most (30 calls). A budget of
+500 ms leaves .425 s for the answer."""
 
 PROMPT_MS = 300
 
 BUSY_PROMPT_MS = 1000
-"""On a machine with more to do than it has processors, where the client itself takes seconds. Beside five programs that
-each use a processor up, on two cores, a prompt took .46 s (median) and .70 s at the 96th of 100; within 300 ms three of
-four got nothing."""
+"""The budget on a machine with more to do than it has processors, where the client itself takes seconds. Beside five
+programs that each use up a processor, on two cores, a prompt took .46 s (median) and .70 s at the 96th of 100. Within
+300 ms, three of four prompts got nothing."""
 
 Origin = Callable[[str], str]
-"""Dotted key → what set it, for error messages: a file, an environment variable, a flag."""
+"""Dotted key → the source of its value, for error messages: a file, an environment variable, a flag."""
 
 
 class RawSettings:
-    """`tree`: the tables, unchecked; `file`: the configuration file that was read."""
+    """The settings as read. `tree`: the tables, unchecked; `file`: the configuration file that was read."""
 
     def __init__(self, tree: dict[str, Any], file: str | None, origin: Origin) -> None:
         self.tree = tree
@@ -42,14 +42,14 @@ class RawSettings:
         self.origin = origin
 
     def text(self, section: str, key: str, default: str) -> str:
-        """One value; no other is checked. Raises ConfigInvalid if it isn't text."""
+        """Return one value; no other is checked. Raises ConfigInvalid if it isn't text."""
         value = self.table(section).get(key, default)
         if not isinstance(value, str):
             raise invalid_value(f"{section}.{key}", value, "a string", self.origin)
         return value
 
     def table(self, section: str) -> dict[str, Any]:
-        """One section, its values unchecked. Raises ConfigInvalid if it isn't a table."""
+        """Return one section, its values unchecked. Raises ConfigInvalid if it isn't a table."""
         found = self.tree.get(section, {})
         if not isinstance(found, dict):
             raise invalid_value(section, found, "a table", self.origin)
@@ -64,9 +64,9 @@ def read_raw_settings(
     flags: Mapping[str, object],
     only: str | None = None,
 ) -> RawSettings:
-    """`flags` maps dotted keys (`"daemon.port"`) to values, None = not set; the environment can set keys of `sections`.
-    `only`: the one table to read of a file that may hold mistakes. Raises ConfigInvalid for an unreadable file and for
-    a value where a table must be."""
+    """Read the settings. `flags` maps dotted keys (`"daemon.port"`) to values, None = not set; the environment can set
+    keys of `sections`. `only`: the one table to read of a file that may have mistakes. Raises ConfigInvalid for an
+    unreadable file and for a value where a table must be."""
     path = str(file or config_file(environ))
     named = file is not None or bool(environ.get(PREFIX + "CONFIG"))
     found = named or os.path.exists(path)
@@ -83,7 +83,7 @@ def read_raw_settings(
 
 
 def invalid_value(key: str, value: object, wanted: str, origin: Origin, *, hint: str | None = None) -> ConfigInvalid:
-    """The error for an invalid value; `wanted` says what is valid."""
+    """Return the error for an invalid value. `wanted` describes the valid values."""
     kinds: dict[type, str] = {
         dict: "a table",
         list: "a list",
@@ -112,7 +112,7 @@ def _read_toml(path: str, *, only: str | None) -> dict[str, Any]:
 
 
 def _read_table(text: str, name: str) -> dict[str, Any]:
-    """One table, of its lines that are valid by themselves: mistakes elsewhere don't matter."""
+    """Read one table from its lines that are valid by themselves. Mistakes elsewhere don't matter."""
     import tomllib
 
     table = ""
@@ -147,8 +147,8 @@ def _regular(path: str, flags: int) -> int:
 
 
 def _from_environment(environ: Mapping[str, str], sections: Collection[str]) -> Iterator[tuple[str, str, str]]:
-    """Name, dotted key and value of `MCP_MEMORY_VAULT` and `MCP_MEMORY_<SECTION>_<KEY>`; others are ignored, and an
-    empty variable counts as not set."""
+    """Yield the name, dotted key and value of `MCP_MEMORY_VAULT` and `MCP_MEMORY_<SECTION>_<KEY>`. Other variables are
+    ignored, and so are empty ones."""
     for name, value in environ.items():
         section, _, key = name.removeprefix(PREFIX).lower().partition("_")
         if name == f"{PREFIX}VAULT":

@@ -28,7 +28,7 @@ from mcp_memory.vault.config import KindConfig, VaultConfig
 PREFERRED_PORT = 8423
 
 _ORIGIN = {"file", "environ", "features"}
-"""Fields of `Settings` that are no sections."""
+"""Fields of `Settings` that aren't sections."""
 
 C = TypeVar("C")
 
@@ -72,7 +72,7 @@ class HooksConfig:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All sections, and where they came from."""
+    """All sections, and their sources."""
 
     vault: VaultConfig = field(default_factory=VaultConfig)
     daemon: DaemonConfig = field(default_factory=DaemonConfig)
@@ -137,8 +137,8 @@ def load(
 
 
 def load_without_mistakes(environ: Mapping[str, str], file: Path | None, flags: Mapping[str, object]) -> Settings:
-    """Where the configuration holds a mistake: the defaults, for the vault that it names. Raises ConfigInvalid if that
-    can't be read."""
+    """Return the defaults for the configured vault, for use when the configuration has a mistake. Raises ConfigInvalid
+    if the vault's name can't be read."""
     raw = read_raw_settings(environ, {"vault"}, file=file, flags=flags, only="vault")
     folder = raw.text("vault", "path", "")
     if not folder and raw.file and re.search(r"\bpath\s*=", Path(raw.file).read_text(encoding="utf-8")):
@@ -149,26 +149,26 @@ def load_without_mistakes(environ: Mapping[str, str], file: Path | None, flags: 
 
 
 def shipped(name: str) -> str:
-    """The text of a file of `configs/`."""
+    """Return the text of a file of `configs/`."""
     return shipped_path(name).read_text(encoding="utf-8")
 
 
 def shipped_path(name: str) -> Path:
-    """Where a file of `configs/` is: inside the installed package, or beside it in a source tree."""
+    """Return the path of a file of `configs/`: inside the installed package, or beside it in a source tree."""
     package = Path(__file__).parents[1]
     inside = package / "configs"
     return (inside if inside.is_dir() else package.parent / "configs") / name
 
 
 def as_tree(settings: Settings) -> dict[str, Any]:
-    """The effective settings as plain tables, for `config show`."""
+    """Return the effective settings as plain tables, for `config show`."""
     sections = (field.name for field in fields(settings) if field.name not in _ORIGIN)
     tree = {name: to_plain(getattr(settings, name)) for name in sections}
     return tree | {name: to_plain(section) for name, section in settings.features.items()}
 
 
 def _sources(settings: Settings, file: Path | None) -> dict[str, str]:
-    """Their folders, with `~` expanded; a relative one is beside the configuration file."""
+    """Return the sources' folders, with `~` expanded. A relative folder is beside the configuration file."""
     # Unlike Path.expanduser, this one never raises: for an unknown user, the folder is just missing.
     folders = {name: Path(os.path.expanduser(folder)) for name, folder in settings.vault.sources.items()}  # noqa: PTH111 -- raises nothing
     return {

@@ -12,13 +12,13 @@ from mcp_memory.runtime import paths
 from mcp_memory.runtime.paths import PREFIX
 
 MARKER = ".mcp-memory/vault.toml"
-"""Below a vault's folder."""
+"""The path of a vault's marker below its folder."""
 
 
 class StateFolder:
     """The private files of one vault (mode 0700), and `home`, the folder that all vaults of this user share.
 
-    No dataclass: importing that module would be a fifth of what `headers` takes."""
+    It isn't a dataclass: importing that module would be a fifth of the time that `headers` takes."""
 
     def __init__(self, root: Path, models: Path) -> None:
         self.root = root
@@ -43,7 +43,7 @@ class StateFolder:
     def make(self) -> None:
         """Create the folder, private from the start.
 
-        Raises ConfigInvalid for one that another user owns, StorageFailed if it can't be made."""
+        Raises ConfigInvalid for a folder that another user owns, StorageFailed if it can't be made."""
         from mcp_memory.runtime.private_files import make_private
 
         try:
@@ -69,5 +69,5 @@ class StateFolder:
 
 
 def was_served(vault: Path) -> bool:
-    """Whether the folder has the marker of a vault (importing `vault.marker` would take too long here)."""
+    """Return whether the folder has the marker of a vault (importing `vault.marker` would take too long here)."""
     return (vault / MARKER).exists()

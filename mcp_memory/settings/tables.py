@@ -1,4 +1,4 @@
-"""Turns TOML tables into frozen dataclasses; errors name the unknown key or the one of the wrong type."""
+"""Turns TOML tables into frozen dataclasses. Errors name the unknown key or the key with the wrong type."""
 
 import math
 import types
@@ -87,7 +87,7 @@ def _scalar(value: Any, hint: Any, key: str, origin: Origin) -> Any:
 
 
 def _number(value: Any, hint: type[int] | type[float], key: str, origin: Origin) -> int | float:
-    """No setting is negative, infinite or not a number."""
+    """Return the value as a number. No setting is negative, infinite or NaN."""
     wanted = "a whole number" if hint is int else "a number"
     try:
         number = hint(value) if isinstance(value, str) else value
