@@ -1,4 +1,5 @@
-"""What an app runs that installs this bundle: passes messages to the daemon, which it starts."""
+"""The program that an app runs after installing this bundle. It passes messages to the daemon, and starts the daemon if
+necessary."""
 
 import sys
 

@@ -1,1 +1,1 @@
-"""Commits what the program writes to the git repository of the vault, and shows the history of notes."""
+"""Commits the program's writes to the git repository of the vault, and shows the history of notes."""

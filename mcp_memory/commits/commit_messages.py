@@ -16,22 +16,22 @@ from mcp_memory.vault.marker import MARKER, README
 from mcp_memory.vault.note_file import Layout
 
 _VERBS = ("add", "update", "restore", "forget", "erase")
-"""In the order of their commits."""
+"""The verbs in the order of their commits."""
 
 
 @dataclass(slots=True)
 class _Filed:
-    """What a compaction changed in one top-level topic."""
+    """A compaction's changes in one top-level topic."""
 
     arrived: list[FileChange] = field(default_factory=list[FileChange])
-    """Notes that were elsewhere before, or nowhere."""
+    """Notes that are new there, moved from elsewhere or made."""
     departed: list[FileChange] = field(default_factory=list[FileChange])
-    """Where these were."""
+    """The former places of the moved notes."""
     pages: list[FileChange] = field(default_factory=list[FileChange])
 
 
 def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterator[CommitPart]:
-    """Every change in exactly one part."""
+    """Yield the commits, with every change in exactly one part."""
     first_files = {MARKER, layout.in_home(README)}
     begun = [change for change in changes if change.before is None and change.path in first_files]
     if begun:
@@ -59,7 +59,7 @@ def split_into_commits(changes: Sequence[FileChange], layout: Layout) -> Iterato
             else:
                 by_verb[_verb(change)].append(change)
     by_verb["erase"] += [change for group in removed.values() for change in group]
-    # The pages of topics that lost notes go with the notes that left them.
+    # The pages of topics that lost notes are committed with the notes that left the topics.
     lost_notes = {_top_topic(change.path, layout) for change in moved_back.departed}
     for top in lost_notes & {top for top in filed if not filed[top].arrived}:
         moved_back.pages += filed.pop(top).pages
@@ -106,7 +106,7 @@ def _compactions(filed: Mapping[str, _Filed], pages: Sequence[FileChange], layou
 
 
 def _verb(change: FileChange) -> str:
-    """For a file that exists now."""
+    """Return the verb for a file that exists now."""
     if change.before is None:
         return "add"
     before, after = _text(change.before), _text(change.after)
@@ -144,7 +144,7 @@ def _shown(path: str, layout: Layout) -> str:
 
 
 def _top_topic(path: str, layout: Layout) -> str:
-    """The top-level topic that a file is in; empty for a file outside of topics."""
+    """Return the top-level topic that a file is in; empty for a file outside of topics."""
     inside = (layout.below_home(path) or "").split("/")
     is_filed = len(inside) > 2 and inside[0] == TOPICS and inside[1] != FRESH and is_topic_name(inside[1])
     return inside[1] if is_filed else ""

@@ -46,7 +46,7 @@ class UncommittedFiles:
         return len(self._paths)
 
     def add(self, path: NotePath) -> None:
-        """Raises nothing: an answer must not fail because of a later commit."""
+        """Record a changed file. Raises nothing: an answer must not fail because of a later commit."""
         with self._lock:
             is_new = path not in self._paths
             self._number += 1
@@ -59,7 +59,7 @@ class UncommittedFiles:
         self._wake()
 
     def snapshot(self) -> Mapping[NotePath, int]:
-        """In the order of the first change."""
+        """Return the files in the order of their first change."""
         with self._lock:
             return dict(self._paths)
 
@@ -73,7 +73,7 @@ class UncommittedFiles:
                 self._file.unlink(missing_ok=True)
 
     def on_change(self, wake: Callable[[], None]) -> None:
-        """`wake` is called in the thread that changed a file."""
+        """Set the function that is called in the thread that changed a file."""
         self._wake = wake
 
     def _load(self) -> None:
@@ -92,24 +92,25 @@ class UncommittedFiles:
 
 
 MOST_QUIETS = 6
-"""A commit is made after this many quiet periods even while changes go on."""
+"""After this many quiet periods, a commit is made even while changes continue."""
 COMMIT_S = 20.0
-"""For thousands of files; a few take 0.1 s. The engine waits this long when it closes."""
+"""The deadline for a commit of thousands of files; a few files take 0.1 s. The engine waits this long when it
+closes."""
 MOST_FILES = 500
-"""In one attempt, so thousands of files are committed in steps, however slow git is."""
+"""The most files in one attempt, so that thousands of files are committed in steps, however slow git is."""
 CLOSING_S = 5.0
-"""When the engine closes; what is left is committed at the next start."""
+"""The deadline when the engine closes; the remaining files are committed at the next start."""
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
-"""While git is busy or fails; doubled each time."""
+"""The waits while git is busy or fails; doubled each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommitHealth:
-    """State of the commits to your git repository."""
+    """The state of the commits to your git repository."""
 
-    waiting: int = 0  # files that no commit holds yet
+    waiting: int = 0  # files that are in no commit yet
     last: str | None = None  # the latest commit since the start
-    why: str | None = None  # why files wait for more than a moment
+    why: str | None = None  # the reason why files wait for more than a moment
     remedy: str | None = None
     passes: bool = False  # whether the wait will end by itself
 
@@ -131,7 +132,7 @@ class Committer:
         return replace(self._state, waiting=len(self._pending))
 
     async def run(self) -> None:
-        """Run until cancelled; then commits what is pending if that takes at most `CLOSING_S`."""
+        """Run until cancelled; then commit pending files if that takes at most `CLOSING_S`."""
         loop = asyncio.get_running_loop()
         self._pending.on_change(lambda: _call(loop, self._note))
         try:
@@ -158,7 +159,8 @@ class Committer:
             await anyio.sleep(left)
 
     async def _attempt(self, deadline_s: float) -> bool:
-        """Return whether nothing is left to do. `state` reports failures; no answer waits for a commit."""
+        """Commit the pending files, and return whether none is left. `state` reports failures; no answer waits for a
+        commit."""
         self._changed = anyio.Event()
         pending = self._pending.snapshot()
         paths = sorted(pending)
@@ -188,7 +190,7 @@ class Committer:
         self._state = CommitHealth(0, self._state.last, error.message, hint, isinstance(error, Busy))
 
     def _commit(self, some: Mapping[NotePath, int], deadline_s: float) -> CommitResult:
-        """For a worker thread; ends by itself at the deadline."""
+        """Commit some files in a worker thread; ends by itself at the deadline."""
         layout = self._vault.layout
         with naming_the_cause(str(self._root)):
             repository = find_repository(self._root, deadline_s)
@@ -199,7 +201,7 @@ class Committer:
             return made
 
     def _objection(self, change: FileChange) -> McpMemoryError | None:
-        """A commit may be pushed, and then a secret stays public."""
+        """Refuse a file that seems to contain a secret: a commit may be pushed, and then the secret stays public."""
         if self._vault.secrets_allowed or not (found := find_secret((change.after or b"").decode("utf-8", "replace"))):
             return None
         return Refused(

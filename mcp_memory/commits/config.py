@@ -11,7 +11,7 @@ class GitConfig:
 
     auto_commit: bool = False
     quiet_s: float = 5.0
-    """A commit is made this long after the last change, so that related changes are in one."""
+    """The time from the last change to a commit, so that related changes are in one commit."""
 
 
 SECTIONS: Mapping[str, type[Any]] = {"git": GitConfig}

@@ -69,7 +69,7 @@ def _open_objects(core: Core) -> Sequence[Finding]:
     try:
         found = find_repository(root, EXAMINATION_S).open_objects()
     except McpMemoryError:
-        return ()  # no repository, or git does not answer: what waits for a commit says so
+        return ()  # no repository, or git doesn't answer: another finding reports the waiting files
     if not found:
         return ()
     what = f"notes that only you may read are in {found}, which other users can read"

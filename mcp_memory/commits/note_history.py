@@ -1,4 +1,4 @@
-"""Tells the history of a note from its repository, wherever the note has been; its id identifies it."""
+"""Describes the history of a note from its repository, under any path; the id identifies the note."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -21,15 +21,16 @@ from mcp_memory.vault.withheld_pages import quotes_forgotten, sources_of
 
 HISTORY_S = 60.0
 MOST_STEPS = 5000
-"""Commits of one note that are read."""
+"""The most commits of a note that are read."""
 AT_A_TIME = 200
-"""Texts of up to some megabytes each."""
+"""The number of texts, of up to some megabytes each, that are read into memory together."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent:
-    """One commit. For a note: `change` is added, changed, moved, moved and changed, or removed; `path` is where it is
-    then (or was), `before` where it moved from. For a folder or the vault: `files` is how many files it touches."""
+    """One commit. For a note, `change` is added, changed, moved, moved and changed, or removed. `path` is the note's
+    path after the commit (or its last path), `before` its path before a move. For a folder or the vault, `files` is the
+    number of files that the commit touches."""
 
     commit: str
     when: str
@@ -43,7 +44,8 @@ class HistoryEvent:
 
 @dataclass(frozen=True, slots=True)
 class KnownNote:
-    """`paths` are all that the note ever had; `id` is None if only its path identifies it; `file` is the note now."""
+    """A note in its repository. `paths` are all that the note ever had; `id` is None if only its path identifies it;
+    `file` is the note now."""
 
     paths: Sequence[str]
     id: str | None
@@ -51,8 +53,8 @@ class KnownNote:
 
 
 def describe_history(vault: Vault, index: Index, target: str | None, at: str | None, limit: int) -> dict[str, Any]:
-    """The history of a note, a folder or (None) the whole vault as plain values, newest first; or a note's text in the
-    commit `at`. Reads git, files and the index: for a worker thread.
+    """Return the history of a note, a folder or (None) the whole vault as plain values, newest first; or a note's text
+    in the commit `at`. Reads git, files and the index, so it needs a worker thread.
 
     Raises InvalidInput, PathRefused, NotFound, GitUnavailable; Refused for a note in a source or a forgotten text."""
     if not 1 <= limit <= MOST_STEPS:
@@ -95,8 +97,8 @@ def _note_events(vault: Vault, repository: Repository, target: str, limit: int) 
 
 
 def _text_at(vault: Vault, index: Index, repository: Repository, target: str, commit: str) -> tuple[str, str]:
-    """The path and text of a note in that commit, without what has been forgotten since. Raises Refused for a note that
-    is or may be forgotten, and for a page that quotes one."""
+    """Return the path and text of a note in that commit, without entries forgotten since. Raises Refused for a note
+    that is or may be forgotten, and for a page that quotes a forgotten note."""
     note = find_note(vault, repository, target)
     if note.file and note.file.record.state is NoteState.DELETED:
         raise Refused(f"{note.file.record.path} is forgotten", hint=f"mcp-memory restore {note.file.record.id}")
@@ -118,22 +120,23 @@ def _text_at(vault: Vault, index: Index, repository: Repository, target: str, co
 
 
 def _is_kept(now: NoteFile | None, path: str, then: str | None, index: Index) -> bool:
-    """Whether the vault still has the note that was at this path with the id `then`. `now`: the file asked for."""
+    """Return whether the vault still has the note that was at this path with the id `then`. `now`: the requested
+    file."""
     if now and (then is None or then == now.record.id or is_log_path(path)):
         return True
     if then is None or is_log_path(path):
-        return False  # only the file itself knows the forgotten entries of a log
+        return False  # only the file itself lists a log's forgotten entries
     return any(record.state is not NoteState.DELETED for record in index.note_by_id(NoteId(then)))
 
 
 def find_note(vault: Vault, repository: Repository, target: str) -> KnownNote:
-    """A note by id or path. Raises InvalidInput, PathRefused, Refused for a note in a source, NotFound."""
+    """Find a note by id or path. Raises InvalidInput, PathRefused, Refused for a note in a source, NotFound."""
     named = named_by(target)
     path = named[0] if isinstance(named, tuple) else None
     if path and path.startswith("@"):
         raise Refused(f"{path} belongs to a read-only source", hint="its history is where it comes from")
     if path:
-        validate_existing(path)  # the repository may hold more than the vault
+        validate_existing(path)  # the repository may contain more than the vault
     file = _read(vault, path) if path else None
     if path and (file is None or is_log_path(path) or file.record.id == f"path:{path}"):
         return KnownNote([path], None, file)
@@ -155,7 +158,7 @@ def _read(vault: Vault, path: NotePath) -> NoteFile | None:
 
 
 def _event(step: HistoryStep, touched: Sequence[FileTouch]) -> HistoryEvent | None:
-    """What a commit did to one note: removed in one place and added in another, it has moved."""
+    """Return a commit's change to one note. A note that was removed in one place and added in another has moved."""
     if not touched:
         return None
     now = [touch for touch in touched if touch.path]
@@ -175,7 +178,7 @@ def _event(step: HistoryStep, touched: Sequence[FileTouch]) -> HistoryEvent | No
 
 
 def _ids_in(repository: Repository, oids: Sequence[str]) -> dict[str, str | None]:
-    """Blob → the id in its frontmatter; reads `AT_A_TIME` blobs into memory."""
+    """Return blob → the id in its frontmatter. Reads `AT_A_TIME` blobs into memory at once."""
     ids: dict[str, str | None] = {}
     for start in range(0, len(oids), AT_A_TIME):
         blobs = read_blobs(repository.git, oids[start : start + AT_A_TIME])

@@ -8,8 +8,8 @@ from mcp_memory.storage.base import Blob, Listing, Prepared, StorageBackend, Wri
 
 
 class ObservedBackend(StorageBackend):
-    """Calls `changed` after each write and before the caller gets its answer. Leaves out conflict copies, which contain
-    another program's bytes."""
+    """A storage that calls `changed` after each write and before the caller gets its answer. Conflict copies aren't
+    reported, because they contain another program's bytes."""
 
     def __init__(self, inner: StorageBackend, changed: Callable[[NotePath], None]) -> None:
         self.read_only = inner.read_only

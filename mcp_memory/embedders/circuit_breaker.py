@@ -22,14 +22,15 @@ PATIENCE_S = 2.0
 """A model in this process embeds a question in 2 ms, an endpoint in some 0.1 s."""
 
 PAUSE_S = 30.0
-"""How long the model is skipped after a call that took longer than `PATIENCE_S`, and an endpoint isn't asked again."""
+"""The time for which the model is skipped after a call that took longer than `PATIENCE_S`, and an endpoint isn't called
+again."""
 
 AT_ONCE = 4
-"""More questions than this wait: they would only share the same cores."""
+"""The most waiting questions; more would only share the same cores."""
 
 
 class CircuitBreakerEmbedder:
-    """Implements `Embedder` around one that may hang."""
+    """An `Embedder` around another one that may hang."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -44,8 +45,8 @@ class CircuitBreakerEmbedder:
 
     @property
     def answering(self) -> bool:
-        """Whether a call is worthwhile: none is overdue now or was recently. An endpoint that is down is asked again,
-        in the background."""
+        """Return whether a call is worthwhile: no call is overdue now or was recently. An endpoint that is down is
+        called again in the background."""
         now = monotonic()
         begun = min(self._under_way.copy().values(), default=now)
         if now - begun > PATIENCE_S or now < self._paused_until:
@@ -55,7 +56,7 @@ class CircuitBreakerEmbedder:
         return not self._is_down
 
     def resume(self) -> None:
-        """Call it when the model was seen to answer, so that it isn't skipped any longer."""
+        """Stop skipping the model, after it was seen to answer."""
         self._is_down, self._paused_until = False, 0.0
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:

@@ -1,6 +1,7 @@
 """Read and write compiled models: each is a folder with a manifest, checked for damage.
 
-<cache>/models/<name>-<key>/manifest.json model.onnx tokenizer.json and for the bundled model adapted.onnx weights.bin
+A folder `<cache>/models/<name>-<key>` contains `manifest.json`, `model.onnx` and `tokenizer.json`. The bundled model's
+folder also contains `adapted.onnx` and `weights.bin`.
 
 A folder gets its final name by one rename, and is valid only while each file has the size and sha256 in the manifest.
 So an interrupted compile or a damaged disk is never mistaken for a model.
@@ -92,7 +93,7 @@ def read_compiled(folder: Path) -> CompiledModel | None:
         is_whole = all(_checksum(folder / name) == checksum for name, checksum in manifest.files.items())
         return CompiledModel(folder, manifest) if is_whole else None
     except (OSError, ValueError, TypeError, KeyError):
-        return None  # whatever is wrong, the model is compiled again
+        return None  # whatever the fault, the model is compiled again
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> CompiledModel:

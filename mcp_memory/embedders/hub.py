@@ -10,7 +10,7 @@ from mcp_memory.errors import EmbedderUnavailable
 
 
 def fetch(name: str, cache: str, timeout_s: float, tell: Tell) -> None:
-    """Download the model's files, no code and no pickles; sends `{"result": {"folder": …}}`.
+    """Download the model's files, no code and no pickles; send `{"result": {"folder": …}}`.
 
     Raises EmbedderUnavailable if the hub does not answer or has no such model."""
     import huggingface_hub
@@ -32,7 +32,7 @@ def fetch(name: str, cache: str, timeout_s: float, tell: Tell) -> None:
     except RepositoryNotFoundError as error:
         raise EmbedderUnavailable(f"the hub has no model {name}", hint="check the name in embedder.model") from error
     except Exception as error:
-        # The library passes on whatever its HTTP client raises.
+        # The library passes on any error of its HTTP client.
         raise EmbedderUnavailable(f"the hub cannot be used ({type(error).__name__})") from error
     tell({"result": {"folder": folder}})
 

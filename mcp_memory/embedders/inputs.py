@@ -4,13 +4,13 @@ import hashlib
 import json
 
 CHARS_PER_TOKEN = 32
-"""Far above any tokenizer's average (3 to 5), so the tokenizer's own limit cuts first."""
+"""A number far above any tokenizer's average (3 to 5), so the tokenizer's own limit cuts first."""
 
 
 def prepared(text: str, prompt: str, max_chars: int) -> str:
-    """`prompt` and `text`, cut to `max_chars` before tokenizing: 1 MB of text costs as much as 8 KB.
+    """Return `prompt` and `text`, cut to `max_chars` before tokenizing: 1 MB of text costs as much as 8 KB.
 
-    Lone surrogates, which no tokenizer or JSON parser takes, become U+FFFD."""
+    Lone surrogates, which no tokenizer or JSON parser accepts, become U+FFFD."""
     whole = prompt + text[:max_chars] if prompt else text[:max_chars]
     if whole.isascii():
         return whole
@@ -18,7 +18,7 @@ def prepared(text: str, prompt: str, max_chars: int) -> str:
 
 
 def prompts_mark(query_prompt: str, document_prompt: str) -> str:
-    """Eight hexadecimal digits that identify a pair of prompts; `none` without prompts."""
+    """Return eight hexadecimal digits that identify a pair of prompts; `none` without prompts."""
     if not query_prompt and not document_prompt:
         return "none"
     return hashlib.sha256(json.dumps([query_prompt, document_prompt]).encode()).hexdigest()[:8]

@@ -13,7 +13,7 @@ from mcp_memory.errors import EmbedderUnavailable
 from mcp_memory.runtime import telemetry
 
 OPSET = 17
-"""The first with LayerNormalization as one operator; every ONNX Runtime since 1.12 knows it."""
+"""The first opset with LayerNormalization as one operator; every ONNX Runtime since 1.12 supports it."""
 EXPORTABLE = ("Transformer", "Pooling", "Dense", "Normalize", "LayerNorm", "Dropout")
 """Modules whose result depends only on token ids and mask."""
 DOCUMENT_PROMPTS = ("document", "passage", "corpus")
@@ -21,7 +21,7 @@ DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 
 
 def load(source: ModelSource, *, for_export: bool = False) -> Any:
-    """The SentenceTransformer in `source`: files on disk only, none of their code, safetensors only, float32.
+    """Load the SentenceTransformer in `source`: only files on disk, none of their code, only safetensors, float32.
 
     Raises EmbedderUnavailable."""
     telemetry.switch_off()
@@ -41,7 +41,7 @@ def load(source: ModelSource, *, for_export: bool = False) -> Any:
 
 
 def obstacle(model: Any) -> str | None:
-    """Why the pipeline can't become one graph behind one tokenizer; None if it can."""
+    """Explain why the pipeline can't become one graph behind one tokenizer; None if it can."""
     for module in model:
         kind = type(module).__name__
         if kind not in EXPORTABLE or not type(module).__module__.startswith("sentence_transformers."):
@@ -61,10 +61,11 @@ def obstacle(model: Any) -> str | None:
 
 
 def export(model: Any, file: Path) -> None:
-    """Write (input_ids, attention_mask[, token_type_ids]), each (batch, tokens), → unit vectors (batch, dimension).
+    """Write a graph: (input_ids, attention_mask[, token_type_ids]), each (batch, tokens), → unit vectors (batch,
+    dimension).
 
-    Uses the exporter through TorchScript, because the newer one needs onnxscript and gains nothing here. Raises
-    whatever the exporter raises for a model that it can't trace."""
+    Uses the exporter through TorchScript, because the newer exporter needs onnxscript and gains nothing here. Raises
+    the exporter's errors for a model that it can't trace."""
     torch = _untyped("torch")
 
     features: dict[str, Any] = model.preprocess(["a first text of some words", "another"])
@@ -95,7 +96,8 @@ def export(model: Any, file: Path) -> None:
 
 
 def write_tokenizer(model: Any, file: Path, max_seq_length: int) -> None:
-    """The model's tokenizer as one file that truncates to `max_seq_length`; texts run one by one, so nothing pads."""
+    """Write the model's tokenizer as one file that truncates to `max_seq_length`. Texts run one by one, so no padding
+    is needed."""
     from tokenizers import Tokenizer
 
     original = model.tokenizer
@@ -106,13 +108,14 @@ def write_tokenizer(model: Any, file: Path, max_seq_length: int) -> None:
 
 
 def max_seq_length(model: Any, ceiling: int) -> int:
-    """Tokens that the model reads, at most `ceiling`; some tokenizers state an absurd number for "no limit"."""
+    """Return the number of tokens that the model reads, at most `ceiling`. Some tokenizers state an absurd number for
+    "no limit"."""
     limit = model.max_seq_length
     return min(ceiling, limit) if limit else ceiling
 
 
 def pooling(model: Any) -> str:
-    """`mean`, `cls`, …; several joined by `+`; `-` for a pipeline without a pooling module."""
+    """Return `mean`, `cls`, …; several joined by `+`; `-` for a pipeline without a pooling module."""
     for module in model:
         if type(module).__name__ == "Pooling":
             mode = module.pooling_mode
@@ -121,7 +124,7 @@ def pooling(model: Any) -> str:
 
 
 def prompts(model: Any) -> tuple[str, str]:
-    """The (query, document) prompts that `encode_query` and `encode_document` prepend."""
+    """Return the (query, document) prompts that `encode_query` and `encode_document` prepend."""
     fallback = model.prompts.get(model.default_prompt_name) or ""
     document = next((model.prompts[name] for name in DOCUMENT_PROMPTS if name in model.prompts), fallback)
     return model.prompts.get("query", fallback) or "", document or ""

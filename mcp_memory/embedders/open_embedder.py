@@ -22,13 +22,13 @@ def open_embedder(config: EmbedderConfig, cache: Path, progress: Progress | None
     """Open `config.provider`; takes up to a minute if a model has to be compiled first.
 
     `cache` is our folder for compiled and downloaded models. Raises ConfigInvalid for a setting that can never work,
-    ExtraMissing for a provider that is not installed, and EmbedderUnavailable if no model can be used now (searches
-    then answer with keywords)."""
+    ExtraMissing for a provider that isn't installed, and EmbedderUnavailable if no model can be used now (searches then
+    answer with keywords)."""
     return EMBEDDERS.get(config.provider)(config, cache, progress or _silence)
 
 
 def refuse(config: EmbedderConfig, cache: Path, progress: Progress) -> Embedder:  # noqa: ARG001 -- a provider's signature
-    """The provider `none`."""
+    """Refuse to embed: the provider `none`."""
     raise EmbedderUnavailable("embeddings are turned off", hint='embedder.provider = "none"')
 
 

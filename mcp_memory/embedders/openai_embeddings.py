@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 MAX_INPUTS = 96
-"""Texts in one call: the smallest limit of a well-known service (Cohere; OpenAI takes 2,048)."""
+"""The texts in one call: the smallest limit of a well-known service (Cohere; OpenAI accepts 2,048)."""
 MAX_CHARS = 8_000
-"""OpenAI refuses inputs over 8,192 tokens; few scripts need more than one token per character."""
+"""The most characters of a text. OpenAI refuses inputs over 8,192 tokens; few scripts need more than one token per
+character."""
 FIRST_PAUSE_S = 0.25
-"""Doubled after each failure, then multiplied by a random factor between 0.5 and 1."""
+"""The first wait, doubled after each failure, then multiplied by a random factor between 0.5 and 1."""
 
 
 def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> OpenAIEmbedder:  # noqa: ARG001 -- a provider's signature
@@ -41,7 +42,7 @@ def open_endpoint(config: EmbedderConfig, cache: Path, progress: Progress) -> Op
 
 
 class OpenAIEmbedder:
-    """Implements `Embedder`; thread-safe, because an HTTP client is."""
+    """An `Embedder`; thread-safe, because an HTTP client is."""
 
     resident = False
 

@@ -20,14 +20,14 @@ MAX_TOKENS = 1024
 
 
 class TorchEmbedder:
-    """Implements `Embedder`; a lock makes it thread-safe, because tokenizers have state."""
+    """An `Embedder`; a lock makes it thread-safe, because tokenizers have state."""
 
     resident = True
 
     def __init__(
         self, source: ModelSource, batch_size: int = 8, query_prompt: str = "", document_prompt: str = ""
     ) -> None:
-        """A prompt that is not empty replaces the model's own. Raises EmbedderUnavailable."""
+        """Open the model. A prompt that isn't empty replaces the model's own. Raises EmbedderUnavailable."""
         self._model: Any = onnx_export.load(source)
         self._lock = threading.Lock()
         self._batch_size = batch_size

@@ -1,4 +1,4 @@
-"""Finds which of our files differ from the checked-out commit, and which of them a person has staged."""
+"""Finds the files of ours that differ from the checked-out commit, and those of them that a person has staged."""
 
 import stat
 from collections import defaultdict
@@ -14,8 +14,8 @@ _UNTRACKED = "??"
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file that a commit changes. `path` is relative to the vault. `before` holds its committed bytes, None for a
-    new file; `after` those on disk, None for a removed one."""
+    """One file that a commit changes. `path` is relative to the vault. `before` has its committed bytes, None for a new
+    file. `after` has the bytes on disk, None for a removed file."""
 
     path: str
     before: bytes | None
@@ -24,8 +24,8 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class FoundChanges:
-    """`untracked` are paths that git doesn't know yet. `waiting` are paths that need something from you first, and
-    why; they are in no change."""
+    """The changed files. `untracked` are paths that git doesn't know yet. `waiting` are paths that need an action of
+    yours first, each with the reason; they are in no change."""
 
     changes: Sequence[FileChange]
     untracked: Collection[str]
@@ -33,10 +33,10 @@ class FoundChanges:
 
 
 def find_changes(repository: Repository, paths: Sequence[str]) -> FoundChanges:
-    """Compare these paths, as they are on disk now, with the checked-out commit. Raise Busy while a file has an
+    """Compare these paths, as they are on disk now, with the checked-out commit. Raises Busy while a file has an
     unresolved conflict, GitUnavailable.
 
-    Git lists no file that it ignores, that you told it to skip, or that another repository holds."""
+    Git lists no file that it ignores, that you made it skip, or that belongs to another repository."""
     status = _read_status(repository)
     changed = [path for path in dict.fromkeys(paths) if path in status and _is_regular_or_gone(repository, path)]
     if unmerged := [path for path in changed if _is_unmerged(status[path])]:
@@ -53,8 +53,8 @@ def find_changes(repository: Repository, paths: Sequence[str]) -> FoundChanges:
 
 
 def _read_status(repository: Repository) -> Mapping[str, str]:
-    """Path → the two letters of `git status` for each change: the first compares the index with the commit, the second
-    the file with the index. A file that you took out of the index is in two changes: removed, and untracked."""
+    """Return path → the two letters of `git status` for each change: the first compares the index with the commit, the
+    second the file with the index. A file that you took out of the index is in two changes: removed, and untracked."""
     listed = repository.git.run(
         "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
         "--ignore-submodules=all", "--", repository.prefix or ".",
@@ -71,13 +71,14 @@ def _is_unmerged(status: str) -> bool:
 
 
 def _is_staged_differently(status: str) -> bool:
-    """Whether a version other than the one on disk is staged: a commit of ours would replace it in your index."""
+    """Return whether a version other than the one on disk is staged, which a commit of ours would replace in your
+    index."""
     is_staged = status[0] not in " ?"
     return is_staged and status[1:] != " "
 
 
 def _is_regular_or_gone(repository: Repository, path: str) -> bool:
-    """Whether it is a regular file, or gone, and no folder above it is a link."""
+    """Return whether the path is a regular file, or gone, and no folder above it is a link."""
     file = repository.file(path)
     if file.parent.resolve() != file.parent:
         return False

@@ -1,4 +1,4 @@
-"""Lists the commits that touch a file or folder of the vault, and reads files as they were in them."""
+"""Lists the commits that touch a file or folder of the vault, and reads the files of a commit."""
 
 import hashlib
 import os
@@ -13,12 +13,13 @@ from mcp_memory.runtime.git_command import Git
 _FORMAT = "--format=tformat:%H%x00%aI%x00%an%x00%s"
 
 _NO_PROGRAM = ("--no-textconv", "--no-ext-diff")
-"""Programs that your configuration may run to show a difference; `-S` would run one, too."""
+"""Options against programs that your configuration may run to show a difference; `-S` would run them, too."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileTouch:
-    """What a commit did to one file: its path after it and before it (None if absent), and the hashes of its bytes."""
+    """A commit's change to one file: its path after and before the commit (None if absent), and the hashes of its
+    bytes."""
 
     path: str | None
     before: str | None
@@ -40,8 +41,8 @@ class HistoryStep:
 def list_commits(
     repository: Repository, paths: Sequence[str], *, limit: int, follow: bool = False
 ) -> list[HistoryStep]:
-    """The latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also under the
-    earlier names of a single file. Raises GitUnavailable."""
+    """List the latest commits that touch one of these files (none = the whole vault), newest first. `follow`: also
+    under the earlier names of a single file. Raises GitUnavailable."""
     if repository.head() is None:
         return []
     inside = [os.fsdecode(repository.to_git_path(path)) for path in paths] or [repository.prefix or "."]
@@ -54,15 +55,16 @@ def list_commits(
 
 
 def find_version(repository: Repository, path: str, etag: Etag) -> bytes | None:
-    """The bytes with this etag among those of the latest 100 commits of the file. Raises GitUnavailable."""
+    """Return the bytes with this etag from the latest 100 commits of the file; None if they aren't there. Raises
+    GitUnavailable."""
     touches = (touch for step in list_commits(repository, [path], limit=100) for touch in step.touched)
     found = read_blobs(repository.git, list(dict.fromkeys(oid for touch in touches for oid in (touch.new, touch.old))))
     return next((data for data in found.values() if hashlib.sha256(data).hexdigest() == etag), None)
 
 
 def find_paths(repository: Repository, words: str) -> list[str]:
-    """The files to or from which a commit added or removed these words; for an id, all paths that its note ever had.
-    Raises GitUnavailable."""
+    """List the files to or from which a commit added or removed these words. For an id, these are all paths that its
+    note ever had. Raises GitUnavailable."""
     if repository.head() is None:
         return []
     out = repository.git.run(
@@ -73,7 +75,8 @@ def find_paths(repository: Repository, words: str) -> list[str]:
 
 
 def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of those files that a commit contains. Raises InvalidInput, NotFound for no commit, GitUnavailable."""
+    """Return the bytes of those files that a commit contains. Raises InvalidInput, NotFound for an unknown commit,
+    GitUnavailable."""
     if commit.startswith("-") or not commit.isprintable() or not commit:
         raise InvalidInput(f"{commit!r} names no commit", hint="mcp-memory log lists them")
     out = repository.git.run("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}", accepted=(0, 1, 128))
@@ -91,7 +94,7 @@ def files_at(repository: Repository, commit: str, paths: Sequence[str]) -> dict[
 
 
 def read_blobs(git: Git, oids: Sequence[str]) -> dict[str, bytes]:
-    """The bytes of these blobs; missing ones are left out."""
+    """Return the bytes of these blobs; missing blobs are skipped."""
     out = git.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in oids).encode()) if oids else b""
     found: dict[str, bytes] = {}
     at = 0

@@ -13,7 +13,7 @@ from mcp_memory.git.file_changes import FileChange, find_changes
 from mcp_memory.git.repository import Repository
 
 COMMITTER = "mcp-memory"
-"""Used if git has no user.name and user.email."""
+"""The committer if git has no user.name and user.email."""
 
 _CONTENTION = ("index.lock", "cannot lock ref")
 """Git's messages when another git changes the index or the branch in the same instant."""
@@ -21,7 +21,7 @@ _CONTENTION = ("index.lock", "cannot lock ref")
 
 @dataclass(frozen=True, slots=True)
 class CommitPart:
-    """One commit to be made."""
+    """A commit to make."""
 
     message: str
     changes: Sequence[FileChange]
@@ -29,7 +29,8 @@ class CommitPart:
 
 @dataclass(frozen=True, slots=True)
 class CommitResult:
-    """`commits` are hashes, oldest first; `waiting` are paths that need something from you first, and what."""
+    """The outcome. `commits` are hashes, oldest first. `waiting` are paths that need an action of yours first, each
+    with the reason."""
 
     commits: Sequence[str]
     waiting: Mapping[str, McpMemoryError]
@@ -43,7 +44,7 @@ def commit_files(
 ) -> CommitResult:
     """Commit these paths as they are now, in the parts that `parts_of` returns; skip changes with an objection.
 
-    Raise Busy while something else is in progress in the repository, GitUnavailable, StorageFailed."""
+    Raises Busy while something else is in progress in the repository, GitUnavailable, StorageFailed."""
     repository.require_idle()
     repository = repository.writing_like(paths)
     found = find_changes(repository, paths)
@@ -53,7 +54,7 @@ def commit_files(
     if changes:
         identity = _identity(repository)
         new = [change.path for change in changes if change.path in found.untracked]
-        if new:  # `git commit` takes only paths that the index has
+        if new:  # `git commit` accepts only paths that the index has
             _run(repository, ("add", "--intent-to-add"), new)
         commits += [_commit(repository, part, identity) for part in parts_of(changes)]
     return CommitResult(tuple(commits), {**found.waiting, **objections})
@@ -86,10 +87,12 @@ def _run(
 
 @contextmanager
 def _own_folder(repository: Repository) -> Generator[Mapping[str, str]]:
-    """Make a git folder for one commit that shares everything with yours but the message, as environment variables.
+    """Make a git folder for one commit that shares everything with yours except the message. Yields environment
+    variables.
 
-    Git keeps the message in a file, overwrites there what a hook has refused of yours, and deletes what `git merge
-    --squash` has prepared. A commit that you make in the same instant would read our message as its own."""
+    Git keeps the message in a file. There it overwrites your message that a hook has refused, and deletes the message
+    that `git merge --squash` has prepared. A commit that you make in the same instant would read our message as its
+    own."""
     with tempfile.TemporaryDirectory(prefix="mcp-memory-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         for entry in repository.folder.iterdir():
@@ -105,7 +108,7 @@ def _own_folder(repository: Repository) -> Generator[Mapping[str, str]]:
 
 
 def _identity(repository: Repository) -> dict[str, str]:
-    """Environment variables; none if git knows your name and email address."""
+    """Return environment variables for the author; none if git knows your name and email address."""
     out = repository.git.run("config", "--get-regexp", "^user\\.(name|email)$", accepted=(0, 1))
     known = {line.split(" ", 1)[0] for line in out.decode("utf-8", "replace").splitlines() if " " in line}
     if {"user.name", "user.email"} <= known:

@@ -24,7 +24,7 @@ IN_PROGRESS = {
 """Files in the `.git` folder that exist while something is in progress."""
 
 MESSAGE_S = 900.0
-"""How long we assume that a commit message is still being edited; that commit would fail if the branch moved."""
+"""The time for which a commit message is assumed to be still edited; that commit would fail if the branch moved."""
 
 _READABLE = stat.S_IRGRP | stat.S_IROTH
 _NONE = ("not a git repository", "must be run in a work tree", "cannot use bare repository")
@@ -33,8 +33,8 @@ _NONE = ("not a git repository", "must be run in a work tree", "cannot use bare 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """`top` is the work tree, `folder` its `.git` folder (for a linked work tree, its own); `prefix` is the path of
-    the vault below `top`, empty or with a slash at its end."""
+    """The repository of a vault. `top` is the work tree. `folder` is its `.git` folder (a linked work tree has its
+    own). `prefix` is the path of the vault below `top`, empty or with a slash at its end."""
 
     git: Git
     top: Path
@@ -42,43 +42,44 @@ class Repository:
     prefix: str
 
     def file(self, path: str) -> Path:
-        """The file at a path in the vault."""
+        """Return the file at a path in the vault."""
         return self.top / f"{self.prefix}{path}"
 
     def to_git_path(self, path: str) -> bytes:
-        """A path in the vault as git names it."""
+        """Return a path in the vault as git names it."""
         return os.fsencode(self.prefix + path)
 
     def from_git_path(self, path: bytes) -> str:
         return os.fsdecode(path).removeprefix(self.prefix)
 
     def common_folder(self) -> Path:
-        """The `.git` folder that all work trees share. Raises GitUnavailable."""
+        """Return the `.git` folder that all work trees share. Raises GitUnavailable."""
         return self.top / _line(self.git.run("rev-parse", "--git-common-dir"))
 
     def head(self) -> str | None:
-        """The checked-out commit; None before the first. Raises GitUnavailable."""
+        """Return the checked-out commit; None before the first. Raises GitUnavailable."""
         commit = self.git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", accepted=(0, 1))
         if not commit:
             self.git.run("symbolic-ref", "--quiet", "HEAD")  # fails if HEAD is broken, not just without commits
         return commit.decode().strip() or None
 
     def writing_like(self, paths: Iterable[str]) -> Repository:
-        """A copy whose git makes objects as private as these files; by default git makes them readable by everyone.
-        `core.sharedRepository` still applies."""
+        """Return a copy whose git makes objects as private as these files; by default git makes them readable by
+        everyone. `core.sharedRepository` still applies."""
         modes = [mode for path in paths if (mode := _mode_of(self.file(path))) is not None]
         if all(mode & _READABLE == _READABLE for mode in modes):
             return self
         return replace(self, git=replace(self.git, umask=stat.S_IRWXG | stat.S_IRWXO))
 
     def open_objects(self) -> Path | None:
-        """The folder of git's objects if other users can enter it, else None. Raises GitUnavailable."""
+        """Return the folder of git's objects if other users can enter it, else None. Raises GitUnavailable."""
         objects = self.top / _line(self.git.run("rev-parse", "--git-path", "objects"))
         folders = [objects, *objects.resolve().parents]
         return objects if all((_mode_of(folder) or 0) & (stat.S_IXGRP | stat.S_IXOTH) for folder in folders) else None
 
     def require_idle(self) -> None:
-        """Raises Busy while you are in the middle of something that a commit would disturb; GitUnavailable."""
+        """Check that you aren't in the middle of something that a commit would disturb. Raises Busy if you are,
+        GitUnavailable."""
         later = "nothing to do: your notes are committed afterwards"
         for name, what in IN_PROGRESS.items():
             if (self.folder / name).exists():
@@ -94,7 +95,7 @@ class Repository:
 
 
 def find_repository(root: Path, deadline_s: float) -> Repository:
-    """The repository around a vault; all its commands together end within `deadline_s`.
+    """Find the repository around a vault. All its commands together end within `deadline_s`.
 
     Raises NotFound for a vault outside of any work tree, GitUnavailable."""
     git = Git(root, monotonic() + deadline_s)
@@ -119,7 +120,7 @@ def _mode_of(file: Path) -> int | None:
 
 
 def _line(out: bytes) -> str:
-    """A path, which may itself contain line breaks."""
+    """Return a path, which may itself contain line breaks."""
     return os.fsdecode(out.removesuffix(b"\n"))
 
 

@@ -1,8 +1,8 @@
-"""Adapts the bundled model to sentences that people say to an agent, with what stands around each.
+"""Adapts the bundled model to sentences that people say to an agent, with the text around each sentence.
 
-A low-rank update (LoRA, Hu et al. 2021) stands beside each of the model's linear layers: y = xW + (xA)B.
+Each of the model's linear layers has a low-rank update (LoRA, Hu et al. 2021) beside it: y = xW + (xA)B.
 `tests/benchmarks/train_adapter.py` fits `adapter.npz` on labelled sessions. The weights themselves are shared with the
-graph that embeds notes, whose vectors stay as they are.
+graph that embeds notes, whose vectors don't change.
 """
 
 import re

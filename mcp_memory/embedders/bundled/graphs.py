@@ -58,7 +58,7 @@ def write_graphs(source: Path, folder: Path, *, bits: int | None) -> None:
 
     stored = list(model.graph.initializer)
     plain, reading = (nodes if bits is None else list(_integer_nodes(nodes, stored)) for nodes in (nodes, more))
-    (folder / WEIGHTS_FILE).unlink(missing_ok=True)  # else the library appends to it
+    (folder / WEIGHTS_FILE).unlink(missing_ok=True)  # otherwise the library appends to it
     write(
         [*plain, *_pooling(last)], {"unit_vector": DIMENSION, INNER_STATES: len(MIDDLE) * DIMENSION},
         folder / MODEL_FILE, save_as_external_data=True, location=WEIGHTS_FILE, size_threshold=SMALL_BYTES,
