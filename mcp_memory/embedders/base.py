@@ -37,8 +37,8 @@ class EmbedderConfig:
 
 @dataclass(frozen=True, slots=True)
 class SentenceInContext:
-    """A sentence that somebody says; any of the other texts may be empty. `answered`: the text that it answers;
-    `before` and `after`: the text around it in its message."""
+    """A sentence that somebody says, with its context. Any of the other texts may be empty. `answered`: the text that
+    the sentence answers. `before` and `after`: the text around it in its message."""
 
     text: str
     answered: str
@@ -59,7 +59,7 @@ class Embedder(Protocol):
 
     @property
     def resident(self) -> bool:
-        """Whether it occupies this process's memory, so that unloading it while idle is worthwhile."""
+        """Whether the embedder occupies this process's memory, so that unloading it while idle is worthwhile."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Vectors:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _V = TypeVar("_V")
 
 PATIENCE_S = 2.0
-"""A model in this process embeds a question in 2 ms, an endpoint in some 0.1 s."""
+"""The longest call that is waited for. A model in this process embeds a question in 2 ms, an endpoint in some 0.1 s."""
 
 PAUSE_S = 30.0
 """The time for which the model is skipped after a call that took longer than `PATIENCE_S`, and an endpoint isn't called

@@ -1,4 +1,4 @@
-"""Prepares texts for models: encodable, and no longer than a model reads."""
+"""Prepare texts for models: encodable, and no longer than a model reads."""
 
 import hashlib
 import json

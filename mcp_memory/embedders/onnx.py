@@ -60,7 +60,7 @@ class OnnxEmbedder:
     def __init__(
         self, compiled: CompiledModel, threads: int = 0, query_prompt: str = "", document_prompt: str = ""
     ) -> None:
-        """`threads` 0 = one per core. A prompt that is not empty replaces the model's own.
+        """Open the files. `threads`: 0 = one per core. A prompt that isn't empty replaces the model's own.
 
         Raises EmbedderUnavailable if the runtime or the tokenizer refuses the files."""
         manifest = compiled.manifest

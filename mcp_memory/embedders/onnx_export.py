@@ -1,4 +1,4 @@
-"""Loads a sentence-transformers model in torch, and exports its whole pipeline as one ONNX graph.
+"""Load a sentence-transformers model in torch, and export its whole pipeline as one ONNX graph.
 
 Only the compiling child and the torch fallback import this; functions import everything heavy when called.
 """

@@ -1,4 +1,4 @@
-"""Chooses an embedder by the name of its provider."""
+"""Choose an embedder by the name of its provider."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Embeds texts through an endpoint with OpenAI's protocol, such as OpenAI, Ollama, vLLM, llama.cpp or LM Studio.
+"""Embed texts through an endpoint with OpenAI's protocol, such as OpenAI, Ollama, vLLM, llama.cpp or LM Studio.
 
 The only embedder that sends texts away, and only to the configured endpoint.
 """

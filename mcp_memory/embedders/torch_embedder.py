@@ -1,4 +1,4 @@
-"""Runs a model that cannot be compiled, with sentence-transformers and torch in this process."""
+"""Run a model that cannot be compiled, with sentence-transformers and torch in this process."""
 
 from __future__ import annotations
 

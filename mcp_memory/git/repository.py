@@ -1,4 +1,4 @@
-"""Finds the repository that holds the vault, its current commit, and whether you are in the middle of something."""
+"""Finds the repository that contains the vault, its current commit, and whether you are in the middle of something."""
 
 from __future__ import annotations
 

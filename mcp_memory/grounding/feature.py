@@ -49,7 +49,7 @@ def build(core: Core) -> Feature:
 
 
 class References(NoteCopies):
-    """What is known of the code that a note names."""
+    """The stored references of notes, as copies to erase with their notes."""
 
     def __init__(self, grounder: Grounder) -> None:
         self._grounder = grounder

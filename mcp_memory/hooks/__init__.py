@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: Sequence[str]) -> NoReturn:
-    """`mcp-memory hook ARGUMENTS`. The process ends with exit code 0, whatever happens."""
+    """Run `mcp-memory hook ARGUMENTS`. The process ends with exit code 0, whatever happens."""
     try:
         from mcp_memory.hooks.deadline import Deadline, process_age_s
         from mcp_memory.hooks.hook_command import budget_ms, hook, read_input, write_output

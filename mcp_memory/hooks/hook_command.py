@@ -131,8 +131,8 @@ def _for_person(error: BaseException, line: HookLogLine, state: str, log: str) -
 
 
 def budget_ms(arguments: Sequence[str], environ: Mapping[str, str], given: RawSettings | None = None) -> float:
-    """Return the budget of a call. Before the file is read, it comes from the environment, which takes precedence over
-    the file, else the default applies. Only the keys needed are checked here; the daemon checks all. Raises
+    """Return the budget of a call. The environment takes precedence over the file, and before the file is read, only
+    the environment and the default are used. Only the needed keys are checked here; the daemon checks all. Raises
     ConfigInvalid."""
     usual = BUSY_PROMPT_MS if {"prompt", "before-tool"}.intersection(arguments[:1]) and _is_busy() else PROMPT_MS
     is_start = bool(arguments) and arguments[0] in STARTS

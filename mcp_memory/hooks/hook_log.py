@@ -121,7 +121,7 @@ def _facts(line: str | bytes) -> Mapping[str, Any]:
 
 
 def make_folder(folder: str) -> None:
-    """Make the folder and its missing parents for the user alone, as `os.makedirs` does not. Raises OSError."""
+    """Make the folder and its missing parents for the user only, unlike `os.makedirs`. Raises OSError."""
     if not os.path.isdir(folder):
         make_folder(os.path.dirname(folder))
         try:

@@ -101,7 +101,7 @@ class Settings:
 
     @property
     def vault_path(self) -> Path:
-        """The vault's folder, links resolved, so that one vault has one daemon however its path is written."""
+        """The vault's folder, with links resolved, so that one vault has one daemon however its path is written."""
         return Path(vault_folder(self.vault.path))
 
     @property

@@ -38,7 +38,7 @@ class WriteReceipt:
     conflict: NotePath | None = None  # a copy of the editor's save that the write met
 
 
-# device and inode: distinguishes a folder from another of its name, unless the inode is reused
+# device and inode, which distinguish a folder from a later folder of its name, unless the inode is reused
 FolderId = tuple[int, int]
 
 
@@ -75,7 +75,7 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def expect(self, marker: str) -> None:
-        """Take each listing without this file as incomplete from now on."""
+        """Treat each listing without this file as incomplete from now on."""
 
     @abstractmethod
     def list(self) -> Listing:
@@ -86,7 +86,8 @@ class StorageBackend(ABC):
         """Return a file's stat. Raises NotFound."""
 
     def glance(self, path: NotePath) -> str | None:
-        """Return a file's signature, got cheaply, to compare with a known one; or None. If it differs, call `stat`."""
+        """Return a file's signature, obtained cheaply, for comparison with a known one; or None. If it differs, call
+        `stat`."""
         try:
             return self.stat(path).signature
         except McpMemoryError:
@@ -118,12 +119,12 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def rmdir_empty(self, folder: NotePath) -> bool:
-        """Remove a folder if it is empty; False if it is not or does not exist."""
+        """Remove a folder if it is empty; return False if it isn't empty or doesn't exist."""
 
     @abstractmethod
     def erase(self, path: NotePath, expected: Etag, rest: bytes | None = None) -> WriteReceipt | None:
-        """Remove a file for good, or all of its bytes except `rest`, and its displaced bytes. Even now an editor's save
-        of the last instant is kept beside it. Raises NotFound, PreconditionFailed."""
+        """Remove a file for good, or all of its bytes except `rest`, and its displaced bytes. As always, an editor's
+        save of the last instant is kept beside it. Raises NotFound, PreconditionFailed."""
 
     @abstractmethod
     def erase_displaced(self, path: NotePath) -> None:
@@ -132,5 +133,5 @@ class StorageBackend(ABC):
 
     @abstractmethod
     def settle(self, *, min_age_s: float = 1.0, path: NotePath | None = None) -> list[NotePath]:
-        """Check displaced files older than `min_age_s` (with `path`, only those of that path). Removes unchanged files,
-        keeps a changed file as a conflict copy, and returns the new copies' paths."""
+        """Check displaced files older than `min_age_s` (with `path`, only those of that path). Remove unchanged files,
+        keep changed files as conflict copies, and return the copies' paths."""

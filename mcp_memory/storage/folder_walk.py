@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 def walk(root: str | os.PathLike[str]) -> Iterator[tuple[str, list[str], list[str]]]:
     """Yield each folder from `root` down, with the names of its folders and files, as `os.walk` does. Below some 1,000
-    folders, that fails with RecursionError before Python 3.12.
+    folders, `os.walk` fails with RecursionError before Python 3.12.
 
-    A folder that is taken out of the list isn't entered, a link isn't followed, and a folder that can't be read is
+    A folder that is removed from the list isn't entered, a link isn't followed, and a folder that can't be read is
     skipped."""
     waiting = [os.fspath(root)]
     while waiting:

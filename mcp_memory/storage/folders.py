@@ -1,6 +1,6 @@
 """Open and make folders, and open files: each relative to its parent, following no link, then check the result.
 
-Nothing is checked before the open: only the descriptor counts, so a name swapped in between changes nothing.
+Nothing is checked before the open. Only the descriptor matters, so a name swapped in between changes nothing.
 """
 
 import errno
@@ -126,7 +126,7 @@ def twin(folder: int, name: str) -> str | None:
 
 
 def kind_at(folder: int, name: str) -> str:
-    """Name the sort of file with that name, for a message."""
+    """Return the kind of file with that name, for a message."""
     try:
         return kind(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except OSError:
@@ -134,7 +134,7 @@ def kind_at(folder: int, name: str) -> str:
 
 
 def kind(mode: int) -> str:
-    """Name a file's sort, with the article."""
+    """Return a file's kind, with the article."""
     for test, words in (
         (stat.S_ISREG, "a file"),
         (stat.S_ISDIR, "a folder"),

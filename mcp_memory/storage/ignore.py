@@ -1,4 +1,4 @@
-"""Parses `.memoryignore`, which names the files to keep out of memory in gitignore's syntax.
+"""Parse `.memoryignore`, which names the files to keep out of memory in gitignore's syntax.
 
 The patterns may come with another person's vault, so they run in linear time (RE2, no backtracking), and their number
 and length are bounded. A pattern that can't be used is reported; the others still apply.
@@ -17,14 +17,14 @@ MAX_PATTERN_CHARS = 255
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRules:
-    """`matches` takes a relative path, with a trailing `/` for a folder."""
+    """The rules of a `.memoryignore`. `matches` takes a relative path, with a trailing `/` for a folder."""
 
     matches: Callable[[str], bool]
     problems: tuple[Problem, ...] = ()
 
 
 def parse_ignore(data: bytes) -> IgnoreRules | None:
-    """Parse the rules in a `.memoryignore`; None if it has none. Never raises: errors become problems."""
+    """Parse the rules in a `.memoryignore`; return None if it has none. Never raises: errors become problems."""
     if len(data) > MAX_FILE_BYTES:
         return IgnoreRules(lambda _: False, (Problem(IGNORE_FILE, f"not used: larger than {MAX_FILE_BYTES} bytes"),))
     good: list[str] = []

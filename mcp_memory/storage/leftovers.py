@@ -82,7 +82,7 @@ class _Sweeper:
                 self.swept.kept.append(Problem(printable(prefix + name), what))
 
     def _was_restored(self, folder: int, prefix: str, name: str, was: str) -> bool:
-        """Give a file that was put aside its name back if the name is free. The lock keeps out a write under way."""
+        """Rename a file that was put aside to its old name if that is free. The lock excludes a concurrent write."""
         with self.locks.hold(prefix + was):
             if exists(folder, was):
                 return False

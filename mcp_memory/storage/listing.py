@@ -1,4 +1,4 @@
-"""Lists every note below a folder by name and signature, without opening one.
+"""List every note below a folder by name and signature, without opening one.
 
 Links are never followed and hidden folders never entered. A file that can't be used is a `Problem`, never an exception:
 one odd name must not hide the rest.
@@ -48,7 +48,7 @@ def list_notes(root: int, rules: IgnoreRules | None) -> Listing:
 
 
 class _Sweep:
-    """Walks depth first, so that only one descriptor a level is open."""
+    """A depth-first walk, so that only one descriptor per level is open."""
 
     def __init__(self, ignores: Callable[[str], bool] | None) -> None:
         self.files: dict[NotePath, FileStat] = {}

@@ -1,7 +1,7 @@
-"""Locks paths by `flock`: the lock ends with the process, without a lease, a PID or a clock.
+"""Lock paths by `flock`: the lock ends with the process, without a lease, a PID or a clock.
 
-Each path has one of a fixed number of lock files, which are never removed. They live outside the vault, so that no sync
-client copies them. Editors don't use these locks, which is why a write also checks what it displaced.
+Each path has one of a fixed number of lock files, which are never removed. They are outside the vault, so that no sync
+client copies them. Editors don't use these locks, so a write also checks the file that it displaced.
 """
 
 import fcntl
@@ -34,8 +34,8 @@ class PathLocks:
     def hold(self, *paths: str) -> Generator[None]:
         """Hold the locks of all these paths. Not re-entrant. Raises DeadlineExceeded, OSError.
 
-        Names that a case-folding file system would not keep apart share a lock. Locks are taken in order, so two
-        holders of several can't wait for each other."""
+        Names that a case-folding file system wouldn't distinguish share a lock. Locks are taken in order, so two
+        callers with several locks can't wait for each other."""
         until = time.monotonic() + self._deadline_s
         with ExitStack() as held:
             for bucket in sorted({zlib.crc32(fold(path).encode()) % BUCKETS for path in paths}):
@@ -81,7 +81,7 @@ class PathLocks:
             pause_s = min(2 * pause_s, _LONGEST_WAIT_S)
 
     def _is_current(self, bucket: int, descriptor: int) -> bool:
-        """Return False if the lock file was removed meanwhile: then the next writer would lock another one."""
+        """Return False if the lock file was removed meanwhile: then the next writer would lock another file."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self._place(bucket)))  # noqa: PTH116 -- fstat's pair
         except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Decides which relative paths a back end may touch, and which names count as the same. Pure functions.
+"""Decide which relative paths a back end may touch, and which names are equal. Pure functions.
 
-`validate_existing` refuses what no name may be (it would leave the vault, be hidden, or forge a line of output).
-`validate_new` also refuses names that don't work on every file system that a synced vault may meet, so that a note
-made here can be checked out on Windows and macOS.
+`validate_existing` refuses names that would leave the vault, be hidden, or forge a line of output. `validate_new` also
+refuses names that don't work on every file system that a synced vault may meet, so that a note made here can be checked
+out on Windows and macOS.
 """
 
 import re
@@ -20,12 +20,12 @@ SKIPPED_FOLDERS = frozenset({"node_modules"})  # full of other people's Markdown
 # Control characters, backslash (a separator elsewhere), lone surrogates (bytes that are not UTF-8).
 _NEVER = re.compile(r"[\x00-\x1f\x7f-\x9f\\\ud800-\udfff]")
 _NOT_ON_WINDOWS = re.compile(r'[<>:"|?*]')
-# Line separators and bidirectional overrides, which hide what a name really is.
+# Line separators and bidirectional overrides, which disguise a name.
 _DECEIVING = re.compile("[\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 _NOT_EVERYWHERE = re.compile('[<>:"|?*\\\\/\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]+')
 _ROOM_BYTES = MAX_COMPONENT_BYTES - 60
-"""The longest portable name, with room for what is added to it."""
+"""The longest portable name, with room for additions."""
 
 _DEVICES = frozenset(
     {"con", "prn", "aux", "nul", "conin$", "conout$"}
@@ -41,8 +41,8 @@ def validate_existing(path: str) -> NotePath:
 
 
 def validate_new(path: str, *, portable: bool = True) -> NotePath:
-    """Return the path, if a note may be created there: not hidden, ends in `.md`, would be listed, and unless it
-    needn't be `portable`, is allowed on every system. Raises PathRefused."""
+    """Return the path, if a note may be created there: it isn't hidden, ends in `.md`, and would be listed. Unless it
+    needn't be `portable`, every system must also allow it. Raises PathRefused."""
     _check(path, new=portable)
     if skipped := SKIPPED_FOLDERS.intersection(path.split("/")):
         raise _refused(path, f"lies in {min(skipped)!r}, which is never indexed", "choose another folder")
@@ -52,7 +52,7 @@ def validate_new(path: str, *, portable: bool = True) -> NotePath:
 
 
 def split(path: str) -> tuple[str, str]:
-    """Folder (`""` for the root) and name."""
+    """Return the folder (`""` for the root) and the name."""
     folder, _, name = path.rpartition("/")
     return folder, name
 
@@ -73,7 +73,7 @@ def is_note(name: str) -> bool:
 
 
 def unnameable(name: str) -> str | None:
-    """Return why no tool can use a name found on disk, or None. Accepts hidden names."""
+    """Return the reason why no tool can use a name found on disk, or None. Accepts hidden names."""
     if len(name) > MAX_COMPONENT_BYTES // 4 and len(name.encode("utf-8", "surrogateescape")) > MAX_COMPONENT_BYTES:
         return "its name is longer than 255 bytes"
     return (fault := _forbidden_character(name)) and f"its name {fault}"

@@ -192,7 +192,8 @@ class Publisher:
         """Put the old file aside, then the new one under the free name, on systems without EXCHANGE.
 
         The name is free for a moment. If the process dies then, the next start puts the old file back (its hidden name
-        says where). A rename over the old file would avoid that, but would destroy a save of the last instant."""
+        contains the old one). A rename over the old file would avoid that, but would destroy a save of the last
+        instant."""
         folder, name = place.folder, place.name
         aside = replace(label, was=name).fresh()
         if len(aside.encode()) > os.fpathconf(folder, "PC_NAME_MAX"):
@@ -204,7 +205,7 @@ class Publisher:
         try:
             publish_free(self._renames, folder, source, name)
         except FileExistsError:
-            # An editor saved under the free name: its version stays, and the file we put aside is checked later.
+            # An editor saved under the free name: its version stays, and the old file is checked later.
             self._hold(place, aside, displaced_etag)
             raise _overtaken(name) from None
         except OSError:
@@ -215,8 +216,10 @@ class Publisher:
 
     def _put_back(self, place: PublishTarget, displaced: str, label: TempName, etag: Etag) -> None:
         """Undo a swap: the displaced file gets its name back from ours, which is held, since an editor may have opened
-        it already. If another file has the name, it is a later save and gets the name in its turn, until the file that
-        comes out is the one that was put there last."""
+        it already.
+
+        If another file has the name, it is a later save and gets the name back in the same way. The latest file ends up
+        under the name."""
         for _ in range(_MAX_COPIES):
             put = _etag_at(place.folder, displaced)
             displaced = self._swap(place, displaced, label, etag)

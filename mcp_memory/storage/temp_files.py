@@ -1,10 +1,10 @@
 """Files under hidden names of ours: new bytes on their way to a name, and the bytes that a write put aside.
 
 A hidden name identifies the bytes that the file should have. After a crash a file with known bytes can be removed. A
-file with unknown bytes, which may be an editor's save, is kept and reported:
+file with unknown bytes, which may be an editor's save, is kept and reported.
 
-    .<random>.<new>.<old>.mcpm                 `new`, `old`: first 16 hex digits of an etag; `old` may be `none`
-    .<random>.<new>.<old>.was.<name>.mcpm      the old file, put aside while `<name>` is free for a moment
+    .<random>.<new>.<old>.mcpm                 `new`, `old`: first 16 hex digits of an etag; `old` may be `none`.
+    .<random>.<new>.<old>.was.<name>.mcpm      The old file, put aside while `<name>` is free for a moment.
 """
 
 from __future__ import annotations

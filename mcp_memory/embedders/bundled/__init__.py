@@ -1,1 +1,1 @@
-"""Prepares the bundled model from its package's weights, and adapts it to distinguish statements from talk."""
+"""Prepare the bundled model from its package's weights, and adapt it to distinguish statements from talk."""

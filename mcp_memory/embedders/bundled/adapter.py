@@ -1,4 +1,4 @@
-"""Adapts the bundled model to sentences that people say to an agent, with the text around each sentence.
+"""Adapt the bundled model to sentences that people say to an agent, with the text around each sentence.
 
 Each of the model's linear layers has a low-rank update (LoRA, Hu et al. 2021) beside it: y = xW + (xA)B.
 `tests/benchmarks/train_adapter.py` fits `adapter.npz` on labelled sessions. The weights themselves are shared with the
