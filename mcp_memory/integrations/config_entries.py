@@ -162,8 +162,8 @@ class PermissionRule:
 
 
 def rule_for(server: str) -> str:
-    """Return the rule that allows our tools. People write `mcp__NAME` or `mcp__NAME__*`, which distinguishes this rule
-    as ours."""
+    """Return the rule that allows our tools. People write `mcp__NAME` or `mcp__NAME__*`, so this form identifies our
+    own rule."""
     return f"mcp__{server}__memory_*"
 
 

@@ -93,7 +93,7 @@ class OpenClawPlugin:
         return value_at(jsonc.value_of(text), *_ACCESS) is True
 
     def is_shadowed(self, text: str) -> bool:
-        """Return whether OpenClaw offers its own memory tools in place of ours, or denies both."""
+        """Return whether OpenClaw offers its own memory tools in place of ours, or denies one of their names."""
         config: Any = jsonc.value_of(text)
         own_is_on = value_at(config, *_OWN_IS_ON) is not False
         return self.is_in(text) and (own_is_on or not {*TOOLS}.isdisjoint(list_at(config, *_DENIED)))

@@ -38,8 +38,9 @@ _OPENCLAW = {"SOUL.md", "IDENTITY.md", "HEARTBEAT.md", "BOOTSTRAP.md"}
 
 
 def detect_source(place: Path, kind: SourceKind | None, *, vault: Path, project: str | None = None) -> ImportSource:
-    """Return the source at `place`, read as `kind` if that is passed. Raises NotFound, InvalidInput if it is of no
-    known kind or not of the requested kind, Refused for a place inside the vault, StorageFailed."""
+    """Return the source at `place`, as `kind` if that is passed, else as the detected kind. Raises NotFound,
+    InvalidInput if it is of no known kind or not of the requested kind, Refused for a place inside the vault,
+    StorageFailed."""
     root, vault = _resolved(place), vault.resolve()
     if not (root.is_dir() or root.is_file()):
         raise Refused(f"{root} is neither a file nor a folder")
