@@ -65,24 +65,12 @@ class CompactionRounds:
             if not await pace():
                 report.cut = True
                 return 0
-            moving = PlannedMove([places[place] for place in job.leaves], [topics[folder] for folder in job.topics])
-            if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
-                report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
-                continue
-            if bare := [below.name for topic in moving.topics for below in topic.walk() if below.page is None]:
-                # Nothing would identify the folder as ours at its new place.
-                report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
-                continue
             parent = NotePath(f"{root}/{job.parent}".rstrip("/"))
             target = None if job.into is None else topics[job.into]
-            if target and target.is_yours and (linked := [note for note in moving.leaves if not self._is_inside(note)]):
-                # The notes would have to be listed on the page, which is yours.
-                report.left.append(
-                    f"{target.page_path} is your own: {counted(len(linked), 'note')} can't be added to it"
-                )
-                moving = replace(moving, leaves=[note for note in moving.leaves if note not in linked])
-                if not moving.leaves:
-                    continue
+            moving = PlannedMove([places[place] for place in job.leaves], [topics[folder] for folder in job.topics])
+            moving = await self._movable(report, moving, target)
+            if moving is None:
+                continue
             try:
                 build = partial(self._build, target, parent, names[parent], moving)
                 entry, foreign = await in_thread(build, deadline_s=self.build_s, what="summarising")
@@ -100,6 +88,23 @@ class CompactionRounds:
             for error in failed:
                 add_error(report, error)
         return done
+
+    async def _movable(self, report: RunReport, moving: PlannedMove, target: Topic | None) -> PlannedMove | None:
+        """Return what of a job may move; None for nothing. The report names what stays."""
+        if mixed := [topic.name for topic in moving.topics if not await self._is_all_ours(topic)]:
+            report.left.append(f"{', '.join(mixed)}: a note or folder of yours is in it, so it stays where it is")
+            return None
+        if bare := [below.name for topic in moving.topics for below in topic.walk() if below.page is None]:
+            # Nothing would identify the folder as ours at its new place.
+            report.left.append(f"{', '.join(bare)}: without a page it stays where it is")
+            return None
+        linked = [note for note in moving.leaves if not self._is_inside(note)]
+        if target is None or not target.is_yours or not linked:
+            return moving
+        # The notes would have to be listed on the page, which is yours.
+        report.left.append(f"{target.page_path} is your own: {counted(len(linked), 'note')} can't be added to it")
+        inside = [note for note in moving.leaves if note not in linked]
+        return replace(moving, leaves=inside) if inside else None
 
     def _build(
         self, target: Topic | None, parent: NotePath, siblings: Sequence[str], moving: PlannedMove

@@ -38,7 +38,7 @@ from mcp_memory.extraction.replaced_notes import (
     rejected_candidates,
     title_now,
 )
-from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NoteState, Outcome, Passage, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.statements.candidate import Candidate, Voice, id_of
 from mcp_memory.statements.comparison import say_the_same
@@ -186,14 +186,8 @@ class CandidateIngest:
             outcomes = {NoteState.INBOX: CandidateOutcome.WAITING, NoteState.DELETED: CandidateOutcome.DROPPED}
             await self._record(note_id, outcomes.get(stored[0].state, CandidateOutcome.ACTIVE), captured)
             return CandidateOutcome.KNOWN
-        is_known = any(one.rules_out(candidate) for one in rejected)
-        near = [] if is_known else await self._neighbours.nearest(candidate.text, project=captured.project)
-        # The candidate's own log always contains the statement.
-        near = [(passage, cosine) for passage, cosine in near if passage.note.path != captured.file]
-        for passage, cosine in near:
-            text = passage.chunk.text.strip()
-            is_known |= say_the_same(candidate.text, text, cosine) or same_lesson(candidate.text, text)
-        if is_known:
+        near = await self._nearest_unless_known(candidate, captured, rejected)
+        if near is None:
             await self._record(note_id, CandidateOutcome.KNOWN, captured)
             return CandidateOutcome.KNOWN
         new = NoteText(candidate.statement, "", candidate.kind, captured.project)
@@ -216,6 +210,21 @@ class CandidateIngest:
             outcome = CandidateOutcome.KNOWN
         await self._record(note_id, outcome, captured)
         return outcome
+
+    async def _nearest_unless_known(
+        self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate]
+    ) -> list[tuple[Passage, float]] | None:
+        """Return the nearest passages with their cosine; None if one says the same, or you rejected the candidate."""
+        if any(one.rules_out(candidate) for one in rejected):
+            return None
+        near = await self._neighbours.nearest(candidate.text, project=captured.project)
+        # The candidate's own log always contains the statement.
+        near = [(passage, cosine) for passage, cosine in near if passage.note.path != captured.file]
+        for passage, cosine in near:
+            text = passage.chunk.text.strip()
+            if say_the_same(candidate.text, text, cosine) or same_lesson(candidate.text, text):
+                return None
+        return near
 
     async def _append_in_place(self, draft: Draft, replaced: Contrary | None) -> Receipt:
         """Append a note in place of another note, or beside it if agents may not replace that note."""

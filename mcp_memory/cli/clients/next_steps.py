@@ -25,7 +25,7 @@ SESSIONS_ARE_KEPT = (
 )
 
 
-def next_steps(  # noqa: PLR0912 -- a list of remarks
+def next_steps(
     client: str,
     scope: Scope,
     settings: Settings,
@@ -41,18 +41,8 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
         if change.old is None and change.new is None and change.target.entries:
             yield f"{change.file} does not exist yet: start {title} once, then install again"
     if client == "generic":
-        entry = json.dumps(snippets.stdio_entry(settings), ensure_ascii=False)
-        yield f"the server, over streamable HTTP: {url}"
-        yield f"its headers, as JSON: {snippets.headers_line(settings)} --client NAME (a name of your choice)"
-        yield f"for a client that only speaks stdio: {entry}"
-        for name, text in snippets.snippets(settings, url).items():
-            yield f"{name}\n{indent(text.rstrip(), ' ' * 6)}"
-    for change in changes:
-        entry = ask_entry(change.target, change.new, ServerEntry, ServerEntry.entry_in)
-        names = ask_entry(change.target, change.new, ServerEntry, ServerEntry.names)
-        off = unused_server(client, names[0], entry, paths) if entry and names else None
-        if why := unused_file(client, change.target, change.new) or (off and f"{title} won't use the server: {off}"):
-            yield why
+        yield from _of_any_client(settings, url)
+    yield from _unused(client, paths, changes)
     server = _server_name(changes)
     if server and (proxy := find_proxy(client, server, url, settings, paths)):
         yield f"{proxy.why}: {proxy.remedy}"
@@ -69,13 +59,7 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
         yield f'{title} may call the memory tools without asking: "trust" in its entry, which you may change'
         yield "Gemini CLI starts servers and hooks only in folders that you trust; it asks you in a terminal"
     if client == "openclaw":
-        yield "a running gateway reads this when it starts: openclaw gateway restart"
-        yield (
-            "OpenClaw's own memory (memory-core, with its dreaming and standing intents) is off until you uninstall; "
-            "its files in the workspace stay, and agents go on reading them"
-            if OpenClawPlugin in entries
-            else "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
-        )
+        yield from _of_openclaw(has_plugin=OpenClawPlugin in entries)
     if settings.capture.enabled and client in settings.capture.folders and {HookEntries, OpenClawPlugin} & set(entries):
         yield SESSIONS_ARE_KEPT
     if client == "codex" and HookEntries in entries and not trusted:
@@ -83,14 +67,8 @@ def next_steps(  # noqa: PLR0912 -- a list of remarks
             "Codex skips a hook silently until you trust it: start `codex` in a terminal and accept the hooks (later: "
             "/hooks), or: mcp-memory install codex --trust-hooks"
         )
-    if scope == "project" and client in {"claude-code", "codex"}:
-        yield (
-            f"everyone who shares this folder gets these files, which name this machine's address, {url}: a daemon "
-            f"elsewhere may have another port, unless it sets port = {urlsplit(url).port} under [daemon]"
-        )
-        yield f"{title} uses these files after it has asked you whether to trust this folder"
-    if scope == "project" and client != "generic" and snippets.command_path(shared=True) != "mcp-memory":
-        yield "mcp-memory is not on your PATH, so these files name its path on this machine"
+    if scope == "project":
+        yield from _of_shared_files(client, url)
 
 
 def _server_name(changes: Sequence[ConfigChange]) -> str | None:
@@ -119,3 +97,46 @@ def offer_source(client: str, folder: Path | None, settings: Settings) -> Iterat
         f"its notes: mcp-memory import {shlex.quote(str(folder))}. To make it the vault, while yours is empty: "
         f"mcp-memory install {client} --workspace vault"
     )
+
+
+def _of_any_client(settings: Settings, url: str) -> Iterator[str]:
+    entry = json.dumps(snippets.stdio_entry(settings), ensure_ascii=False)
+    yield f"the server, over streamable HTTP: {url}"
+    yield f"its headers, as JSON: {snippets.headers_line(settings)} --client NAME (a name of your choice)"
+    yield f"for a client that only speaks stdio: {entry}"
+    for name, text in snippets.snippets(settings, url).items():
+        yield f"{name}\n{indent(text.rstrip(), ' ' * 6)}"
+
+
+def _of_openclaw(*, has_plugin: bool) -> Iterator[str]:
+    yield "a running gateway reads this when it starts: openclaw gateway restart"
+    if has_plugin:
+        yield (
+            "OpenClaw's own memory (memory-core, with its dreaming and standing intents) is off until you uninstall; "
+            "its files in the workspace stay, and agents go on reading them"
+        )
+    else:
+        yield "OpenClaw cannot start the daemon: mcp-memory start after a reboot, or once mcp-memory service install"
+
+
+def _unused(client: str, paths: ClientPaths, changes: Sequence[ConfigChange]) -> Iterator[str]:
+    """Yield why the client won't use a file, or the server in it."""
+    for change in changes:
+        entry = ask_entry(change.target, change.new, ServerEntry, ServerEntry.entry_in)
+        names = ask_entry(change.target, change.new, ServerEntry, ServerEntry.names)
+        off = unused_server(client, names[0], entry, paths) if entry and names else None
+        why = unused_file(client, change.target, change.new)
+        if why or off:
+            yield why or f"{TITLES[client]} won't use the server: {off}"
+
+
+def _of_shared_files(client: str, url: str) -> Iterator[str]:
+    """Yield what files in a project's folder mean for everyone who shares it."""
+    if client in {"claude-code", "codex"}:
+        yield (
+            f"everyone who shares this folder gets these files, which name this machine's address, {url}: a daemon "
+            f"elsewhere may have another port, unless it sets port = {urlsplit(url).port} under [daemon]"
+        )
+        yield f"{TITLES[client]} uses these files after it has asked you whether to trust this folder"
+    if client != "generic" and snippets.command_path(shared=True) != "mcp-memory":
+        yield "mcp-memory is not on your PATH, so these files name its path on this machine"

@@ -46,30 +46,37 @@ def doctor(cli: CommandContext, fix: bool, accept: bool, clients: bool) -> None:
         answer = cli.ask("accept")
         cli.show(answer, [f"{answer['pruned']} missing notes removed from the index"])
         return
-    settings = cli.settings
-    if not settings.vault_path.is_dir():
-        raise no_vault(settings)
-    done: list[str] = []
-    found = list(check_state(settings))
-    if fix:
-        if not cli.as_json:
-            say_all(_lines(finding for finding in found if finding.fixable))
-        done += mend(settings)
-        found = list(check_state(settings))
-        if not cli.as_json:
-            say_all(_lines(finding for finding in _ask_engine(cli) if finding.fixable))
-        done += cli.ask("fix")["done"]
-    if fix or all(finding.severity != "error" for finding in found):
-        # Otherwise the tokens are readable by others, and no daemon may be asked until they are private again.
-        try:
-            found = by_severity([*found, *_ask_engine(cli)])
-        except (Busy, StorageFailed) as error:  # as in a sandbox
-            found.append(Finding("error", error.message, error.hint or "mcp-memory status"))
+    if not cli.settings.vault_path.is_dir():
+        raise no_vault(cli.settings)
+    done = _fix(cli) if fix else []
+    found = _examine(cli, asks_anyway=fix)
     is_well = all(finding.severity == "info" for finding in found)
     lines = [*(f"done: {line}" for line in done), *_lines(found), *(["no problems found"] if is_well else [])]
     cli.show({"findings": list(map(asdict, found)), "done": done}, lines)
     if not is_well:
         click.get_current_context().exit(1)
+
+
+def _fix(cli: CommandContext) -> list[str]:
+    """Apply the safe fixes, each shown before; return a line for each."""
+    if not cli.as_json:
+        say_all(_lines(finding for finding in check_state(cli.settings) if finding.fixable))
+    done = mend(cli.settings)
+    if not cli.as_json:
+        say_all(_lines(finding for finding in _ask_engine(cli) if finding.fixable))
+    return [*done, *cli.ask("fix")["done"]]
+
+
+def _examine(cli: CommandContext, *, asks_anyway: bool) -> list[Finding]:
+    """Return the findings about the state folder and, unless those forbid it, about the vault."""
+    found = list(check_state(cli.settings))
+    if asks_anyway or all(finding.severity != "error" for finding in found):
+        # Otherwise the tokens are readable by others, and no daemon may be asked until they are private again.
+        try:
+            found = by_severity([*found, *_ask_engine(cli)])
+        except (Busy, StorageFailed) as error:  # as in a sandbox
+            found.append(Finding("error", error.message, error.hint or "mcp-memory status"))
+    return found
 
 
 @click.command()

@@ -1,7 +1,7 @@
 """Puts a note where agents' clients load it: a marked block in AGENTS.md, CLAUDE.md, TOOLS.md, or a skill."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -47,14 +47,7 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     old = config_files.read(file)
     text = config_files.read_text(file)
     taught = taught_items(text)
-    if undo and note in taught:  # the note may have been forgotten meanwhile
-        chosen: Mapping[str, Any] = {"id": note}
-    else:
-        chosen = with_note(cli, note, lambda target: cli.ask("show", target=target), lambda: notes_found(cli, note))
-    if undo and chosen["id"] not in taught:
-        raise NotFound(f"{chosen['id']} is not in {file}", hint="look for it between mcp-memory's marks")
-    if not undo:
-        _check(chosen, cli.projects.label_of(str(root)))
+    chosen = _chosen_among(cli, note, taught, file) if undo else _chosen(cli, note, root)
     ids = [one for one in taught if one != chosen["id"]] if undo else list(dict.fromkeys([*taught, chosen["id"]]))
     items = {one: _item(cli, one) for one in ids}
     gone = [one for one, item in items.items() if not item]
@@ -67,24 +60,46 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     if text == new:
         cli.show({"file": str(file), "notes": ids, "gone": gone, "diff": "", "done": False}, [f"{file} has it already"])
         return
+    shown = diff(change, str(file.relative_to(root)))
+    _write(cli, change, shown, dry_run=dry_run, yes=yes)
+    lines = [f"forgotten, superseded or private, so no longer there: {one}" for one in gone]
+    outcome = "nothing was changed" if dry_run else f"{'removed from' if undo else 'written to'} {file}"
+    way_back = [] if undo or dry_run else [f"  → mcp-memory teach {chosen['id']} --to {place} --undo"]
+    payload = {"file": str(file), "notes": [one for one in ids if one not in gone], "gone": gone, "diff": shown}
+    cli.show({**payload, "done": not dry_run}, [*lines, outcome, *way_back])
+
+
+def _chosen(cli: CommandContext, note: str, root: Path) -> Mapping[str, Any]:
+    """Return the note that the words name. Raises Refused for a note that may not be taught in this folder."""
+    chosen = with_note(cli, note, lambda target: cli.ask("show", target=target), lambda: notes_found(cli, note))
+    _check(chosen, cli.projects.label_of(str(root)))
+    return chosen
+
+
+def _chosen_among(cli: CommandContext, note: str, taught: Collection[str], file: Path) -> Mapping[str, Any]:
+    """Return the note of the file that the words name, which may have been forgotten since. Raises NotFound."""
+    if note in taught:  # the note may have been forgotten meanwhile
+        return {"id": note}
+    chosen = with_note(cli, note, lambda target: cli.ask("show", target=target), lambda: notes_found(cli, note))
+    if chosen["id"] not in taught:
+        raise NotFound(f"{chosen['id']} is not in {file}", hint="look for it between mcp-memory's marks")
+    return chosen
+
+
+def _write(cli: CommandContext, change: ConfigChange, shown: str, *, dry_run: bool, yes: bool) -> None:
+    """Show a change, ask, and write it; with `dry_run`, only show it."""
     if not dry_run:
         config_files.check(change)
-    shown = diff(change, str(file.relative_to(root)))
     if not (yes or dry_run):
         cli.refuse_questions("pass --yes, or --dry-run")
     if not cli.as_json:
         for line in shown.splitlines():
             say(line)
         if not (yes or dry_run):
-            confirm(f"change {file}?", abort=True)
+            confirm(f"change {change.file}?", abort=True)
     if not dry_run:
-        cli.ask("taught", file=str(file))
+        cli.ask("taught", file=str(change.file))
         config_files.apply(change, datetime.now().astimezone())
-    lines = [f"forgotten, superseded or private, so no longer there: {one}" for one in gone]
-    outcome = "nothing was changed" if dry_run else f"{'removed from' if undo else 'written to'} {file}"
-    way_back = [] if undo or dry_run else [f"  → mcp-memory teach {chosen['id']} --to {place} --undo"]
-    payload = {"file": str(file), "notes": [one for one in ids if one not in gone], "gone": gone, "diff": shown}
-    cli.show({**payload, "done": not dry_run}, [*lines, outcome, *way_back])
 
 
 def _check(note: Mapping[str, Any], project: str | None) -> None:

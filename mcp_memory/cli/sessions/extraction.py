@@ -19,7 +19,7 @@ from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
 from mcp_memory.settings.settings import Settings
-from mcp_memory.statements.audit_oracle import audit_items
+from mcp_memory.statements.audit_oracle import AuditItem, audit_items
 from mcp_memory.statements.candidate import Candidate
 from mcp_memory.statements.comparison import Holder
 from mcp_memory.statements.extractor import extract_candidates
@@ -104,38 +104,47 @@ def audit(cli: CommandContext, transcript: str) -> None:
     holders = _holders(cli, [item.text for item in items])
     uncovered = [item for item, holder in zip(items, holders, strict=True) if not holder]
     lost = [candidate for candidate, holder in audited if not holder]
-    share_lost = len(lost) / len(audited) if audited else 0.0
     payload = [
         {**_payload(candidate), "held_by": by and {"id": by.id, "path": by.path}, "waiting": bool(by and by.waiting)}
         for candidate, by in audited
     ]
-
-    def lines() -> Iterator[str]:
-        for candidate, holder in audited:
-            if holder:
-                waits = ", waiting for review" if holder.waiting else ""
-                yield _line(candidate, "held", f"  ({holder.path}{waits})")
-        yield from (_line(candidate, "LOST") for candidate in lost)
-        if not audited:
-            yield "the rules found nothing worth remembering"
-        elif lost:
-            kinds = Counter(candidate.kind.value for candidate in lost)
-            counts = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
-            yield Heading(f"{len(lost)} of {len(audited)} would be lost ({share_lost:.0%}): {counts}")
-            yield f"to store them: mcp-memory extract {transcript}"
-        else:
-            yield f"memory has all {len(audited)} that the rules found"
-        if uncovered:
-            yield Heading(
-                f"{len(uncovered)} more of {len(items)} with a name, number, date, request or result: in no note"
-            )
-            yield from (f"{item.what:<11}{' '.join(item.text.split())[:160]}" for item in uncovered)
-        yield "not checked: anything else that the rules do not recognize"
-
+    share_lost = len(lost) / len(audited) if audited else 0.0
     more = {"uncovered": [asdict(item) for item in uncovered], "checked": len(items)}
-    cli.show({"found": payload, "lost": len(lost), "share_lost": round(share_lost, 3), **more}, lines())
+    lines = [
+        *_statement_lines(audited, lost, transcript),
+        *_item_lines(uncovered, len(items)),
+        "not checked: anything else that the rules do not recognize",
+    ]
+    cli.show({"found": payload, "lost": len(lost), "share_lost": round(share_lost, 3), **more}, lines)
     if lost:
         raise click.exceptions.Exit(LOST)
+
+
+def _statement_lines(
+    audited: Sequence[tuple[Candidate, Holder | None]], lost: Sequence[Candidate], transcript: str
+) -> Iterator[Any]:
+    for candidate, holder in audited:
+        if holder:
+            waits = ", waiting for review" if holder.waiting else ""
+            yield _line(candidate, "held", f"  ({holder.path}{waits})")
+    yield from (_line(candidate, "LOST") for candidate in lost)
+    if not audited:
+        yield "the rules found nothing worth remembering"
+    elif lost:
+        kinds = Counter(candidate.kind.value for candidate in lost)
+        counts = ", ".join(counted(count, kind, _PLURALS.get(kind, "")) for kind, count in kinds.items())
+        share = f"{len(lost) / len(audited):.0%}"
+        yield Heading(f"{len(lost)} of {len(audited)} would be lost ({share}): {counts}")
+        yield f"to store them: mcp-memory extract {transcript}"
+    else:
+        yield f"memory has all {len(audited)} that the rules found"
+
+
+def _item_lines(uncovered: Sequence[AuditItem], number: int) -> Iterator[Any]:
+    if uncovered:
+        what = "with a name, number, date, request or result: in no note"
+        yield Heading(f"{len(uncovered)} more of {number} {what}")
+        yield from (f"{item.what:<11}{' '.join(item.text.split())[:160]}" for item in uncovered)
 
 
 def _holders(cli: CommandContext, texts: Sequence[str]) -> list[Holder | None]:

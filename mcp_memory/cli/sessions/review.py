@@ -127,19 +127,7 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
     """Ask for keys until one decides. Returns what was done: a verb, `skip`, `back` or `quit`."""
     is_gap = _is_gap(item)
     is_promise = item["active"] and item["kind"] == "commitment"
-    keys = (
-        KEYS_DREAM
-        if _is_dream(item)
-        else KEYS_GAP
-        if is_gap
-        else KEYS_PROMISE
-        if is_promise
-        else KEYS_ACTIVE
-        if item["active"]
-        else KEYS_CONTRARY
-        if item["contradicts"]
-        else KEYS
-    )
+    keys = _keys(item, is_gap=is_gap, is_promise=is_promise)
     plain: dict[str, dict[str, Any]] = {"a": {"verb": "accept"}, "d": {"verb": "undo" if item["active"] else "drop"}}
     plain |= {"r": {"verb": "accept", "supersede": True}} if item["contradicts"] else {}
     changes: dict[str, Any] = {}
@@ -175,6 +163,18 @@ def _decide(cli: CommandContext, item: Mapping[str, Any]) -> str:
         except InvalidInput as error:  # such as an unknown kind
             fail(error.message, error.hint)
             changes.pop("kind", None)
+
+
+def _keys(item: Mapping[str, Any], *, is_gap: bool, is_promise: bool) -> str:
+    if _is_dream(item):
+        return KEYS_DREAM
+    if is_gap:
+        return KEYS_GAP
+    if is_promise:
+        return KEYS_PROMISE
+    if item["active"]:
+        return KEYS_ACTIVE
+    return KEYS_CONTRARY if item["contradicts"] else KEYS
 
 
 def _is_dream(item: Mapping[str, Any]) -> bool:

@@ -75,20 +75,7 @@ def setup(
     settings, dialogue.report["dry_run"] = cli.settings, dialogue.preview
     dialogue.diffs = diffs
     try:
-        dialogue.head("1 of 5  The vault and its daemon")
-        settings = _place_workspace(dialogue, settings, workspace)
-        _start(dialogue, settings)
-        dialogue.head("2 of 5  Your agents")
-        connected = connect_clients(dialogue, settings, only)
-        dialogue.head("3 of 5  Past sessions")
-        if no_past or not settings.capture.enabled:
-            dialogue.say("left alone" if no_past else "left alone: recording is switched off")
-        else:
-            _capture(dialogue, settings)
-        dialogue.head("4 of 5  What your agents remember themselves")
-        dialogue.say("left alone") if no_past else _import(dialogue, settings)
-        dialogue.head("5 of 5  A first question")
-        _ask(dialogue)
+        settings, connected = _take_steps(dialogue, settings, only, workspace, has_past=not no_past)
     except (click.Abort, KeyboardInterrupt):
         print_status(f"\nstopped; what was done stays. To go on: {typed_command(settings, 'setup')}")
         raise
@@ -99,6 +86,30 @@ def setup(
         click.get_current_context().exit(NOT_DONE)
     if dialogue.has_failed:
         click.get_current_context().exit(1)
+
+
+def _take_steps(
+    dialogue: Dialogue, settings: Settings, only: Sequence[str], workspace: str | None, *, has_past: bool
+) -> tuple[Settings, Sequence[str]]:
+    """Take the five steps. Returns the settings after them, and the connected clients."""
+    dialogue.head("1 of 5  The vault and its daemon")
+    settings = _place_workspace(dialogue, settings, workspace)
+    _start(dialogue, settings)
+    dialogue.head("2 of 5  Your agents")
+    connected = connect_clients(dialogue, settings, only)
+    dialogue.head("3 of 5  Past sessions")
+    if has_past and settings.capture.enabled:
+        _capture(dialogue, settings)
+    else:
+        dialogue.say("left alone: recording is switched off" if has_past else "left alone")
+    dialogue.head("4 of 5  What your agents remember themselves")
+    if has_past:
+        _import(dialogue, settings)
+    else:
+        dialogue.say("left alone")
+    dialogue.head("5 of 5  A first question")
+    _ask(dialogue)
+    return settings, connected
 
 
 def _why_nothing(dialogue: Dialogue) -> str:
