@@ -54,11 +54,11 @@ class ConfigInvalid(InvalidInput):
 
 
 class Unusable(InvalidInput):
-    """A client passed unusable input to a hook. The message quotes none of it: it is logged."""
+    """A client passed unusable input to a hook. The message is logged, so it quotes none of the input."""
 
 
 class NotFound(McpMemoryError):
-    """No note, entry or file under that name."""
+    """There is no note, entry or file under that name."""
 
 
 class AlreadyExists(McpMemoryError):
@@ -66,11 +66,11 @@ class AlreadyExists(McpMemoryError):
 
 
 class PreconditionFailed(McpMemoryError):
-    """The file's etag is not the expected one: another program has changed it."""
+    """The file has another etag than expected, because another program has changed it."""
 
 
 class Refused(McpMemoryError):
-    """Possible, but against the rules: a personal note, a read-only source, a secret."""
+    """The request is possible, but against the rules: a personal note, a read-only source, a secret."""
 
 
 class StorageFailed(McpMemoryError):

@@ -56,7 +56,7 @@ WRITTEN = frozenset(NoteState) - {NoteState.SUMMARY}
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """One file as a listing sees it."""
+    """A file in a listing."""
 
     path: NotePath
     signature: str  # inode, size, mtime and ctime: differs when the file has changed
@@ -91,7 +91,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class NoteRecord:
-    """One note as the index has it, without its chunks."""
+    """A note as the index has it, without its chunks."""
 
     path: NotePath
     id: NoteId
@@ -118,7 +118,7 @@ class NoteRecord:
 
     @property
     def counts_until(self) -> datetime | None:
-        """When it expires or was superseded; None if it has no known end."""
+        """The time at which it expires or was superseded; None if it has no known end."""
         return min(filter(None, (self.superseded_at, self.expires_at)), default=None)
 
     def status(self, now: datetime) -> str:
@@ -132,7 +132,7 @@ class NoteRecord:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it was imported, or is in a read-only source."""
+        """Return whether it was imported, or is in a read-only source."""
         is_imported = self.id.startswith(IMPORTED_ID) or f"/{IMPORTED}/" in f"/{self.path}"
         return is_imported or self.path.startswith("@")
 
@@ -143,7 +143,7 @@ class NoteRecord:
 
     @property
     def is_private(self) -> bool:
-        """Whether the note itself or its folder is marked; `PrivateMarks` adds the settings."""
+        """Return whether the note itself or its folder is marked; `PrivateMarks` adds the settings."""
         return self.meta.get("private") is True
 
     @property
@@ -273,7 +273,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One row of one retriever; scores of different retrievers or engines are not comparable."""
+    """A row of a retriever; scores of different retrievers or engines are not comparable."""
 
     chunk_id: int
     score: float
@@ -297,7 +297,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One result of a search."""
+    """A result of a search."""
 
     id: NoteId
     path: NotePath
@@ -329,7 +329,7 @@ class FilteredOut:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Hits, best first."""
+    """The hits of a search, best first."""
 
     hits: tuple[Hit, ...]
     confidence: float  # 0 to 1
@@ -349,8 +349,8 @@ FORK = "both replace"
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two notes or log entries of which the newer one contradicts the older one; nobody has decided yet. `before` is
-    the older value, `after` the newer one, if it is a single value."""
+    """A contradiction of a note or log entry by a newer one, not decided yet. `before` is the older value and `after`
+    the newer value, if it is a single value."""
 
     older: NoteId
     newer: NoteId
@@ -363,7 +363,7 @@ class Conflict:
 
     @property
     def is_certain(self) -> bool:
-        """Whether values were compared, not only words."""
+        """Return whether values were compared, not only words."""
         return not self.why.startswith((LIKELY, FORK))
 
     def partner_of(self, path: NotePath) -> NotePath | None:

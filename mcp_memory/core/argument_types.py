@@ -1,5 +1,6 @@
 """Takes the arguments of a call as clients and models really send them: a list as a string, a number in quotes, null or
-"" for what is left out. Only what can be meant in one way; everything else is refused in sentences that quote no value.
+"" for an omitted argument. Only unambiguous values are accepted; all others are refused in sentences that quote no
+value.
 """
 
 import difflib
@@ -16,13 +17,14 @@ from mcp_memory.errors import InvalidInput
 from mcp_memory.text.escape_invisible import in_line
 
 MOST_ARGUMENTS, MOST_ITEMS = 1000, 100_000
-"""No call takes as many; each fault is named, and a million of them would block the daemon for seconds."""
+"""A number of arguments that no call takes. Each fault is named, so a million faults would block the daemon for
+seconds."""
 
 MOST_NAMED = 10
 """Unknown arguments that an error names."""
 
 MOST_BLANK = 100
-"""Characters of what is read as left out."""
+"""The most characters of a text that is read as an omitted argument."""
 
 _FREE_TEXT = frozenset({"content", "query", "text", "title", "reason"})
 """Arguments in which "none" and "[draft]" may be meant as they are."""
@@ -51,7 +53,7 @@ class _Misfit(Exception):
 
 
 class _TooMany(_Misfit):
-    """How many items a value has, as text."""
+    """A list that is too long. Its text is the number of items."""
 
 
 @cache
@@ -69,10 +71,10 @@ def fields_of(request: type[Any]) -> tuple[Field, ...]:
 
 
 def read_arguments(known: Sequence[Field], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments as the fields take them, without those that are left out. `facts`: what stands in braces in the
+    """The arguments as the fields take them, without the omitted arguments. `facts`: the values for the braces in the
     fields' descriptions.
 
-    Raises InvalidInput with a sentence for each that is missing, unknown or of the wrong type."""
+    Raises InvalidInput with a sentence for each argument that is missing, unknown or of the wrong type."""
     if len(arguments) > MOST_ARGUMENTS:
         raise InvalidInput(f"{len(arguments):,} arguments are too many.")
     named, taken, wrong = {field.name: field for field in known}, dict[str, Any](), list[str]()
@@ -107,7 +109,7 @@ def _suggestion(unknown: Sequence[str], missing: Sequence[str], known: Sequence[
 
 
 def _value(field: Field, value: Any) -> Any:
-    """None if it is left out. Raises _Misfit."""
+    """Return the value of a field; None if it is omitted. Raises _Misfit."""
     hint = field.hint
     if NoneType in get_args(hint):
         (hint,) = (kind for kind in get_args(hint) if kind is not NoneType)
@@ -199,4 +201,4 @@ _READERS: Mapping[Any, tuple[str, Callable[[Any], Any]]] = {
     Mapping[str, Any]: ("an object", _object),
     Sequence[Mapping[str, Any]]: ("a list of objects", _objects),
 }
-"""A type → its name in messages, and what reads a JSON value as one, or returns None."""
+"""Maps a type to its name in messages, and a function that reads a JSON value as this type, or returns None."""

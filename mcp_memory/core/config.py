@@ -1,4 +1,4 @@
-"""Holds the configuration of a whole engine: what each part gets."""
+"""Defines the configuration of a whole engine, by part."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Holds the ports that features are built on."""
+"""Defines the ports that features are built on."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -42,7 +42,7 @@ Clock = Callable[[], datetime]
 
 @dataclass(frozen=True, slots=True)
 class IndexingPorts:
-    """Keeps the index like the files."""
+    """The ports that keep the index up to date with the files."""
 
     writer: IndexWriter
     reconciler: Reconciler
@@ -54,7 +54,7 @@ class IndexingPorts:
 
 @dataclass(frozen=True, slots=True)
 class SearchPorts:
-    """Finds notes."""
+    """The ports that find notes."""
 
     model: EmbedderLifecycle
     searcher: Searcher
@@ -68,7 +68,7 @@ class SearchPorts:
 
 @dataclass(frozen=True, slots=True)
 class RecallPorts:
-    """Answers agents, and counts what they were shown."""
+    """The ports that answer agents, and count the notes that they were shown."""
 
     answerer: RecallAnswerer
     briefer: Briefer
@@ -81,7 +81,7 @@ class RecallPorts:
 
 @dataclass(frozen=True, slots=True)
 class BackgroundPorts:
-    """Does what nobody waits for."""
+    """The ports for work in the background."""
 
     scheduler: Scheduler
     idle_detector: IdleDetector
@@ -92,7 +92,8 @@ class BackgroundPorts:
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """The ports of one open vault. `runs` moves notes so that it can be undone; `features` are those built on it."""
+    """The ports of one open vault. `runs` moves notes so that it can be undone; `features` are the features built on
+    it."""
 
     config: EngineConfig
     vault: Vault
@@ -116,7 +117,7 @@ class Core:
 
 
 def filters_for(projects: Projects, vault: Vault, clock: Clock, **wanted: Any) -> Filters:
-    """The filters of a request, with all names of its project. Raises InvalidInput for one that cannot be used."""
+    """The filters of a request, with all names of its project. Raises InvalidInput for a filter that cannot be used."""
     found = filters_from(**wanted, now=clock(), tz=vault.layout.tz)
     label, aliases = projects.names_of(found.project) if found.project else (None, frozenset[str]())
     return replace(found, project=label, aliases=aliases)

@@ -1,4 +1,5 @@
-"""Says what a feature adds to the core. A feature is a folder whose module `feature` has `build(core) -> Feature`."""
+"""Defines what a feature adds to the core. A feature is a folder whose module `feature` has `build(core) ->
+Feature`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class ErasedText:
-    """A whole note, or one entry of a log, that is erased. The text is empty if the file has gone."""
+    """A whole note, or an entry of a log, that is erased. The text is empty if the file is gone."""
 
     path: NotePath
     entry: str | None
@@ -41,7 +42,8 @@ class ErasedText:
 
 
 class NoteCopies:
-    """What a feature has made of notes. A feature overrides what applies to it. Synchronous, for worker threads."""
+    """The texts that a feature has made from notes. A feature overrides the methods that apply to it. Synchronous, for
+    worker threads."""
 
     def describe(self, erased: ErasedText) -> Iterator[str]:  # noqa: ARG002 -- for those who override it
         """Yield a line for each place that `erase` cleans. Raises StorageFailed."""
@@ -86,7 +88,7 @@ class Reviewer(Protocol):
     prefix: str
 
     async def waiting(self) -> Sequence[ReviewItem]:
-        """Return what waits for you."""
+        """Return the items that wait for you."""
         ...
 
     async def review(self, request: ReviewRequest) -> Payload:
@@ -96,8 +98,8 @@ class Reviewer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """What a feature adds. `prepare` runs in a thread before the first sweep, each of `tasks` beside the engine, and
-    `close` at its end."""
+    """The additions of a feature. `prepare` runs in a thread before the first sweep, each of `tasks` beside the engine,
+    and `close` at its end."""
 
     operations: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
     jobs: Sequence[Job] = ()

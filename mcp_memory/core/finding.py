@@ -1,4 +1,4 @@
-"""Defines what `doctor` finds."""
+"""Defines the findings of `doctor`."""
 
 from dataclasses import dataclass
 from typing import Literal

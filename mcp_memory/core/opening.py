@@ -153,7 +153,7 @@ def _fingerprint(model: EmbedderLifecycle) -> str | None:
 
 @contextmanager
 def _naming_the_file(state: Path) -> Generator[None]:
-    """Turns an OSError that no room below has translated into StorageFailed, with the file's name and a remedy."""
+    """Turn an OSError that no room below has translated into StorageFailed, with the file's name and a remedy."""
     try:
         yield
     except OSError as error:
@@ -187,7 +187,7 @@ def _source(name: str, folder: str) -> Path:
     """Return the folder of a source. Raises ConfigInvalid for a path that can never be a folder; the listing reports a
     missing folder."""
     try:
-        # Unlike a Path's, this expanduser never raises: an unknown user is a folder that is missing.
+        # Path.expanduser raises for an unknown user; this expanduser returns a folder that is missing.
         return Path(os.path.expanduser(folder)).resolve()  # noqa: PTH111 -- raises nothing
     except (OSError, RuntimeError, ValueError) as error:
         raise ConfigInvalid(f"the source {name} has no usable path: {error}", hint="see [vault.sources]") from error

@@ -24,7 +24,8 @@ LEAST_TOKENS, MOST_TOKENS = 100, 200_000
 
 @dataclass(frozen=True, slots=True)
 class RecallPlan:
-    """Notes by `targets` (ids and paths), or what fits `question`, or with neither what a session starts with."""
+    """Notes by `targets` (ids and paths), or passages for `question`, or without both the text for a session's
+    start."""
 
     budget_tokens: int
     targets: Sequence[str] = ()
@@ -37,10 +38,10 @@ R = TypeVar("R")
 
 
 def request_from(request: Callable[..., R], arguments: Mapping[str, Any], facts: Mapping[str, Any]) -> R:
-    """A request made from JSON; an argument that is None counts as not given. `facts`: what stands in
-    braces in the annotations of requests.
+    """A request made from JSON; an argument that is None is treated as not given. `facts`: the values for the braces in
+    the annotations of requests.
 
-    Raises InvalidInput for an unknown or missing argument or one of the wrong type."""
+    Raises InvalidInput for an argument that is unknown, missing or of the wrong type."""
     known = [field for field in fields_of(cast("type[Any]", request)) if not field.is_internal]
     return request(**read_arguments(known, arguments, facts))
 
@@ -51,13 +52,14 @@ def caller_named(client: str) -> Caller:
 
 
 def is_session(name: object) -> bool:
-    """Whether a note can have it; a client that we don't know may send anything."""
+    """Return whether a note can have it; a client that we don't know may send anything."""
     return isinstance(name, str) and 0 < len(name) <= MAX_WORD and name.isprintable()
 
 
 def takes_project(arguments: Mapping[str, Any]) -> bool:
-    """Whether a call of our tools that names no project means the one that the agent works in. Not if it names notes or
-    a folder, or replaces a note; what it stores may still hold everywhere. Claims are in no folder."""
+    """Return whether a call of our tools without a project means the project that the agent works in. A call that names
+    notes or a folder, or replaces a note, doesn't. A stored note may still apply everywhere. Claims are in no
+    folder."""
     if any(arguments.get(name) for name in ("project", "ids", "supersedes")):
         return False
     path = arguments.get("path") or ""
@@ -65,13 +67,13 @@ def takes_project(arguments: Mapping[str, Any]) -> bool:
 
 
 def own_project(name: str | None, here: str | None) -> str | None:
-    """The project that an agent means which works in the project `here`: it knows its folder's name, which may be that
-    of another project."""
+    """The project that an agent in the project `here` means. The agent knows its folder's name, which may also be the
+    name of another project."""
     return here if here and name == name_in(here) else name
 
 
 def holds_everywhere(arguments: Mapping[str, Any], project: str | None) -> bool:
-    """Whether a call stores a preference that isn't for the project in which the agent works."""
+    """Return whether a call stores a preference that isn't for the project in which the agent works."""
     content = arguments.get("content")
     return bool(content) and is_personal(str(arguments.get("kind")), str(content), project)
 

@@ -1,9 +1,9 @@
-"""Defines what can be asked of an engine: one frozen dataclass for each request; over 300 lines because all are here.
+"""Defines the requests to an engine, each as a frozen dataclass; over 300 lines because all requests are here.
 
-The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ.
-The text in a field's annotation is what agents read about it; the server fills in what stands in braces. A field
-without one isn't offered to agents; one marked `UNLISTED` is accepted from them but not shown, since every session pays
-for each description; one marked `INTERNAL` isn't accepted from other processes.
+The MCP tools, the HTTP interface, the command line and `Memory` are all made from these, so that they can't differ. The
+text in a field's annotation is its description for agents; the server fills in the braces. A field without a
+description isn't offered to agents. A field marked `UNLISTED` is accepted from them but not shown, since every session
+pays for each description. A field marked `INTERNAL` isn't accepted from other processes.
 """
 
 from collections.abc import Mapping, Sequence

@@ -74,8 +74,8 @@ def chain_payload(file: NoteFile, now: datetime) -> Payload:
 def forgotten_payload(
     record: NoteRecord, holding: Mapping[str, str] | None, behind: str | None, *, restored: bool = False
 ) -> Payload:
-    """After a forget, `archive` or restore. `holding`: the other note of its chain that counts now. `behind`: why the
-    index doesn't know of it yet."""
+    """The answer after a forget, `archive` or restore. `holding`: the other note of its chain that is active now.
+    `behind`: the reason why the index is out of date."""
     status = Status.ACTIVE if restored else Status.DELETED
     if record.state is NoteState.ARCHIVED:
         status = Status.SUPERSEDED if record.superseded_at else Status.ARCHIVED

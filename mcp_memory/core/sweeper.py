@@ -1,4 +1,4 @@
-"""Sweeps the vault: brings the index up to date with the files, then does what is due after that."""
+"""Sweeps the vault: brings the index up to date with the files, then runs the follow-up work."""
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -71,7 +71,7 @@ class Sweeper:
         }
 
     async def reconcile(self) -> dict[str, Any]:
-        """Sweep for a command; return how many notes there are, changed and have gone."""
+        """Sweep for a command; return how many notes exist, have changed and are gone."""
         swept = await self._reconciler.reconcile()
         await self._conflicts.scan()
         await self.tidy()
@@ -79,8 +79,8 @@ class Sweeper:
         return {"notes": swept.files, "changed": swept.changed, "gone": swept.gone, "seconds": round(swept.took_s, 3)}
 
     async def reindex(self) -> dict[str, Any]:
-        """Read every file again and index those that differ from what the index was made from; only texts without a
-        cached vector are embedded."""
+        """Read every file again and index the files that differ from the indexed version. Only texts without a cached
+        vector are embedded."""
         self._writer.reread_all_later()
         swept = await self._reconciler.reconcile()
         embedded = await self._model.embed()
@@ -88,7 +88,8 @@ class Sweeper:
         return {**counts, "seconds": round(swept.took_s, 3)}
 
     async def accept_loss(self) -> int:
-        """Take what vanished out of the index, and mark a folder again that lost its marker; how many notes went."""
+        """Remove vanished notes from the index, and restore a folder's lost marker. Return how many notes were
+        removed."""
         await in_thread(self._vault.accept, deadline_s=30, what="writing the marker")
         return await self._reconciler.accept_loss()
 

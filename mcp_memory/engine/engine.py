@@ -67,9 +67,10 @@ class Engine:
     async def perform(
         self, operation: str, arguments: Mapping[str, Any], caller: Caller = _AT_THE_COMMAND_LINE
     ) -> Payload:
-        """Answer an operation by its name, with JSON values in and out; an argument that is None counts as not given.
+        """Answer an operation by its name, with JSON values in and out; an argument that is None is treated as not
+        given.
 
-        Raises InvalidInput for an unknown name, an unknown or missing argument or one of the wrong type."""
+        Raises InvalidInput for an unknown name, or for an argument that is unknown, missing or of the wrong type."""
         if operation not in self._operations:
             raise InvalidInput(f"unknown operation {operation[:100]!r}", hint=f"known: {', '.join(self._operations)}")
         chosen = self._operations[operation]
@@ -81,7 +82,7 @@ class Engine:
         return await self._serve(partial(searching.search, self._core), request, caller)
 
     async def recall(self, request: RecallRequest, caller: Caller = UNKNOWN) -> RecalledText:
-        """Return notes, an answer to a question, or what a session starts with, as text within the budget."""
+        """Return notes, an answer to a question, or the text for a session's start, within the budget."""
         return await self._serve(partial(recalling.recall, self._core), request, caller)
 
     async def append(self, request: AppendRequest, caller: Caller = UNKNOWN) -> Receipt:
@@ -104,8 +105,8 @@ class Engine:
         *,
         is_foreground: bool = True,
     ) -> T:
-        """Answer a request for this caller. Background work pauses for one in the foreground, which is asked again
-        where it found the index damaged."""
+        """Answer a request for this caller. Background work pauses for a request in the foreground. Such a request is
+        repeated if it found the index damaged."""
         dated = await with_iso_dates(self._core, request)
         at_work = self._core.background.idle_detector.serving() if is_foreground else nullcontext()
         with acting(_named_in(dated, caller)), at_work:
@@ -117,11 +118,12 @@ class Engine:
                 return await answer(dated)
 
     async def describe_forgotten(self, record: NoteRecord, *, restored: bool = False) -> Payload:
-        """Describe a note that was just forgotten, archived or restored: its state, and the note that holds now."""
+        """Describe a note that was just forgotten, archived or restored: its state, and the note that is active in its
+        place."""
         return await forgotten_answer(self._core, record, restored=restored)
 
     async def settled(self) -> None:
-        """Returns once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""
+        """Return once the first sweep is done and its backlog embedded, or the model is known to be unavailable."""
         await self._core.search.model.settled.wait()
 
     async def notes(self) -> list[NoteRecord]:
@@ -129,11 +131,11 @@ class Engine:
         return await in_thread(lambda: list_active(self._core), deadline_s=30, what="listing notes")
 
     def is_private(self, note: NoteRecord) -> bool:
-        """Whether no list that nobody asked for may name it."""
+        """Return whether lists that nobody asked for must not name the note."""
         return self._core.config.recall.private_marks.cover(note)
 
     async def ids_at(self, paths: Sequence[NotePath]) -> list[NoteId]:
-        """The ids of those of these notes that the index knows."""
+        """Return the ids of these notes, without notes that the index doesn't have."""
         index = self._core.index
         return await in_thread(
             lambda: [note.id for path in paths if (note := index.note(path))], deadline_s=10, what="looking up notes"
@@ -157,7 +159,7 @@ class Engine:
 
 
 def _named_in(request: object, caller: Caller) -> Caller:
-    """Return the caller with the session, and the client, that a request names for what it changes."""
+    """Return the caller with the session and client that a request names for its changes."""
     match request:
         case AppendRequest(source=source, session=session):
             return replace(caller, client=source or caller.client, session=session or caller.session)

@@ -51,7 +51,7 @@ def _complete(core: Core) -> None:
 
 
 async def _take_back(core: Core, captured: CapturedMessages) -> None:
-    """Leave no bytes of what was taken back in the index."""
+    """Remove all bytes of retracted text from the index."""
     if captured.taken_back.is_missing:
         core.recall.briefer.off_record.note_missing(f"{captured.client}/{captured.session}")
     if captured.taken_back:
@@ -100,7 +100,7 @@ async def _run_jobs(core: Core) -> None:
 
 
 async def _close(core: Core) -> None:
-    """Close everything, also where something before hangs or fails; the index last."""
+    """Close all parts, even if an earlier part hangs or fails; the index last."""
     async with AsyncExitStack() as closing:
         closing.push_async_callback(_in_time, core.index.close, "closing the index")
         closing.push_async_callback(core.search.model.close)
@@ -117,7 +117,7 @@ async def _in_time(close: Callable[[], object], what: str) -> None:
 
 
 def _only_one(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The group's error if it holds just one: callers need not know of the task group."""
+    """Return the group's error if it has just one, so that callers need not know of the task group."""
     if len(group.exceptions) != 1:
         return group
     only = group.exceptions[0]

@@ -21,8 +21,9 @@ FEATURES = (
     "transfer",
     "commits",
 )
-"""Each is a folder of the package whose module `feature` has `build(core) -> Feature`. A feature goes with its folder
-and its line here. Of jobs that are due at once, those of the first feature run first."""
+"""The names of the features. Each is a folder of the package whose module `feature` has `build(core) -> Feature`. To
+remove a feature, remove its folder and its line here. If jobs of several features are due at once, they run in this
+order."""
 
 
 def read_sections() -> Mapping[str, type[Any]]:

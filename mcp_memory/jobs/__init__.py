@@ -1,1 +1,1 @@
-"""Runs background work, one job at a time, when nobody is being served; a job that a crash interrupted runs again."""
+"""Runs background jobs one at a time while the engine is idle; a job that a crash interrupted runs again."""

@@ -75,7 +75,7 @@ class Daily(Timing):
 class AfterQuiet(Timing):
     """A timing of `quiet_s` without changes, or `longest_wait_s` after the first change that no run has seen.
 
-    `concerns` selects the changes that count; by default all do. `clock` is in monotonic seconds."""
+    `concerns` selects the relevant changes; by default all. `clock` is in monotonic seconds."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class AfterQuiet(Timing):
         self._again_at = None if in_s is None else self._clock() + in_s
 
     def put_off(self) -> None:
-        """Put the run off: it found too little and did nothing. Its changes wait as long as allowed, unless more
+        """Postpone the run, which found too little and did nothing. Its changes wait as long as allowed, unless more
         come."""
         self._can_wait = self._first is None
         self._first = self._clock() if self._began_with is None else self._began_with

@@ -29,11 +29,11 @@ class JobTurn:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work that nobody waits for. `run` returns None if there was nothing to do; it may be cancelled or killed at any
-    step, and then runs again. An error that it raises is a failure, except Refused, after which it is tried again
-    later.
+    """A background job. `run` returns None if there was nothing to do; it may be cancelled or killed at any step, and
+    then runs again. An error that it raises is a failure, except Refused, after which it is tried again later.
 
-    `needs_model`: it isn't run while the language model can't be asked. `off`: why it doesn't run by itself."""
+    `needs_model`: it isn't run while the language model is unavailable. `off`: the reason why it doesn't run by
+    itself."""
 
     name: str
     about: str

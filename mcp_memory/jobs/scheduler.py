@@ -79,7 +79,7 @@ class Scheduler:
         self.is_on = False  # whether jobs run by themselves
 
     def register(self, *jobs: Job) -> None:
-        """Register jobs before `run`. Of jobs that are due at once, the one registered first is run first."""
+        """Register jobs before `run`. If several jobs are due at once, the job registered first runs first."""
         for job in jobs:
             self._jobs[job.name] = job
             state = self._states[job.name] = self._known.get(job.name) or JobState(self._now())
@@ -95,7 +95,7 @@ class Scheduler:
         self._woken.set()
 
     async def run(self) -> None:
-        """Runs jobs forever."""
+        """Run jobs forever."""
         with suppress(McpMemoryError):  # a run saves it again
             await self._save()
         while True:
@@ -200,7 +200,7 @@ class Scheduler:
         return list(map(self.facts, self._jobs))
 
     def next_job(self) -> dict[str, Any] | None:
-        """Return the job that runs now, or else the next one to run by itself."""
+        """Return the job that runs now, or else the next job to run by itself."""
         jobs = self.overview() if self.is_on else []
         coming = [facts for facts in jobs if facts["next_s"] is not None or facts["running"]]
         return min(coming, key=lambda facts: (not facts["running"], facts["next_s"] or 0), default=None)
@@ -216,7 +216,7 @@ class Scheduler:
         return self._jobs[name]
 
     async def _run(self, job: Job, *, asked: bool) -> dict[str, Any]:
-        """Run a job once, whatever becomes of it: no error may end the daemon."""
+        """Run a job once and catch every error, since no error may end the daemon."""
         async with self._one_job:
             state, began, self.running = self._states[job.name], self._now(), job.name
             why = ASKED if asked else "the last run failed" if job.name in self._retry_at else job.due.about

@@ -218,7 +218,7 @@ def stoppable(on_step: OnStep) -> Generator[OnStep]:
 
 
 def remove_empty_folders(vault: Vault, folders: set[str]) -> None:
-    """Remove the empty ones of these folders, deepest first."""
+    """Remove the empty folders among these, deepest first."""
     for folder in sorted(folders, key=lambda path: (-path.count("/"), path)):
         vault.filing.remove_folder(NotePath(folder))
 

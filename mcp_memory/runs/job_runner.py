@@ -115,7 +115,7 @@ class JobRunner:
         return report
 
     def _check_latest(self, run: str, entries: Sequence[JobEntry]) -> None:
-        """Raise Refused if a later run has moved files that this run moved, or rewritten one of its pages."""
+        """Raise Refused if a later run has moved files that this run moved, or rewritten any of its pages."""
         steps = list(_steps(entries))
         moves = [step for step in steps if isinstance(step, MoveStep)]
         there = {step.id: self.index.note(step.target) for step in moves}

@@ -84,7 +84,7 @@ class JobOutcome(StrEnum):
     ANNOUNCED = "announced"
     DONE = "done"
     ABORTED = "aborted"
-    """Given up before its first step, because a source had changed."""
+    """The job was given up before its first step, because a source had changed."""
     UNDONE = "undone"
 
 
@@ -179,7 +179,7 @@ class RunJournal:
         self._append(run, {"key": key, "outcome": outcome})
 
     def runs_mentioning(self, ids: Collection[NoteId]) -> list[str]:
-        """Return the runs that may contain words of these notes: runs that moved one of them, wrote a page from it, or
+        """Return the runs that may contain words of these notes: runs that moved such a note, wrote a page from it, or
         wrote a page from such a page."""
         runs = dict(self.read_all_runs())
         jobs = [entry for entries in runs.values() for entry in entries]

@@ -49,14 +49,14 @@ class JournaledRuns:
 
     @asynccontextmanager
     async def in_foreground(self) -> AsyncGenerator[None]:
-        """Hold the lock for a run that you asked for. Raises Busy during another one."""
+        """Hold the lock for a run that you asked for. Raises Busy during another run."""
         async with self._locked(self.lock.foreground()):
             yield
 
     @asynccontextmanager
     async def in_background(self) -> AsyncGenerator[bool]:
-        """Hold the lock for a run that nobody asked for. Yields whether it may run: you may have undone a run, and not
-        asked for another since."""
+        """Hold the lock for a run that nobody asked for. Yields whether it may run. It may not after you have undone a
+        run, until you ask for another run."""
         async with self._locked(self.lock.background()):
             yield not await in_thread(lambda: self.journal.is_held, what="reading the journal")
 
@@ -111,7 +111,7 @@ class JournaledRuns:
         return RunReport(name)
 
     async def record_run(self, run: str) -> None:
-        """Keep a run as the last one that changed anything."""
+        """Record a run as the last run that changed anything."""
         self.progress.record_run(run, await in_thread(lambda: self.journal.read_run(run), what="reading the journal"))
 
     async def check_ready(self) -> None:

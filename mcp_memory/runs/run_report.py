@@ -1,4 +1,4 @@
-"""Reports what a run did, is doing, and left undone."""
+"""Reports the results, the progress and the open work of a run."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -8,7 +8,7 @@ M_ARENA_MAX = -8  # from glibc's malloc.h
 
 
 def share_one_arena() -> bool:
-    """Makes all threads share one heap; False where the C library can't. Call it before there are threads.
+    """Make all threads share one heap; return False if the C library can't. Call it before there are threads.
 
     glibc gives each thread its own arena, and no other thread reuses what was freed there: 15 of 250 MB after 1,000
     searches of 10,000 notes. Python's own allocator and numpy's large arrays bypass it, so threads hardly ever wait."""
@@ -19,7 +19,7 @@ def share_one_arena() -> bool:
 
 
 def give_back() -> None:
-    """Returns freed memory to the system, which glibc would keep: 67 of 174 MB after a reindex under load, 37 of 50
+    """Return freed memory to the system, which glibc would keep: 67 of 174 MB after a reindex under load, 37 of 50 MB
     after the model was unloaded."""
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)

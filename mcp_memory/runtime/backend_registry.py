@@ -1,4 +1,4 @@
-"""Finds back ends by name: built-in ones, and those of other packages through entry points."""
+"""Finds back ends by name: built-in back ends, and back ends of other packages through entry points."""
 
 import importlib
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ class Registry:
 
     @property
     def others(self) -> str:
-        """Says where further names come from, for a hint."""
+        """Describe where further names come from, for a hint."""
         return f"a package adds its own by an entry point of the group mcp_memory.{self._sort}"
 
     def _entries(self) -> list[Any]:

@@ -13,9 +13,9 @@ import anyio
 POLL_S = 0.05
 
 GIVE_WAY_S, LULL_S, WORK_S = 0.04, 0.01, 0.005
-"""The times of `give_way`. The longest wait is a few times the time of a search. A wait ends after the second time
-without calls, so that repeated calls don't meet the job each time. The third is the least work between two waits. Under
-a load that never ends a job takes some nine times as long, whatever its loops."""
+"""The times of `give_way`. The longest wait, `GIVE_WAY_S`, is a few times the time of a search. A wait ends after
+`LULL_S` without calls, so that repeated calls don't meet the job each time. `WORK_S` is the least work between two
+waits. Under a load that never ends a job takes some nine times as long, whatever its loops."""
 
 _BEHIND: ContextVar["IdleDetector | None"] = ContextVar("_BEHIND", default=None)
 _gave_way = threading.local()
@@ -75,8 +75,8 @@ class IdleDetector:
 
 
 def give_way() -> None:
-    """Let waiting calls be served first, in the loops of a job. A thread that works on keeps Python's lock, for which a
-    search waits some thirty times."""
+    """Let waiting calls be served first, in the loops of a job. A thread that doesn't pause keeps Python's lock, for
+    which a search waits some thirty times."""
     detector = _BEHIND.get()
     # The event loop's own thread must not wait for itself.
     if detector and _get_running_loop() is None and monotonic() - getattr(_gave_way, "at", -inf) >= WORK_S:

@@ -20,7 +20,8 @@ log = logging.getLogger(__name__)
 
 
 class JsonLines:
-    """Thread-safe. Values that are None are left out, and values of other types than JSON's are written as text."""
+    """A thread-safe file of JSON lines. Values that are None are omitted, and values of other types than JSON's are
+    written as text."""
 
     def __init__(self, file: Path, *, synced: bool = True, most_bytes: int | None = None) -> None:
         """Open the file. `synced`: a line is on disk when `append` returns; otherwise a power cut may take the latest
@@ -65,7 +66,7 @@ class JsonLines:
         return removed
 
     def replace(self, lines: Iterable[Facts]) -> None:
-        """Write the file anew with these lines, durably. Raises StorageFailed."""
+        """Rewrite the file with these lines, durably. Raises StorageFailed."""
         with self._lock, naming_the_cause(str(self.file)):
             _write(self.file, lines)
 

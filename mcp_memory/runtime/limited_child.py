@@ -1,7 +1,7 @@
 """Reads what a stranger wrote in a child process, whose memory and processor time the system limits.
 
-A request is one line of JSON. The child answers with any number of lines, and then with one that ends the answer. It
-starts at the first request and serves the next ones, too, until one ends it.
+A request is one line of JSON. The child answers with any number of lines, and then with a line that ends the answer. It
+starts at the first request and serves further requests until a request ends it.
 """
 
 import json
@@ -30,7 +30,7 @@ _WAIT_FACTOR = 4
 
 
 class LimitExceeded(Refused):
-    """A request needed more than the child may use, or ended it."""
+    """The request needed more than the child may use, or ended the child."""
 
 
 @dataclass(frozen=True, slots=True)

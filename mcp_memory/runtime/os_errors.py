@@ -1,4 +1,4 @@
-"""Turns the file system's refusals into errors that say what to do."""
+"""Turns the file system's refusals into errors with a remedy."""
 
 import errno
 import os

@@ -26,7 +26,7 @@ HOOKS_LOG = "log/hooks.jsonl"
 def vault_folder(path: str) -> str:
     """Return the vault's folder with links resolved, so that one vault has one daemon however its path is spelled.
 
-    Raises ConfigInvalid for an empty path and for one that leads nowhere."""
+    Raises ConfigInvalid for an empty path, and for a path that leads nowhere."""
     if not path.strip():
         raise ConfigInvalid("vault.path is empty", hint="name the folder of your notes, e.g. ~/memory")
     try:
@@ -42,7 +42,7 @@ def vault_folder(path: str) -> str:
 
 
 def state_folder(vault: str, environ: Mapping[str, str]) -> str:
-    """Return the folder for everything about this vault that is not in it."""
+    """Return the folder for everything about this vault that is stored outside of it."""
     digest = hashlib.sha256(os.fsencode(vault)).hexdigest()[:10]
     plain = "".join(c if c.isascii() and c.isalnum() else " " for c in os.path.basename(vault))
     slug = "-".join(plain.split()).lower() or "vault"

@@ -15,7 +15,7 @@ _RENAMES = KernelRenames()
 def append_line(file: Path, line: bytes, *, synced: bool = True) -> None:
     """Append a line to a file, which is made if missing; on disk when this returns, if `synced`. Raises OSError.
 
-    If a crash left half a line, a line break separates ours from it. A line that fails is taken back."""
+    If a crash left half a line, a line break separates ours from it. A line that fails is removed again."""
     make_private(file.parent)  # the state folder may have been removed
     is_new = not file.exists()
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)

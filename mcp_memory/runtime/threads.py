@@ -55,8 +55,9 @@ async def in_thread(
 
 
 class ThreadPool:
-    """Worker threads of which `at_once` work at a time: more would contend for Python's lock, and each would take
-    several times as long. A thread that overruns its deadline no longer counts, until `most` hang."""
+    """Worker threads of which `at_once` work at a time. More threads would contend for Python's lock, and each would
+    take several times as long. A thread that overruns its deadline no longer takes a place, until `most` threads
+    hang."""
 
     def __init__(self, at_once: int = 2, most: int = 12) -> None:
         self._turns = _Line(at_once)
@@ -71,7 +72,7 @@ class ThreadPool:
 
 
 class _Line:
-    """Turns in the order in which they were asked for, but for those that go first."""
+    """Turns in the order of the requests, except for requests that go first."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once

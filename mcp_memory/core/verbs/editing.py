@@ -27,8 +27,8 @@ async def update(core: Core, request: UpdateRequest) -> Receipt:
 
 
 async def edit_note(core: Core, place: Place, text: str, expected: str | None) -> Receipt:
-    """Replace the text of a note or entry and index it. Raises what the vault raises, and DeadlineExceeded: then
-    the same call returns the outcome."""
+    """Replace the text of a note or entry and index it. Raises the errors of the vault, and DeadlineExceeded, after
+    which the same call returns the outcome."""
     deadline_s = core.config.vault.write_deadline_s
     until = monotonic() + deadline_s
     vault = core.vault

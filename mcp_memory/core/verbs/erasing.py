@@ -1,6 +1,6 @@
 """Deletes a note for good from every place that we write to, and names the copies that are beyond our reach.
 
-Forgetting hides and can be undone. This can't: it is for the command line alone, never a tool.
+Forgetting hides a note and can be undone. Erasing can't be undone, so only the command line offers it, never a tool.
 """
 
 import os
@@ -37,7 +37,8 @@ _SWAP_NAMES = (".{}.swp", ".{}.swo", "{}~", "#{}#", ".#{}", "{}.bak", "{}.orig")
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """`erased`: what goes (or went), one line each. `beyond`: what may still hold the text."""
+    """An erasure, planned or done. `erased`: a line for each place that is (or was) erased. `beyond`: a line for each
+    place that may still contain the text."""
 
     path: NotePath
     entry: str | None
@@ -64,8 +65,9 @@ class Eraser:
         return await in_thread(lambda: self._plan(path, entry), what="looking at the note")
 
     async def erase(self, path: NotePath, entry: str | None) -> Erasure:
-        """Raises as `plan`, and StorageFailed, or PreconditionFailed if another program writes to the file: then part
-        of it may be done, and the same call does the rest."""
+        """Erase the text and return what was done. Raises the errors of `plan`, and StorageFailed, or
+        PreconditionFailed if another program writes to the file. Part of the erasure may then be done, and the same
+        call does the rest."""
         planned = await self.plan(path, entry)
         for candidate in await in_thread(lambda: self._waiting(path, entry), what="looking for candidates"):
             await self.erase(candidate, None)
@@ -85,7 +87,8 @@ class Eraser:
         return replace(planned, beyond=[*dict.fromkeys([*left, *planned.beyond])])
 
     async def _hidden_left(self) -> list[str]:
-        """Our temporary files that are still there; of other notes' writes only those that will stay."""
+        """Our temporary files that are still there. Files from writes of other notes are listed only if they will
+        stay."""
         known = {left.path for left in self._vault.standing_leftovers()}
         left = known
         with anyio.move_on_after(DISPLACED_S):
@@ -116,7 +119,8 @@ class Eraser:
         return Erasure(path, entry, erased, list(self._beyond(path, entry, holders, ids)))
 
     def _erase(self, path: NotePath, entry: str | None) -> list[NotePath]:
-        """The files that were changed or are gone. Traces go last: as long as one is left, `plan` finds the rest."""
+        """The files that were changed or are gone. Traces are erased last: as long as a trace is left, `plan` finds the
+        rest."""
         self._recall.uses.forget_words()  # they may repeat the note; first, because this may fail
         holders, ids = self._holders(path, entry), self._ids(path, entry)
         pages = self._our_pages(path, ids)
@@ -148,15 +152,15 @@ class Eraser:
         return [file for copies in self._copies for file in copies.waiting(text)]
 
     def _known_paths(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> set[NotePath]:
-        """Return every path that the whole note has had: they have words of it."""
+        """Return every path that the whole note has had, because the paths contain words of it."""
         return set() if entry else {path, *self._vault.ledger.paths_of(ids)}
 
     def _our_pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
-        """Pages as we wrote them, which may quote the note."""
+        """The pages as we wrote them, which may quote the note."""
         return [page for page in self._pages(path, ids) if self._vault.filing.is_as_we_wrote(self._vault.read(page))]
 
     def _pages_relating_to(self, pages: Sequence[NotePath]) -> list[NotePath]:
-        """Pages of ours that name one of these as related."""
+        """The pages of ours that list any of these pages as related."""
         topics = self._vault.layout.in_home(TOPICS)
         others = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY}), path_prefix=topics), limit=MOST_PAGES)
         found: list[NotePath] = []
@@ -168,7 +172,7 @@ class Eraser:
         return found
 
     def _pages(self, path: NotePath, ids: Collection[str]) -> list[NotePath]:
-        """Pages and the map of the topics above, and all pages made from the note or from such a page."""
+        """The pages and the map of the topics above, and all pages made from the note or from such a page."""
         found = self._index.notes(Filters(states=frozenset({NoteState.SUMMARY})), limit=MOST_PAGES)
         pages = [page for page in found if not page.path.startswith("@")]
         sources = {page.path: (page.id, sources_of(file.text)) for page in pages if (file := self._read(page.path))}
@@ -185,7 +189,7 @@ class Eraser:
         return [page for page in dict.fromkeys([*above, *made]) if page != path and (self._root / page).is_file()]
 
     def _holders(self, path: NotePath, entry: str | None) -> list[NotePath]:
-        """The file and its conflict copies, as far as they hold what is to go."""
+        """The file and its conflict copies, if they contain the text to erase."""
         copies = [file for file in sorted(self._vault.list().files) if original_of(file) == path]
         files = {file: self._read(file) for file in (path, *copies)}
         return [name for name, file in files.items() if file and (entry is None or file.has_entry(entry))]

@@ -66,9 +66,8 @@ async def forget_note(
     reason: str | None = None,
     by: Caller = UNKNOWN,
 ) -> NoteRecord:
-    """Forget, archive or restore, with one deadline for the file and one for the index, which may stay behind
-    (`why_behind`): the next sweep brings it up to date. Raises what the vault raises, and Refused for a secret in the
-    reason."""
+    """Forget, archive or restore, with a deadline for the file and a deadline for the index. The index may stay out of
+    date until the next sweep (`why_behind`). Raises the errors of the vault, and Refused for a secret in the reason."""
     vault, writer, config = core.vault, core.indexing.writer, core.config.vault
     why = one_line("reason", reason, 500) if reason else None
     if why and config.secrets != "allow" and (found := find_secret(why)):
@@ -106,14 +105,15 @@ async def forget_as(
     restore: bool = False,
     reason: str | None = None,
 ) -> NoteRecord:
-    """Forget or restore as a change of this caller's, for work that no request asked for. As `forget_note`."""
+    """Forget or restore as a change of this caller, for work that no request asked for. Otherwise like
+    `forget_note`."""
     with acting(by):
         return await forget_note(core, path, entry, restore=restore, reason=reason, by=by)
 
 
 async def list_forgotten(core: Core, among: Filters, client: str | None = None) -> list[Tombstone]:
-    """List what could be restored, the latest first: forgotten by this client, and admitted by `among`, whose dates and
-    session apply to the forgetting. An entry is judged by its log."""
+    """List the notes and entries that can be restored, the latest first. They were forgotten by this client and are
+    admitted by `among`, whose dates and session apply to the forgetting. An entry is judged by its log."""
 
     def is_wanted(stone: Tombstone) -> bool:
         note = core.index.note(stone.path)
@@ -131,7 +131,7 @@ async def list_forgotten(core: Core, among: Filters, client: str | None = None) 
 
 
 async def holding_note(core: Core, record: NoteRecord) -> Mapping[str, str] | None:
-    """Return the other note of this one's chain that counts now."""
+    """Return the other note of this note's chain that is active now."""
 
     def look() -> Mapping[str, str] | None:
         with suppress(McpMemoryError):  # what was just changed is answered in any case
@@ -142,6 +142,7 @@ async def holding_note(core: Core, record: NoteRecord) -> Mapping[str, str] | No
 
 
 def _identical_files(core: Core, file: NoteFile) -> list[NotePath]:
-    """Other files with the bytes of a note that was just forgotten or restored: they are so too."""
+    """The other files with the bytes of a note that was just forgotten or restored, and so are forgotten or restored,
+    too."""
     etags, own = {core.vault.original_etag(file), file.record.etag}, file.record.path
     return [path for path, etag in core.indexing.writer.indexed_etags.items() if etag in etags and path != own]

@@ -1,4 +1,4 @@
-"""Finds the kinds that a call names, in any case: the configured ones, and those that notes of the vault have."""
+"""Finds the kinds that a call names, whatever their case: configured kinds, and kinds of notes in the vault."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def with_known_kinds(core: Core, filters: Filters) -> Filters:
 
 
 async def kind_to_store(core: Core, name: str) -> NoteKind:
-    """The kind of a new note; one that only notes have gets a folder of its own. Raises InvalidInput."""
+    """The kind of a new note. A kind that isn't configured gets a folder of its own. Raises InvalidInput."""
     if configured := _configured(core, name):
         return core.vault.kinds.get(configured)
     kind = (await _of_notes(core, one_line("kind", name))).kind

@@ -20,7 +20,7 @@ NOTHING_STORED = "Nothing is stored yet. The first note: memory_append 'TEXT'"
 
 
 async def recall(core: Core, request: RecallRequest) -> RecalledText:
-    """Return text within the budget: notes by id or path, what fits a question, or what a session starts with.
+    """Return text within the budget: notes by id or path, passages for a question, or the text for a session's start.
 
     Raises InvalidInput, NotFound, IndexUnavailable."""
     core.indexing.watcher.touch()
@@ -53,7 +53,7 @@ async def _recalled(core: Core, request: RecallRequest, plan: RecallPlan) -> Rec
 
 
 async def _start(core: Core, filters: Filters, budget_tokens: int) -> RecalledText:
-    """Return what a session starts with; where that is nothing, with the reason."""
+    """Return the text for a session's start; if it has no notes, with the reason."""
     lag = core.indexing.freshness.describe_lag()
     recalled = await core.recall.answerer.start(filters, budget_tokens)
     frame, assembly = recalled.frame, recalled.assembly

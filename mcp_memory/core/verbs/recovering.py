@@ -1,4 +1,4 @@
-"""Finds entries that we added to a shared file and that it no longer holds, and adds them again."""
+"""Finds entries that we added to a shared file and that are no longer in it, and adds them again."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ async def find_lost_entries(core: Core) -> list[LostEntry]:
 async def recover(core: Core, wanted: Sequence[str], *, dismiss: bool = False) -> list[LostEntry]:
     """Add the lost entries with these ids or paths again, oldest first, or ignore them from now on.
 
-    Raises NotFound for a name that no lost entry has, and what an append raises."""
+    Raises NotFound for a name that no lost entry has, and the errors of an append."""
     lost = [entry for entry in await find_lost_entries(core) if not {entry.id, entry.added.path}.isdisjoint(wanted)]
     known = {name for entry in lost for name in (entry.id, entry.added.path)}
     if unknown := [name for name in wanted if name not in known]:

@@ -17,7 +17,7 @@ _NOT_FILTERS = frozenset({"query", "limit", "mode", "explain", "is_prompt"})
 
 
 async def search(core: Core, request: SearchRequest) -> SearchResult:
-    """Find the best passages for a question, or what a feature answers at this path, such as `@claims`.
+    """Find the best passages for a question, or the answer of a feature at this path, such as `@claims`.
 
     While the model isn't ready, only keywords are searched, and `degraded` gives the reason. Raises InvalidInput,
     IndexUnavailable."""

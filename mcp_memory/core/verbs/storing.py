@@ -97,8 +97,8 @@ async def _draft(core: Core, request: AppendRequest) -> Draft:
 
 
 async def append_note(core: Core, draft: Draft, supersedes: Place | None = None) -> Receipt:
-    """Store a draft within one deadline for writing and indexing, in place of a note or entry. Raises what the vault
-    raises; past the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
+    """Store a draft within one deadline for writing and indexing, in place of a note or entry. Raises the errors of the
+    vault. After the deadline the outcome is `UNKNOWN`, and the same call resolves it."""
     if supersedes and supersedes[0] == MEMORY and supersedes[1]:
         draft, supersedes = replace(draft, path=MEMORY, replaces=supersedes[1]), None
     private = core.config.recall.private_marks  # of which no answer speaks unasked
@@ -141,7 +141,7 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
 
 
 async def append_for_source(core: Core, draft: Draft, supersedes: Place | None = None) -> Receipt:
-    """Store a draft as a change of its source's, for work that no request asked for. As `append_note`."""
+    """Store a draft as a change of its source, for work that no request asked for. Otherwise like `append_note`."""
     with acting(Caller(draft.source, draft.session)):
         return await append_note(core, draft, supersedes)
 
@@ -176,7 +176,7 @@ async def _write(core: Core, draft: Draft, supersedes: Place | None) -> Receipt:
 
 
 def _same_content(core: Core, draft: Draft) -> list[NotePath]:
-    """Where the index knows this content from; the ledger knows too, but not after a move."""
+    """Return where the index has this content. The ledger has it, too, but not after a move."""
     kind, project = draft.kind.name, draft.project
     written = core.vault.ledger.written(draft.content_hash, kind, project)
     try:

@@ -14,7 +14,8 @@ from mcp_memory.recall.session_start import memory_over_budget
 from mcp_memory.vault.shared.lost_entries import SERIOUS
 
 LEAST_FREE_BYTES = 1_000_000
-"""With less the disk is full: a note and what belongs to it take some 10 kB, so nothing would be stored soon."""
+"""The free bytes below which the disk is reported as full. A note and its journal entries take some 10 kB, so soon
+nothing could be stored."""
 
 
 def list_active(core: Core) -> list[NoteRecord]:

@@ -1,4 +1,4 @@
-"""Indexes what was just written to the vault, and describes it for an answer."""
+"""Indexes a note that was just written to the vault, and describes it for an answer."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def link_of(core: Core, file: NoteFile | None, why: str = "") -> Mapping[str, st
 
 
 async def index_change(core: Core, stored: WriteResult, until: float) -> str:
-    """Index what was just written, until `until` (monotonic seconds); otherwise the next sweep does. Vectors are made
-    after the answer: until then, keyword search finds the note."""
+    """Index a note that was just written, until `until` (monotonic seconds). If that fails, the next sweep indexes it.
+    Vectors are made after the answer; until then, keyword search finds the note."""
     path = stored.file.record.path
     try:
         with anyio.fail_after(max(0.1, until - monotonic())):
@@ -51,7 +51,8 @@ async def index_change(core: Core, stored: WriteResult, until: float) -> str:
 
 
 async def index_written(core: Core, file: NoteFile) -> None:
-    """Index a note that a person's change has written; what fails is left to the next sweep: the change is made."""
+    """Index a note that a person's change has written. A failure is left to the next sweep, since the change is
+    made."""
     try:
         await core.indexing.writer.index_note(file)
     except McpMemoryError as error:
@@ -59,7 +60,7 @@ async def index_written(core: Core, file: NoteFile) -> None:
 
 
 def why_behind(core: Core, path: NotePath) -> str | None:
-    """Why the index doesn't know yet what was just written to a file; None if it does."""
+    """Return why the index doesn't have the latest version of a file yet; None if it has."""
     problem, known = core.indexing.writer.problems.get(path), core.indexing.writer.indexed_files.get(path)
     return problem.reason if problem and not (known and known.signature) else None
 

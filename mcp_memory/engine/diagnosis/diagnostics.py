@@ -29,9 +29,9 @@ class VaultFacts:
     paths: Sequence[str]
     ids: Mapping[NotePath, NoteId]
     unheeded: Sequence[NotePath] = ()
-    """Notes whose head says `always_load` without your consent."""
+    """Notes with `always_load` in their heads without your consent."""
     slips: Mapping[NotePath, Mapping[str, str]] = field(default_factory=dict[NotePath, Mapping[str, str]])
-    """Properties that are nearly ours, with those, by note."""
+    """Maps a note to its properties that are nearly ours, each with our property."""
     problems: Sequence[Problem] = ()
     faults: Sequence[Problem] = ()
     overcome: Sequence[Problem] = ()
@@ -51,18 +51,18 @@ class VaultFacts:
     memory: tuple[int, int] = (0, 0)
     """Lines of MEMORY.md: how many a session start has room for, and all."""
     over_budget: str | None = None
-    """How many candidates wait, if there are many."""
+    """The number of waiting candidates, if there are many."""
     conflicts: Sequence[Conflict] = ()
     circles: Sequence[NotePath] = ()
-    """Notes that count because they are the newest of a circle."""
+    """Notes that are active because they are the newest of a circle."""
     hidden_circles: Sequence[NotePath] = ()
-    """A note of each circle that is too long for that: none of its notes counts."""
+    """A note of each circle that is too long for that, so that none of its notes is active."""
     """The folder of your git repository, if other users can read it although they can't read the notes."""
     uncaptured: Sequence[Problem] = ()
     set_aside: Mapping[str, Oddity] = field(default_factory=dict[str, Oddity])
     """Files that aren't searched unasked, and why."""
     projects: str | None = None
-    """Why the file of the projects can't be used."""
+    """The reason why the file of the projects can't be used."""
     near_projects: Sequence[NearMatch] = ()
     """Pairs of a project without notes and a project with notes that may be the same."""
 

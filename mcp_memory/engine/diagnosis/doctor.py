@@ -97,8 +97,8 @@ def _odd(core: Core) -> list[NoteRecord]:
 
 
 def _projects(core: Core) -> tuple[str | None, list[NearMatch]]:
-    """Why their file can't be used; and of projects that may be one, those of which one has no notes, unless you split
-    them."""
+    """Return why the file of the projects can't be used, and the pairs of projects that may be the same and of which
+    only one has notes. Pairs that you have split are skipped."""
     try:
         listed = list_projects(core)
     except IndexUnavailable:

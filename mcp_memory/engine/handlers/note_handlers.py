@@ -1,4 +1,4 @@
-"""Answers what concerns single notes, with plain JSON values."""
+"""Answers requests about single notes with plain JSON values."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def append(core: Core, request: requests.AppendRequest) -> Payload:
 
 
 async def update(core: Core, request: requests.UpdateRequest) -> Payload:
-    """Replace the text of a note; without a text, return the present one, byte for byte (undecodable bytes as
+    """Replace the text of a note; without a text, return the present text, byte for byte (undecodable bytes as
     surrogates)."""
     if request.text is not None:
         return receipt_payload(await editing.update(core, request))
@@ -69,8 +69,8 @@ async def update(core: Core, request: requests.UpdateRequest) -> Payload:
 
 
 async def forgotten_answer(core: Core, record: NoteRecord, *, restored: bool = False) -> Payload:
-    """Describe a note that was just forgotten, archived or restored, with the note that holds now and, where the index
-    is behind, why."""
+    """Describe a note that was just forgotten, archived or restored, with the note that is active in its place. If the
+    index is out of date, give the reason."""
     holding = await holding_note(core, record)
     return forgotten_payload(record, holding, why_behind(core, record.path), restored=restored)
 
@@ -88,7 +88,8 @@ async def forgotten(core: Core, request: requests.ForgottenRequest) -> Payload:
 
 
 async def restore_all(core: Core, request: requests.ForgottenRequest) -> Payload:
-    """Restores what `forgotten` lists for the same arguments; one that can't be restored doesn't stop the others."""
+    """Restore the notes that `forgotten` lists for the same arguments. A note that can't be restored doesn't stop the
+    others."""
     restored, refused = list[Payload](), list[Payload]()
     for stone in await _tombstones(core, request):
         try:
@@ -106,7 +107,7 @@ async def _tombstones(core: Core, request: requests.ForgottenRequest) -> list[To
 
 
 async def _filters(core: Core, wanted: requests.ForgottenRequest) -> Filters:
-    """Unlike in a search, `until` only ends the time."""
+    """The filters of `forgotten`. Unlike in a search, `until` only ends the time."""
     filters = core.filters(
         kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since, path=wanted.path
     )
@@ -138,7 +139,7 @@ async def list_notes(core: Core, request: requests.ListRequest) -> Payload:
 
 
 async def due(core: Core, request: requests.DueRequest) -> Payload:
-    """The earliest first; of `done`, the latest."""
+    """List commitments, the earliest first; with `done`, the latest first."""
     client = {"you": PERSON}.get(request.client or "", request.client)
     wanted, zone = core.filters(project=request.project), core.vault.layout.tz
     look = partial(commitments, core.index, wanted, core.clock(), zone, done=request.done)
@@ -155,7 +156,7 @@ async def due(core: Core, request: requests.DueRequest) -> Payload:
 
 
 async def stats(core: Core, request: requests.StatsRequest) -> Payload:
-    """With the size of all files, in bytes, and the state of the index."""
+    """Return counts of notes, with the size of all files in bytes and the state of the index."""
     today = core.clock().date()
     if request.target:
 
@@ -176,7 +177,7 @@ async def stats(core: Core, request: requests.StatsRequest) -> Payload:
 
 
 async def history(core: Core, request: requests.TargetRequest) -> Payload:
-    """All notes of a chain, the newest first; of forgotten ones no text."""
+    """Return all notes of a chain, the newest first; forgotten notes have no text."""
 
     def read(path: NotePath, entry: str | None) -> Sequence[NoteFile]:
         chains = core.vault.chains

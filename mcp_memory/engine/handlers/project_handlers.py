@@ -1,4 +1,4 @@
-"""Answers what concerns the vault's projects: which there are, and which are one."""
+"""Answers requests about the vault's projects: lists, merges and splits them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ async def projects(core: Core, request: requests.ProjectsRequest) -> Payload:
 
 
 def list_projects(core: Core) -> Payload:
-    """Each project with its active notes, and which may be one. Reads the index, and the repositories."""
+    """List each project with its active notes, and pairs that may be the same. Reads the index, and the
+    repositories."""
     counts = Counter(note.project for note in core.index.notes(Filters(), MOST_NOTES) if note.project)
     known = core.projects.book()
     loose = [Project(name) for name in sorted(counts) if name not in known.names and not is_channel(name)]

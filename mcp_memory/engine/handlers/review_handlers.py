@@ -1,4 +1,4 @@
-"""Gathers what waits for you from all features, and passes your decisions on."""
+"""Gathers the items that wait for you from all features, and passes your decisions on."""
 
 from dataclasses import asdict
 
@@ -9,7 +9,7 @@ from mcp_memory.errors import NotFound
 
 
 async def inbox(core: Core, _: NoArguments) -> Payload:
-    """List candidates first, then what other features propose."""
+    """List candidates first, then the proposals of other features."""
     reviewers = [feature.reviewer for feature in core.features if feature.reviewer]
     return {"waiting": [asdict(item) for reviewer in reviewers for item in await reviewer.waiting()]}
 

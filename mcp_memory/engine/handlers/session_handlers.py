@@ -1,4 +1,4 @@
-"""Answers what hooks ask about sessions, and operations on transcripts and candidates, with plain JSON values."""
+"""Answers requests of hooks, and operations on transcripts and candidates, with plain JSON values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def brief(core: Core, request: requests.BriefRequest) -> Payload:
 
 
 async def flush(core: Core, _: requests.NoArguments) -> Payload:
-    """Return what an agent is asked to do before its context is compacted; empty if it can't write."""
+    """Return the request to an agent before its context is compacted; empty if it can't write."""
     vault = core.vault
     read_only = await in_thread(lambda: vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
     return {"text": "" if read_only else FLUSH}
@@ -78,7 +78,8 @@ async def transcripts(core: Core, request: requests.TranscriptsRequest) -> Paylo
 
 
 async def capture(core: Core, request: requests.CaptureRequest) -> Payload:
-    """Captures as many as it can in a moment. Ask again for a transcript that has no report or isn't at its end."""
+    """Capture as many transcripts as possible in a moment. Ask again for a transcript that has no report or isn't at
+    its end."""
     return {"reports": await core.background.capture.capture_files(request.files, dry_run=request.dry_run)}
 
 
@@ -102,7 +103,7 @@ async def mute(core: Core, request: requests.MuteRequest) -> Payload:
 
 
 async def why(core: Core, request: requests.WhyRequest) -> Payload:
-    """The latest first, each passage with the title and path of its note now."""
+    """List briefings, the latest first, each passage with its note's present title and path."""
 
     def read() -> list[Payload]:
         found, titles = core.recall.log.given(request.session)[: request.limit], dict[NotePath, dict[str, str]]()

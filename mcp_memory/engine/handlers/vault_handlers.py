@@ -1,4 +1,4 @@
-"""Answers what concerns the whole vault, its files, its history and its health, with plain JSON values."""
+"""Answers requests about the whole vault, its files, its history and its health with plain JSON values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists what happened to notes, the latest first, and takes it back."""
+"""Lists the changes of notes, the latest first, and undoes them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -38,7 +38,7 @@ _INVERSE = {
     ChangeKind.EDITED: "put back",
     ChangeKind.MUTED: "put back",
 }
-"""How a change is taken back."""
+"""The ways in which a change is undone."""
 
 _AGAIN = {"archived": "archive", "superseded": "put back"}
 """Maps the status that a restored note had to the action that undoes the restore."""
@@ -120,7 +120,8 @@ class ChangeHistory:
         ]
 
     def describe(self, change: NoteChange) -> dict[str, Any]:
-        """With the path that the note has now, or was moved to, and the title that it had, if its text is kept."""
+        """Describe a change, with the path that the note has now, or was moved to, and its title before the change, if
+        its text is kept."""
         note, title = find_titled(self._core, change.target, self._titles)
         if note and change.after and not change.entry and change.after != note.etag:
             vault = self._core.vault
@@ -135,7 +136,7 @@ class ChangeHistory:
         return {"id": change.id, "target": change.target, **facts}
 
     def steps(self, changes: Sequence[NoteChange]) -> Iterator[tuple[NoteChange, str, str]]:
-        """How each is taken back, or why it can't be."""
+        """Yield how each change is undone, or why it can't be."""
         runs, before, returning = set[str](), dict[NoteId, Etag | None](), set[str]()
         edits = (one for one in self.changes if one.kind is ChangeKind.EDITED and one.client in {DISK, PERSON})
         edits = (one for one in edits if not (one.run or one.undoes or self.is_undone(one)))
@@ -170,8 +171,8 @@ class ChangeHistory:
 
 
 def _earlier(core: Core, change: NoteChange) -> bytes | None:
-    """The bytes from before an edit, or of a file that was removed: those that were kept, else from the trash or git;
-    None if nobody has them."""
+    """Return the bytes from before an edit, or of a file that was removed, as kept or else from the trash or git. None
+    if they are nowhere."""
     etag, vault = change.before or Etag(""), core.vault
     with suppress(McpMemoryError):
         kept = vault.changes.find(change.note, etag) or find_thrown_away(vault.roots()[""], change.path, etag)
@@ -184,18 +185,19 @@ def _is_decision(change: NoteChange) -> bool:
 
 
 def _concerns(change: NoteChange, target: str) -> bool:
-    """Whether this note was changed, or what it contradicted gave way to it: undoing that leaves the note as it is."""
+    """Return whether this note was changed, or was kept instead of a note that it contradicted. Undoing such a decision
+    leaves this note as it is."""
     kept = change.other if _is_decision(change) else None
     return target == change.path or any(_is_end_of(name, target) for name in (change.target, kept) if name)
 
 
 def _is_end_of(note: str, target: str) -> bool:
-    """Whether an agent or a list names the note so: by its id, or the end of it."""
+    """Return whether the target is the note's id, or the end of it, as agents and lists name notes."""
     return note.endswith(target) and (len(target) >= ID_CHARS or note == target)
 
 
 async def list_changes(core: Core, wanted: ChangesRequest) -> dict[str, Any]:
-    """`since`: from when on changes are known."""
+    """List the changes. `since`: the time from which changes are known."""
 
     def read() -> dict[str, Any]:
         history = ChangeHistory(core)
@@ -211,7 +213,8 @@ async def list_changes(core: Core, wanted: ChangesRequest) -> dict[str, Any]:
 
 
 async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
-    """The `steps`, done if you are `sure`; each with why it wasn't, if so. One that fails doesn't stop the others."""
+    """Undo changes if you are `sure`, else only list the `steps`. A step that wasn't done has the reason. A step that
+    fails doesn't stop the others."""
 
     def read() -> list[tuple[NoteChange, str, str, dict[str, Any]]]:
         history = ChangeHistory(core)
@@ -229,7 +232,7 @@ async def undo_changes(core: Core, wanted: UndoRequest) -> dict[str, Any]:
 
 
 async def _undo(core: Core, change: NoteChange, action: str) -> None:
-    """Raises what the vault and the compactor raise."""
+    """Undo a step. Raises the errors of the vault and the compactor."""
     by = Caller(PERSON, is_person=True, undoes=change.id)
 
     async def work(places: Sequence[Place]) -> None:

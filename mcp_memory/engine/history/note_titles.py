@@ -1,4 +1,4 @@
-"""Finds the title that a note or entry has now, which no journal holds, and how much it is used."""
+"""Finds the title that a note or entry has now, which is in no journal, and how much it is used."""
 
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ class TitledNote(NamedTuple):
 
 
 def find_titled(core: Core, target: str, read: dict[NotePath, dict[str, str]]) -> TitledNote:
-    """The note with this id, forgotten or not, or the one that holds this entry. Reads a file that is not among those
-    `read`, since a long day takes a tenth of a second: call it in a thread."""
+    """Return the note with this id, forgotten or not, or the note with this entry. Reads a file only if it isn't in
+    `read`, since a long day takes a tenth of a second. Call it in a thread."""
     named = named_by(target)
     if not isinstance(named, tuple):
         found = core.index.note_by_id(named)
