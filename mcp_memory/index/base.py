@@ -2,9 +2,9 @@
 
 Terms. GENERATION: a complete index under one fingerprint (model, chunker, tokenizer); one is active and answers, others
 may be built aside. TOKEN: grows with every change; a search after `apply` has returned sees the change. CHUNK ID: the
-chunks of a note have consecutive ids in their order, those of two notes never do, and no id is used twice.
-An engine is synchronous and thread-safe. Reads see the last committed state and never wait for the one writer. Every
-method raises `IndexUnavailable` if its store fails. Over 300 lines because an engine needs all of these methods.
+chunks of a note have consecutive ids in their order; the ids of two notes are never consecutive, and no id is used
+twice. An engine is synchronous and thread-safe. Reads see the last committed state and never wait for the one writer.
+Every method raises `IndexUnavailable` if its store fails. Over 300 lines because an engine needs all of these methods.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ Part = Literal["words", "vectors"]
 @dataclass(frozen=True, slots=True)
 class UnreadFiles:
     """The share of the words and vectors of `passages` chunks that has been read into memory, 0 to 1; None if the next
-    search need not wait for them."""
+    search doesn't have to wait for them."""
 
     passages: int = 0
     words: float | None = None
@@ -124,7 +124,7 @@ class UnreadFiles:
 
 
 class Index(ABC):
-    """One engine over one folder of derived state."""
+    """An engine over a folder of derived state."""
 
     @property
     def problems(self) -> Sequence[Problem]:
@@ -181,9 +181,9 @@ class Index(ABC):
         """Return the best chunks that any of the terms finds; higher is better. Terms are plain words without syntax.
         A compound (`read_file`) is looked up as a whole.
 
-        `chunk`: BM25; a chunk's own words count twice, those of two neighbors on each side and above its section once.
-        `section`: BM25 of all chunks of the section and what stands above it; they share its score.
-        `overlap`: how many of the terms the chunk itself has."""
+        `chunk`: BM25; a chunk's own words have twice the weight of the words of two neighbors on each side and of the
+        words above its section. `section`: BM25 of all chunks of the section and the text above it; they share its
+        score. `overlap`: the number of terms that the chunk itself has."""
 
     @abstractmethod
     def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
@@ -244,7 +244,7 @@ class Index(ABC):
         """Count the chunks that pass."""
 
     def correct_spelling(self, term: str) -> str | None:  # noqa: ARG002 - for engines that can
-        """Return the most frequent word one letter away; None for a short term or one with other characters."""
+        """Return the most frequent word one letter away; None for a term that is short or has other characters."""
         return None
 
     def known_speakers(self, names: Sequence[str]) -> list[str]:  # noqa: ARG002 - for engines that can
@@ -255,9 +255,9 @@ class Index(ABC):
     def section_numbers(self, chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return (n,): a number that the chunks of one section share; −1 for an unknown id."""
 
-    # -- links of the active generation ------------------------------------------------------------------------
-    # A link leads to the notes with a name (`names_of`) that is its key. Only those with the best match count, and the
-    # forgotten ones come last.
+    # -- links of the active generation ------------------------------------------------------------------------ A link
+    # leads to the notes with a name (`names_of`) that is its key. Only the notes with the best match are returned,
+    # forgotten notes last.
     @abstractmethod
     def named(self, key: str) -> list[NotePath]:
         """Return the notes that a link with this key leads to, by path."""

@@ -1,7 +1,7 @@
 """Find which notes and log entries contradict one another, among the nearest of each, and keep the conflicts in the
 index.
 
-The files decide: a conflict disappears if one of its notes is superseded, forgotten or edited, or names the other under
+The files decide: a conflict disappears if either note is superseded, forgotten or edited, or names the other note under
 `compatible_with`.
 """
 
@@ -232,7 +232,7 @@ class ConflictScan:
             for path in dict.fromkeys(one.note.path for one in near if not one.note.is_log)
             for stated in self.texts_of(path)
         )
-        # A day may have thousands of entries, so a log isn't read for each entry that is found in it.
+        # A day may have thousands of entries, so a log isn't read again for each entry found in it.
         entries = {passage.shown_id: passage for passage in near if passage.note.is_log and passage.chunk.entry}
         yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
 
@@ -254,8 +254,8 @@ class ConflictScan:
         return known[newer.id]
 
     def _is_older(self, older: StatedText, newer: StatedText) -> bool:
-        """Return whether one statement is older than the other. A general statement doesn't replace a project's, and of
-        two without a date neither is older."""
+        """Return whether one statement is older than the other. A general statement doesn't replace a project's. If
+        both have no date, neither is older."""
         dates = self._date(older), self._date(newer)
         first = min(older, newer, key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
         is_general = older.note.project and not newer.note.project

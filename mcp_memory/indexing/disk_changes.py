@@ -12,8 +12,8 @@ from mcp_memory.vault.journals.change_journal import DISK, ChangeKind, NoteChang
 from mcp_memory.vault.vault import Vault
 
 MOST_A_SWEEP = 200
-"""The most files recorded one by one; more, as of a checkout, are recorded as one change, so that they don't displace
-all others."""
+"""The most files recorded one by one. More files, as after a checkout, are recorded as a single change, so that they
+don't displace all others."""
 MOST_MOVES = 2_000
 """The most moves of a sweep; each is recorded, since links follow them."""
 MOST_COMPARED = 10_000
@@ -30,8 +30,8 @@ def record_disk_changes(
     since: float,
 ) -> None:  # fmt: skip
     """Record the changes; call it before the rows of the `gone` are removed. `known` and `now` are the index's files
-    before and after the sweep, which began at `since` (monotonic seconds) and `read` these. A new index has nothing to
-    compare with."""
+    before and after the sweep, which began at `since` (monotonic seconds). `read` are the files that it read. A new
+    index has nothing to compare with."""
     if not known:
         return
     found = list(_changes(vault, index, known, now, read, gone, since))

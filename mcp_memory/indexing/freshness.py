@@ -45,7 +45,7 @@ class FreshPassages:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the index has to be brought up to date."""
+        """Return whether the index has to be brought up to date."""
         return bool(self.newer or self.dropped)
 
     @property
@@ -82,7 +82,7 @@ class Freshness:
         self._latest: LruCache[NotePath, tuple[str, _Changed]] = LruCache(_KEPT)
 
     def check(self, passages: Sequence[Passage], filters: Filters) -> FreshPassages:
-        """Check passages. Never raises: a file that cannot be read now counts as unchanged. Drops passages that
+        """Check passages. Never raises: a file that cannot be read now is treated as unchanged. Drops passages that
         `filters` no longer admit."""
         checked = FreshPassages()
         notes = {passage.note.path: passage.note for passage in passages}
@@ -201,8 +201,8 @@ class _Changed:
         return Passage(old.chunk_id, best[1], self._chunks()[best[1]], self._file.record) if best else None
 
     def contains(self, other: Passage, filters: Filters) -> bool:
-        """Return whether the text of a passage is in the file, however it was chunked. Forgotten entries count, so that
-        they don't come back by a copy."""
+        """Return whether the text of a passage is in the file, however it was chunked. Forgotten entries are included,
+        so that a copy doesn't bring them back."""
         if self._file is None or not filters.admits(self._file.record):
             return False
         if self._words is None:

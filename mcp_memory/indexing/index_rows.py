@@ -57,7 +57,7 @@ class PreparedBatch:
     upserts: list[Upsert] = field(default_factory=list[Upsert])
     """The rows of new and changed notes."""
     unusable: list[NotePath] = field(default_factory=list[NotePath])
-    """Files that are no longer notes."""
+    """The files that are no longer notes."""
     problems: dict[str, Problem] = field(default_factory=dict[str, Problem])
     chunks: int = 0
 

@@ -32,8 +32,8 @@ class GenerationBuilder:
         self._health = health
 
     async def use(self, embedder: Embedder | None) -> None:
-        """Activate a generation with this embedder's vectors and this chunking, building it first if the active one
-        differs. Without an embedder, existing vectors stay.
+        """Activate a generation with this embedder's vectors and this chunking, building it first if the active
+        generation differs. Without an embedder, existing vectors stay.
 
         Raises IndexUnavailable while notes are missing that may come back, since a new generation would lack them."""
         await self._writer.reopened()

@@ -26,7 +26,7 @@ READING = "reading"
 
 @dataclass(frozen=True, slots=True)
 class ReconcileResult:
-    """One finished sweep; `at` is when it ended, in monotonic seconds."""
+    """A finished sweep. `at` is when it ended, in monotonic seconds."""
 
     files: int
     changed: int
@@ -59,7 +59,7 @@ class Reconciler:
 
     @property
     def replaced(self) -> bool:
-        """Whether the index was damaged or lost since the last sweep, and is now an empty one."""
+        """Return whether the index was damaged or lost since the last sweep, and is now an empty one."""
         return len(self._index.problems) != self._faults_seen
 
     async def reconcile(self) -> ReconcileResult:

@@ -16,7 +16,7 @@ from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Filters, NoteId, NotePath
 
 NEAREST_BY_VECTOR = (24, 96, 384)
-"""The numbers of passages to read, one after the other while too few are older ones of the project."""
+"""The numbers of passages to read, one after the other while too few older passages of the project are found."""
 
 
 @dataclass(frozen=True, slots=True)

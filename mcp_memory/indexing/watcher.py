@@ -1,6 +1,6 @@
 """Decide when to sweep; file-system events only make the next sweep come sooner.
 
-Each folder is watched by itself, since a recursive watch follows links out of the vault. The sweep finds the folders.
+Each folder is watched separately, since a recursive watch follows links out of the vault. The sweep finds the folders.
 """
 
 import os
@@ -66,19 +66,19 @@ class Watcher:
 
     @property
     def fault(self) -> str | None:
-        """Why events don't arrive, if that is known."""
+        """The reason why events don't arrive, if it is known."""
         if self._fault is None and self._untold >= UNTOLD_SWEEPS:
             return f"none told of what {self._untold} sweeps found changed"
         return self._fault
 
     @property
     def events(self) -> str:
-        """Whether events arrive, and from where."""
+        """Describe whether events arrive, and from where."""
         return f"no events ({self.fault})" if self.fault else self._listens
 
     @property
     def state(self) -> str:
-        """How changes are noticed, for `status`."""
+        """Describe how changes are noticed, for `status`."""
         return f"{self.events}; a sweep every {self.period_s:g} s"
 
     @property
@@ -93,7 +93,7 @@ class Watcher:
         self._used = monotonic()
 
     def hint(self) -> None:
-        """Something changed: sweep when it is quiet."""
+        """Request a sweep for a change, once no further events arrive."""
         self._hinted.set()
 
     def hurry(self) -> None:
@@ -192,8 +192,8 @@ class Watcher:
         self.hint()  # for changes before the watch was set up
 
     def _heard(self, *, lost: bool) -> None:
-        """Note an event. `lost`: a watched folder came or went. If it was made anew, even with its old inode number, it
-        is no longer watched, so all folders are watched again."""
+        """Note an event. `lost`: a watched folder came or went. A folder that was deleted and made again, even with its
+        old inode number, is no longer watched, so all folders are watched again."""
         if lost:
             self._folders = {}
         self._untold = 0

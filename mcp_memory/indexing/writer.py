@@ -50,7 +50,7 @@ class IndexWriter:
 
     @property
     def generation(self) -> Generation:
-        """The one that answers."""
+        """The active generation, which answers searches."""
         return self._targets[0]
 
     @property
@@ -139,7 +139,8 @@ class IndexWriter:
         ready, complete = None, None
         async with self.lock:
             try:
-                # Not to be cancelled: a thread cannot be stopped, and the next one would write beside it.
+                # This must not be cancelled: a thread cannot be stopped, and the next thread would write at the same
+                # time.
                 with anyio.CancelScope(shield=True):
                     ready, complete = await in_thread(write, deadline_s=WRITE_S, what="writing the index")
             except BaseException:
@@ -158,8 +159,8 @@ class IndexWriter:
         return known is not None and known.etag == file.record.etag
 
     def _is_overtaken(self, file: NoteFile) -> bool:
-        """Return whether the index has a later version, which is the one on disk. When many add to a log at once, the
-        first writes the entries of all who wait behind it."""
+        """Return whether the index has a later version, which is the version on disk. When many add to a log at once,
+        the first writes the entries of all who wait behind it."""
         known = self._known.get(file.record.path)
         if known is None or self._is_known(file):
             return False  # the same bytes may mean something else now, for instance if their twin was forgotten
@@ -280,7 +281,7 @@ class IndexWriter:
         return await in_thread(lambda: [*filter(None, map(self._index.note, known))], what="looking up notes")
 
     async def _follow(self, changed: Sequence[NoteRecord]) -> None:
-        """Index the notes again that these replaced, where they are active now or no longer are."""
+        """Index the notes again that these notes replaced, if their state has changed."""
         outdated = self._preparer.outdated
         for file in await in_thread(lambda: outdated(changed, self._index), what="looking at older notes"):
             await self.index_note(file)

@@ -56,8 +56,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RecalledText:
-    """The recalled text with its passages (none for whole notes). `degraded` says why the search was limited, such as
-    an unloaded model."""
+    """The recalled text with its passages (none for whole notes). `degraded`: why the search was limited, such as an
+    unloaded model."""
 
     frame: TextFrame
     assembly: BudgetedText
@@ -109,8 +109,8 @@ class RecallAnswerer:
     ) -> RecalledText:
         """Return the passages that search finds: whole entries, best first, neighbors joined. A question about a topic
         as a whole gets the topic's page first, in place of the page's notes. A question that asks only for commitments
-        gets them by due date. A `phase` with a least confidence or relevance is for whole prompts, which may need no
-        memory. Skips passages that the reader has `known`, and then every page."""
+        gets them by due date. A `phase` with a minimum confidence or relevance is for whole prompts, which may need no
+        memory. Passages that the reader already has (`known`) are skipped, and then all pages, too."""
         most = min(MOST_PASSAGES, max(LEAST_PASSAGES, budget_tokens * CHARS_PER_TOKEN // PASSAGE_CHARS))
         is_prompt = phase.least_confidence > 0 or phase.least_relevance > 0
         if not is_prompt and asks_for_commitments(query):
@@ -149,8 +149,8 @@ class RecallAnswerer:
     async def _fit_for_prompt(
         self, prompt: str, filters: Filters, most: int, bars: PromptBars
     ) -> tuple[RankedList, Sequence[RankedChunk]]:
-        """Rank the passages that answer a prompt: the person's own, and foreign passages that the prompt names or that
-        are its only answer."""
+        """Rank the passages that answer a prompt: the person's own passages, and foreign passages that the prompt names
+        or that are its only answer."""
         rank = partial(self.searcher.rank, prompt, limit=most, is_prompt=True)
         ranked = await rank(filters=replace(filters, foreign=False))
         told = bars.fitting(bars.answering(ranked), prompt)
@@ -189,8 +189,8 @@ class RecallAnswerer:
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
     async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
-        """Return what every session should know: standing orders and MEMORY.md, then preferences, decisions, the latest
-        logs and the latest notes, each newest first. `usual_tokens`: see `SessionStart.text`."""
+        """Return the notes that every session should know: standing orders and MEMORY.md, then preferences, decisions,
+        the latest logs and the latest notes, each newest first. `usual_tokens`: see `SessionStart.text`."""
         frame = await in_thread(lambda: self._start_frame(budget_tokens), deadline_s=READ_DEADLINE_S, what="reading")
         usual = None if usual_tokens is None else max(0, frame.room(usual_tokens))
         read = partial(self._session_start(filters).text, frame.room(budget_tokens), usual)

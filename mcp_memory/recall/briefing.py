@@ -62,7 +62,7 @@ class Announcer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes. `degraded` says why the
+    """A text for an agent, which may be empty; `notes` are the ids of the notes that it quotes. `degraded`: why the
     search was limited, such as an unloaded model."""
 
     text: str = ""
@@ -76,7 +76,7 @@ class Briefing:
 
 @dataclass(frozen=True, slots=True)
 class Briefer:
-    """Brief the sessions; any text may name a session. A passage that misses the deadline doesn't count as seen."""
+    """Brief the sessions; any text may name a session. A passage that misses the deadline isn't recorded as seen."""
 
     answerer: RecallAnswerer
     index: Index
@@ -92,8 +92,9 @@ class Briefer:
     announcers: list[Announcer] = field(default_factory=list[Announcer])
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
-        """Return what every session should know and, if wanted, where the project's last session left off. The
-        session's context is taken to be empty, so every passage may be shown again. Raises DeadlineExceeded."""
+        """Return the notes that every session should know and, if wanted, a line on the end of the project's last
+        session. The session's context is taken to be empty, so every passage may be shown again. Raises
+        DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
             await self.reset(session)
@@ -136,7 +137,7 @@ class Briefer:
             announcer.mark_announced(ids)
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
-        """Return what every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""
+        """Return the notes that every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""
         self.model.preload()
         with _within(deadline_s):
             recalled = await self._orders(project)
@@ -231,7 +232,7 @@ class Briefer:
     async def _with_reminders(
         self, session: str, recalled: RecalledText, due: Sequence[Reminder], room_chars: int
     ) -> tuple[RecalledText, list[NoteId]]:
-        """Add as many lines as fit, which then count as seen, and the notes that they name."""
+        """Add as many lines as fit, and the notes that they name. The lines are recorded as seen."""
         heard: list[Reminder] = []
         for one in due:
             longer = with_notice(recalled.assembly, one.line, room_chars)

@@ -50,14 +50,14 @@ class BriefingLog:
         self.lines.try_append({**when, "confidence": sure, "passages": list(given.values())})
 
     def given(self, session: str) -> list[dict[str, Any]]:
-        """Return the records, the latest first: of a session (`client/id` or `id`), of the `last` session, or of `all`.
+        """Return the records of a session (`client/id` or `id`), of the `last` session, or of `all`, the latest first.
         Raises StorageFailed."""
         found = self.lines.read()[::-1]
         wanted = found[0]["session"] if session == "last" and found else session
         return [one for one in found if wanted in {"all", one["session"], str(one["session"]).partition("/")[2]}]
 
     def take_back(self, session: str, since: datetime) -> None:
-        """Remove what this session asked and was given since that time. Raises StorageFailed."""
+        """Remove this session's prompts and passages since that time. Raises StorageFailed."""
         self.uses.take_back(session, since)
         self.lines.remove(lambda line: line["session"] == session and datetime.fromisoformat(line["at"]) >= since)
 

@@ -8,8 +8,9 @@ from mcp_memory.search.thresholds import IRRELEVANT, UNWANTED
 
 QUESTION_SHARE = 0.6
 """The share of the best score at which the answer to a question ends, whatever the budget. Measured within 2,000
-tokens: on conversations .932 of the evidence is left of .945, for 1,105 tokens on average. On documentation .875 is
-left of .878, for 1,451 tokens. Below `cutoff.FEWEST_TOKENS`, `cutoff.FEWEST_SHARE` applies."""
+tokens: on conversations, the share of the evidence falls from .945 to .932, for 1,105 tokens on average. On
+documentation it falls from .878 to .875, for 1,451 tokens. Below `cutoff.FEWEST_TOKENS`, `cutoff.FEWEST_SHARE`
+applies."""
 
 PROMPT_SHARE = 0.1
 """The share of the best relevance at which the passages for a prompt end. Measured on six people: 38 % of the shown

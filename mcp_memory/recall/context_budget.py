@@ -62,9 +62,9 @@ class TextFrame:
     as_of: str | None
     remarks: tuple[str, ...] = ()
     folder: str = ""
-    """The vault's folder, named where a path below it is shown."""
+    """The vault's folder, named if a path below it is shown."""
     silence: str = "Nothing relevant is stored."
-    """Stands in place of the notes where there are none."""
+    """The text without any notes."""
 
     def room(self, budget_tokens: int) -> int:
         """Return the most characters of the quoted part."""
@@ -86,8 +86,8 @@ class TextFrame:
 def choose(
     passages: Sequence[Passage], room_chars: int, known: Callable[[Passage], bool], asking: str | None = None
 ) -> tuple[BudgetedText, tuple[Passage, ...]]:
-    """Return the text of the best passages that fit, and these passages, without passages that the reader has `known`.
-    Known passages still take their room: what could replace them fits the question less. `asking`: the reader's
+    """Return the text of the best passages that fit, and these passages. Skip passages that the reader already has
+    (`known`). They still take their room, because any replacement would fit the question less. `asking`: the reader's
     project."""
     packed = pack(continued(varied(passages)), room_chars, asking)
     if not packed:
@@ -153,8 +153,8 @@ def pack(passages: Iterable[Passage], room_chars: int, asking: str | None = None
 
 
 def fit(excerpts: Sequence[Excerpt], room_chars: int, most_named: int = MOST_NAMED) -> BudgetedText:
-    """Return whole excerpts while they fit. The first that doesn't is cut at a line; of the rest, at most `most_named`
-    are named and the others counted."""
+    """Return whole excerpts while they fit. The first excerpt that doesn't fit is cut at a line. After that, at most
+    `most_named` excerpts are named and the others counted."""
     if length(excerpts) <= room_chars:
         return BudgetedText(tuple(excerpts))
     names = max((len(_call(part, part.end_line)) for part in excerpts), default=0) if most_named else 0
@@ -240,7 +240,7 @@ def _blocks(excerpts: Sequence[Excerpt], *, is_longest: bool = False) -> list[st
 
 
 def _head(excerpt: Excerpt, room_chars: int) -> Excerpt | None:
-    """Return the first lines that fit; of one huge line, as much as fits."""
+    """Return the first lines that fit; if the first line is too long, as much of it as fits."""
     lines = excerpt.text.split("\n")
     used = accumulate(map(_size, lines))
     taken = [line for line, chars in zip(lines, used, strict=True) if chars <= room_chars]

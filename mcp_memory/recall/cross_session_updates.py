@@ -26,8 +26,8 @@ SESSION_CHARS = 24
 
 @dataclass(frozen=True, slots=True)
 class StoredNote:
-    """A note that was just stored. `source`: the client that wrote it, by its token; `session`: its session, if it
-    named one."""
+    """A note that was just stored. `source`: the client that wrote it, by its token; `session`: its session, if the
+    client named it."""
 
     number: int
     source: str | None
@@ -66,7 +66,7 @@ class CrossSessionUpdates:
         self._stored.append((note, StoredNote(self._count, source, session)))
 
     def begin(self, session: str) -> None:
-        """Begin a session: everything stored so far is not news to it."""
+        """Begin a session. Notes stored so far are not news to it."""
         self._readers.store(session, _Reader(self._count))
 
     def unseen_by(self, session: str) -> dict[NoteId, StoredNote]:

@@ -17,7 +17,7 @@ from mcp_memory.vault.succession.entry_marks import admits
 
 LOOK_S = 2.0
 FEWEST_MORE = 5
-"""The content words of an older note that the newer one lacks, besides the contradicted ones."""
+"""The minimum number of content words of an older note that the newer note lacks, besides the contradicted words."""
 UNDATED = "0001-01-01"
 """The day of a note without a date, or with one in the future."""
 
@@ -29,16 +29,16 @@ class CurrentValues:
     index: Index
     conflicts: ConflictScan
     remarks: list[Callable[[NoteId], str]] = field(default_factory=list[Callable[[NoteId], str]])
-    """Each returns what a reader must know of a note, such as what became of the code that it names; empty if nothing.
-    They read only memory."""
+    """Functions from a note to a remark for the reader, such as what became of the code that it names; empty without a
+    remark. They only read values in memory."""
 
     async def replace_older(
         self, passages: Sequence[Passage], filters: Filters, query: str, *, is_prompt: bool
     ) -> list[Passage]:
-        """Return the passages in their order, each older statement replaced by the newest one that contradicts it. A
-        query about an earlier state gets both. A question also gets both where the older statement says more or the
-        contradiction is only likely; a prompt doesn't. An older statement stays where the newer one is of another
-        project or from after `filters.until`. Raises IndexUnavailable."""
+        """Return the passages in their order, each older statement replaced by the newest statement that contradicts
+        it. A query about an earlier state gets both. A question, but not a prompt, also gets both if the older
+        statement has more content or the contradiction is only likely. An older statement stays if the newer statement
+        is of another project or from after `filters.until`. Raises IndexUnavailable."""
         if not any(self.conflicts.concerns(passage.shown_id) for passage in passages):
             return list(map(self._with_remark, passages))
         keeps_older = HISTORY.search(query) is not None
@@ -51,7 +51,7 @@ class CurrentValues:
         return await in_thread(look, deadline_s=LOOK_S, what="comparing notes")
 
     def note_now(self, path: NotePath, filters: Filters) -> tuple[NotePath, str]:
-        """Return the note to show in place of this one, and what a reader must know of it. Reads the index."""
+        """Return the note to show in place of this note, and a remark about it for the reader. Reads the index."""
         note = self.index.note(path)
         if note is None or note.is_log or not self.conflicts.concerns(note.id):
             return path, self.remark_on(note.id) if note else ""
@@ -65,7 +65,7 @@ class CurrentValues:
         return now.note.path, now.remark
 
     def remark_on(self, note_id: NoteId) -> str:
-        """Return what a reader must know of a note."""
+        """Return the remark about a note for a reader."""
         return "; ".join(filter(None, (remark(note_id) for remark in self.remarks)))
 
     def _with_remark(self, passage: Passage) -> Passage:
@@ -112,7 +112,8 @@ class CurrentValues:
 
 
 def _says_more(older: Passage, conflict: Conflict, newer: Passage) -> bool:
-    """Return whether the older passage has more content words that the newer one lacks than the contradicted ones."""
+    """Return whether the older passage has `FEWEST_MORE` content words that the newer passage lacks, besides the
+    contradicted words."""
     told = content_words(f"{newer.note.title} {newer.chunk.text} {conflict.before}")
     return len(content_words(older.chunk.text) - told) >= FEWEST_MORE
 

@@ -20,9 +20,9 @@ these tokens regardless of their content. Measured on notes of eleven people (`a
 .946 instead of .949, for 499 tokens instead of 759. Conversations and documentation don't change."""
 
 MOST_WEAK = 5
-"""The most passages where probably none answers and all are about as near. Measured: a developer's evidence is .930
-instead of .946, and that about conversations .919 instead of .924. Without the limit, a question without an answer got
-700 tokens."""
+"""The most passages if probably none answers and all are about as near. Measured: it keeps .930 instead of .946 of a
+developer's evidence, and .919 instead of .924 of the evidence about conversations. Without the limit, a question
+without an answer got 700 tokens."""
 
 STATEMENT_CHARS, FEWEST_WORDS = 300, 2
 """The most characters of a statement, and the fewest meaningful words."""

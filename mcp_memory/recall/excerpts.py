@@ -21,7 +21,7 @@ PLAIN_KIND = "note"
 """The kind that isn't named, to save room."""
 
 ID_CHARS, ENTRY_CHARS = 6, 8
-"""The last characters of an id, and of a log entry's hash, that are shown for it."""
+"""The number of characters at the end of an id, or of a log entry's hash, that answers show."""
 
 _ANCHOR = re.compile(r"\s*\{[^{}]*\}$")
 """A heading's anchor, as many tools write it: `## Install { #install }`."""
@@ -42,7 +42,7 @@ class Excerpt:
     headings: tuple[str, ...] = ()
     """The headings above the text, outermost first."""
     start: int = 0
-    """For a passage: its offset in the note, in characters."""
+    """The offset of a passage in the note, in characters."""
     entry: str | None = None
     """The hash of the log entry that all of the text belongs to."""
     time: str | None = None
@@ -50,7 +50,7 @@ class Excerpt:
     asking: str | None = None
     """The reader's project: the head names any other."""
     about: str = ""
-    """The head's words in place of date and kind, for pages made from notes."""
+    """The words of the head that replace date and kind on pages made from notes."""
     remark: str = ""
     """The head's remark in brackets, in our words, such as what the note replaces."""
 
@@ -69,7 +69,7 @@ class Excerpt:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the excerpt is all of its note or log entry, apart from the heading above."""
+        """Return whether the excerpt is all of its note or log entry, apart from the heading above."""
         texts = [self.text]
         if self.headings:
             above = f"{'##' if self.entry else '#'} {self.headings[-1]}"
@@ -79,7 +79,7 @@ class Excerpt:
 
     @property
     def shown_id(self) -> NoteId:
-        """The id of its note or log entry, as `Passage.shown_id`."""
+        """The id of its note or log entry, like `Passage.shown_id`."""
         return NoteId(f"{self.path}#{self.entry}") if self.entry else self.note.id
 
     @property
@@ -165,7 +165,7 @@ def merge(parts: Sequence[Excerpt]) -> list[Excerpt]:
                 text = last.text + part.text[last.end - part.start :]
                 merged[-1] = replace(last, end_line=part.end_line, text=text)
         elif part.start_line > last.end_line:
-            # Only line breaks and blanks lie in between; they are kept, so that offsets stay true.
+            # Only line breaks and blanks are in between; they are kept, so that offsets stay correct.
             gap = ("\n" * (part.start_line - last.end_line)).rjust(part.start - last.end)
             merged[-1] = replace(last, end_line=part.end_line, text=last.text + gap + part.text)
         else:

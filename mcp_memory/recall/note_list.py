@@ -56,13 +56,12 @@ def date_of(note: NoteRecord) -> datetime:
 
 
 def client_of(note: NoteRecord) -> str:
-    """Return the client's name as a person says it: `you`, or `disk` for a change by hand."""
+    """Return the client's name for a person: `you` for the person, or `disk` for a change by hand."""
     return {PERSON: "you", None: DISK}.get(note.source) or str(note.source)
 
 
 def count_notes(index: Index, filters: Filters) -> dict[str, Any]:
-    """Count the active notes, and log entries one by one, by kind, project and client; and the files in each other
-    state."""
+    """Count the active notes and each log entry by kind, project and client, and the files in each other state."""
     found = [one for note in index.notes(filters, MOST_NOTES) for one in _entries(index, note, filters)]
     others = {state: Filters(states=frozenset({state})) for state in NoteState if state is not NoteState.ACTIVE}
     return {

@@ -51,7 +51,7 @@ class Commitment:
 
 @dataclass(frozen=True, slots=True)
 class Reminder:
-    """One line, its notes, and the marks by which a session knows that it has been shown."""
+    """A line, its notes, and the marks by which a session knows that the line has been shown."""
 
     line: str
     notes: tuple[NoteId, ...]
@@ -76,7 +76,8 @@ def reminders(
     found: Sequence[Commitment], stages: frozenset[Stage], session: str, seen: frozenset[str]
 ) -> list[Reminder]:
     """Return the reminders for a session: a line for each commitment, the nearest first, and one line for all that are
-    overdue. Skips those that the session has seen and, until the hour or the day after, those that were made in it."""
+    overdue. Skip commitments that the session has seen. Skip commitments made in the session until the hour or the day
+    after."""
     new = [
         one
         for one in found

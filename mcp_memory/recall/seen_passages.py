@@ -22,7 +22,7 @@ MOST_SESSIONS = 1000
 """The most sessions, the newest; each is a file of some kilobytes."""
 
 MOST_PASSAGES = 10_000
-"""More passages than any context has room for: beyond this, the session's marks are dropped."""
+"""A number of passages that no context has room for. Beyond it, the session's marks are dropped."""
 
 _IN_MEMORY = 64
 
@@ -96,7 +96,7 @@ def _digest(text: str) -> str:
 
 
 def _read(file: Path) -> frozenset[str]:
-    """Read a session's marks; none if there is no such file."""
+    """Read a session's marks; empty without a file."""
     lines: list[Facts] = []
     with _in_memory_alone():
         lines = JsonLines(file, synced=False).read()

@@ -1,4 +1,4 @@
-"""Choose what every session starts with, so that no part of it crowds out another."""
+"""Choose the notes for every session's start, so that no part crowds out another part."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -64,8 +64,8 @@ class SessionStart:
 
     def text(self, room_chars: int, usual_chars: int | None = None) -> BudgetedText:
         """Return standing orders and MEMORY.md, then preferences (or the kinds wanted), decisions, the latest logs and
-        the latest notes, each newest first. No note and no statement comes twice. Beyond `usual_chars` there are only
-        standing orders and MEMORY.md, with a few of the others."""
+        the latest notes, each newest first. No note and no statement appears twice. Beyond `usual_chars`, only standing
+        orders and MEMORY.md appear, with a few of the other notes."""
         parts = self._parts(room_chars, room_chars if usual_chars is None else usual_chars)
         rooms = _rooms(parts, room_chars)
         if usual_chars is not None and sum(rooms) > usual_chars:
@@ -87,7 +87,7 @@ class SessionStart:
         return shown, there
 
     def _parts(self, room_chars: int, usual_chars: int) -> list[StartSection]:
-        """Read the parts of a start. Of each part, more is read than its share of the room and than a usual start can
+        """Read the parts of a start. Each part is read beyond its share of the room, and beyond what a usual start can
         show."""
         kinds = self.wanted.kinds
         standing = [(kinds, sum(STANDING_SHARES))] if kinds else list(zip(STANDING_KINDS, STANDING_SHARES, strict=True))
@@ -163,7 +163,8 @@ def memory_over_budget(vault: Vault, most_lines: int) -> str | None:
 
 
 def _rooms(parts: Sequence[StartSection], room_chars: int) -> list[int]:
-    """Return the room of each part: its share, and the room that other parts don't use, in their order."""
+    """Return the room of each part: its share, and the room that other parts leave unused, in the order of the
+    parts."""
     wanted = [length(part.excerpts) for part in parts]
     rooms = [min(chars, int(part.share * room_chars)) for chars, part in zip(wanted, parts, strict=True)]
     for at, chars in enumerate(wanted):

@@ -32,13 +32,14 @@ ANSWERED = 0.5
 
 NAMED = 0.25
 """The least confidence of an answer from which passages with a prompt's exact names (`uint8_t`) are shown. Measured on
-625 prompts of seven people that want no memory: one gets a passage, and seven would with .15. Most of those with names
+625 prompts of seven people that need no memory: 1 gets a passage, and 7 would with .15. Most of the prompts with names
 ask what the names mean, or are commands."""
 
 UNNAMED = 0.7
 """The least relevance of a foreign passage that the prompt doesn't name; its answer needs a confidence of `ANSWERED`.
-Generic prompts are close to manuals. Measured on 625 prompts of seven people that want no memory: 200 imported
-documents answer one, instead of 19 with the bars for own notes. 17 of 18 questions about those documents still pass."""
+Generic prompts are close to manuals. Measured on 625 prompts of seven people that need no memory: 200 imported
+documents answer 1 prompt, instead of 19 with the thresholds for own notes. 17 of 18 questions about those documents
+still pass."""
 
 TITLE_WORDS = 2
 """The fewest words of a title that names a source: `Ansible` may be any playbook."""
@@ -79,9 +80,9 @@ class PromptBars:
 
 
 def _of_named_projects(told: Sequence[RankedChunk], prompt: str) -> list[RankedChunk]:
-    """Skip other projects' passages if a prompt without a project names one project, unless they fit as well as the
-    best of the named project. Measured on five people: .5 to .8 % more of the shown notes belong, and as many prompts
-    as before get any or all of theirs."""
+    """Skip other projects' passages if a prompt without a project names a single project, unless they fit as well as
+    the best passage of the named project. Measured on five people: .5 to .8 % more of the shown notes belong, and as
+    many prompts as before get any or all of theirs."""
     asked = _folded(prompt)
     projects = [note_of(chunk.passage).project for chunk in told]
     named = {project for project in projects if project and _folded(project) in asked}

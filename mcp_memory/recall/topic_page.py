@@ -34,9 +34,9 @@ MOST_NOTES = 100_000
 
 @dataclass(frozen=True, slots=True)
 class TopicPage:
-    """The text of a topic's page, without its links. `notes` are the notes that it covers, `hidden` those of them that
-    it must not show. `call` gets more, if that isn't its path. `name`: the folded words of the person that the page is
-    about, as other people may be named in the same note."""
+    """The text of a topic's page, without its links. `notes` are the notes that it covers, `hidden` the notes among
+    them that it must not show. `call` gets more text, if it isn't the page's path. `name`: the folded words of the
+    person that the page is about, as other people may be named in the same note."""
 
     notes: frozenset[NotePath]
     hidden: frozenset[NotePath]
@@ -78,8 +78,9 @@ def choose_with_page(
 
 
 def fit_page(page: TopicPage, room_chars: int) -> BudgetedText:
-    """Return as much of a page as fits, and the call that gets the whole page. That is all lines, or every second, or
-    every third …, since lines follow the order of the notes. Empty if not one line fits."""
+    """Return as much of a page as fits, and the call that gets the whole page. These are all lines, or every second or
+    third line and so on, since lines follow the order of the notes. The text is empty if not even a single line
+    fits."""
     whole = page.excerpt
     path = json.dumps(whole.path, ensure_ascii=False)
     call = page.call or f"The whole page, with links to its notes: memory_recall path={path}"
@@ -132,8 +133,8 @@ class TopicPages:
     def page_about(self, subject: frozenset[str], meaning: Vector | None, filters: Filters) -> TopicPage | None:
         """Return the first page found for this name, or None. First come the current facts of a person, service or
         tool; then the nearest topic of this name by beam search; then the facts of a project. The page of a topic
-        doesn't show what private notes say. A stale page is never returned, nor one made from filtered or forgotten
-        notes. `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file."""
+        doesn't show the text of private notes. A page that is stale, or made from filtered or forgotten notes, is never
+        returned. `subject`: folded words; `meaning`: the question's vector. Raises the errors of reading a file."""
         page = self._subject_page(subject, filters, projects=False) or self._topic_about(subject, meaning, filters)
         return page or self._subject_page(subject, filters, projects=True)
 
@@ -251,10 +252,10 @@ def find_topic(
     beam: int = BEAM,
     most: int = MOST_READ,
 ) -> str | None:
-    """Return the topic nearest to the question among those that fit, by beam search; of equals the first by name.
-    `below` names a topic's direct sub-topics; `near` says how near each is, and reads a vector for each. If there are
-    more than `most`, topics that fit are read first. The search ends at the bottom, or when a level has no nearer topic
-    that fits."""
+    """Return the topic nearest to the question among the topics that fit, by beam search; among equals, the first by
+    name. `below` names a topic's direct sub-topics. `near` measures how near each topic is, and reads a vector for
+    each. If there are more than `most`, topics that fit are read first. The search ends at the bottom, or when a level
+    has no nearer topic that fits."""
     level, found, found_near, left = sorted(top), None, 0.0, most
     while level and left > 0:
         seen = sorted(level, key=lambda topic: not fits(topic))[:left]

@@ -1,9 +1,9 @@
 """Estimates how likely it is that memory holds the answer to a question. Pure functions on values.
 
-Measured on questions whose answer is stored and questions about other people's lives: how many of the question's words
-the best passage has, rare words counting more (AUROC .86), how many the first five have together (.88), and the best
-cosine (.86). Together .92. A question about a true fact with the wrong person in it is recognized with .63 only,
-because the passage that holds the fact looks like an answer.
+Measured on questions whose answer is stored and questions about other people's lives. The share of the question's words
+in the best passage, weighted by rarity, has an AUROC of .86. The share in the first five passages together has .88, the
+best cosine .86, and all three together .92. A question about a true fact with the wrong person is recognized with only
+.63, because the passage with the fact looks like an answer.
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ TOGETHER = 5
 """The number of first passages whose words are counted together."""
 
 FEWEST = 50
-"""A vault of fewer passages is treated as part of one with this many. In how many of three passages a word occurs says
-nothing of how rare it is: a word that the only passage has would weigh a fifth of one that it lacks."""
+"""A vault of fewer passages is treated as part of a vault with this many. A count among three passages does not show
+how rare a word is: a word in the only passage would have a fifth of the weight of a word that it lacks."""
 
 RISE = 0.03
-"""Of the best cosine with the logarithm of the number of passages, in a small vault. Without it, of questions that a
-vault of one passage answers, 25 % of the developer's and 10 % of the conversations' were called weak, with fifty
-passages 8 and 5 %. Now 6 and 1 %, and of questions that the one passage does not answer 97 and 83 %. The best cosine of
-unrelated passages rises by .056 and .059."""
+"""The rise of the best cosine with the logarithm of the number of passages, in a small vault. Without it, answers to 25
+% of the developer's answerable questions and 10 % of the answerable questions about conversations were called weak in a
+vault with a single passage. With fifty passages these were 8 and 5 %. With it, they are 6 and 1 % for a single passage,
+and 97 and 83 % for questions that the passage does not answer. The best cosine of unrelated passages rises by .056 and
+.059."""
 
 
 def known_words(passages: Sequence[Passage], *, with_log_headings: bool = False) -> frozenset[str]:
-    """The words of passages, with their titles and headings; those of a log only `with_log_headings`."""
+    """The words of passages, with their titles and headings. The title and headings of a log are included only
+    `with_log_headings`."""
     above = ("" if each.note.is_log and not with_log_headings else place_of(each) for each in passages)
     return words_and_parts(" ".join(f"{place} {each.chunk.text}" for place, each in zip(above, passages, strict=True)))
 
@@ -67,9 +69,9 @@ E4021 error` needs .25."""
 
 
 def is_named(question: str, first: Sequence[Passage]) -> bool:
-    """Whether a question is little more than names in code that the first passages have: `E4021`, `what about pg_dump`.
-    An embedding model doesn't know these, and there is no wording that could show whether memory is wanted. A number or
-    a short word in capitals (`8443`, `TLS`) is a name where it is the whole question."""
+    """Return whether a question is little more than names in code that the first passages have: `E4021`, `what about
+    pg_dump`. An embedding model doesn't know such names, and no wording shows whether memory is needed. A number or a
+    short word in capitals (`8443`, `TLS`) is a name only if it is the whole question."""
     text, asked = " ".join(f"{place_of(passage)} {passage.chunk.text}" for passage in first), words(question)
     if len(asked) == 1 and len(asked[0]) > 2 and (question.isupper() or asked[0].isdigit()):
         return re.search(rf"\b{re.escape(asked[0].upper())}\b", text) is not None
@@ -81,7 +83,7 @@ USUAL_MEAN = 0.1
 """The mean of the bundled model's cosines between a question and the passages of a vault."""
 
 FEWEST_ROWS = 20
-"""The mean of fewer cosines says little of another model's scale."""
+"""The mean of fewer cosines is a poor estimate of another model's scale."""
 
 
 def comparable_cosine(dense: ScoredRows, cosine: float) -> float | None:
@@ -94,14 +96,14 @@ def comparable_cosine(dense: ScoredRows, cosine: float) -> float | None:
 
 
 def nearness(cosine: float, chunks: int) -> float:
-    """Converts the best cosine among so many chunks to what would mean the same among `FEWEST`."""
+    """Convert the best cosine among this number of `chunks` to the equivalent cosine among `FEWEST` chunks."""
     return cosine + RISE * math.log(FEWEST / chunks) if 0 < chunks < FEWEST else cosine
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidenceFeatures:
-    """What indicates whether a question can be answered; None for what cannot be computed: a question without words, an
-    index without vectors, a name in code, which embedding models don't know."""
+    """The features that indicate whether a question can be answered. A feature is None if it cannot be computed, as for
+    a question without words, an index without vectors, or a name in code, which embedding models don't know."""
 
     closest: float | None = None
     """The coverage of the question by the best passage, without a log's headings, 0 to 1."""
@@ -110,7 +112,7 @@ class ConfidenceFeatures:
     cosine: float | None = None
     """The best of any passage, converted by `nearness`."""
     wanting: float | None = None
-    """For a prompt: log-odds that memory is wanted, whatever is stored."""
+    """The log-odds that a prompt needs memory, whatever is stored."""
 
     @property
     def as_dict(self) -> dict[str, float]:
@@ -126,7 +128,8 @@ def features(
     has_words: bool,
     meant: Mapping[str, str],
 ) -> ConfidenceFeatures:
-    """From the `TOGETHER` first passages and the best cosine. The other arguments are as in `coverage`."""
+    """Compute the features from the first `TOGETHER` passages and the best cosine. The other arguments are as in
+    `coverage`."""
     if not first:
         return ConfidenceFeatures()
     near = None if cosine is None else nearness(cosine, chunks)
@@ -141,8 +144,9 @@ def features(
 
 
 def first_of_class(best: Sequence[Passage], dense: ScoredRows) -> tuple[Sequence[Passage], float | None]:
-    """The first `TOGETHER` passages that are as foreign or as much one's own as the best, and the best cosine of such
-    ones: with the words of imported manuals beside one's own, any question would seem answered."""
+    """Return the first `TOGETHER` passages of the same class as the best passage (foreign, or the person's own), and
+    the best cosine of this class. With the words of imported manuals beside the person's own words, any question would
+    seem answered."""
     first = [passage for passage in best if passage.note.is_foreign is best[0].note.is_foreign]
     near = dense.scores
     if len(first) < len(best):
@@ -160,8 +164,8 @@ def answer_features(
     is_fitted: bool,
     wanting: Callable[[], float | None] | None,
 ) -> ConfidenceFeatures:
-    """Collect what indicates that the best passages answer. `is_fitted`: the cosines are the bundled model's.
-    `wanting` returns the log-odds that a prompt wants memory; None for a question."""
+    """Collect the features that indicate whether the best passages answer. `is_fitted`: the cosines are the bundled
+    model's. `wanting` returns the log-odds that a prompt needs memory; None for a question."""
     first, cosine = first_of_class(best, dense)
     is_name = bool(keywords.frequencies) and is_named(asked, first)
     is_only_emoji = bool(keywords.frequencies) and not any(map(str.isalnum, asked))  # which a model can't read
@@ -179,7 +183,7 @@ def answer_features(
 
 def confidence(signs: ConfidenceFeatures, fitted: FittedWeights) -> float:
     """The probability that the question can be answered, 0 to 1; 0 without any sign. For a prompt whose meaning is
-    known, the probability that what is stored is wanted."""
+    known, the probability that it needs the stored notes."""
     if signs.wanting is not None:
         # A prompt of a single emoji has no words, and a young vault no vectors: neither indicates a need for memory.
         signs = ConfidenceFeatures(signs.closest or 0.0, signs.together or 0.0, signs.cosine or 0.0, signs.wanting)
@@ -189,11 +193,13 @@ def confidence(signs: ConfidenceFeatures, fitted: FittedWeights) -> float:
 
 
 def place_of(passage: Passage) -> str:
-    """The title of its note and the headings above it; before a note's first passage also what its properties say."""
+    """Return the title of a passage's note and the headings above it; for a note's first passage also its
+    properties."""
     said = [passage.note.properties] if passage.ordinal == 0 and passage.note.properties else []
     return " ".join([passage.note.title, *passage.chunk.headings, *said])
 
 
 def inverse_frequency(count: int, chunks: int) -> float:
-    """How much a word says that `count` of all chunks have: BM25's weight, in a vault of at least `FEWEST` chunks."""
+    """Return the weight of a word that `count` of all chunks have: BM25's weight, in a vault of at least `FEWEST`
+    chunks."""
     return math.log1p((max(chunks, FEWEST, count) - count + 0.5) / (count + 0.5))

@@ -16,7 +16,7 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.threads import in_thread, place_of
 
 LOAD_MARGIN_S = 120.0
-"""The seconds for loading besides compiling and network requests."""
+"""The seconds for loading, without compiling and network requests."""
 
 RETRY_S = 30.0
 """The seconds until a retry after a failure of endpoint or disk; doubled up to `LATEST_RETRY_S`."""

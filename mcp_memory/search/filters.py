@@ -102,7 +102,7 @@ def without_commitments(filters: Filters, query: str) -> Filters:
 
 
 def asks_for_commitments(query: str) -> bool:
-    """Return whether a question is for whatever is promised or due: "what have I promised?", "what must I do by
+    """Return whether a question asks for everything promised or due: "what have I promised?", "what must I do by
     Tuesday?"."""
     if len(query) > MAX_QUESTION_CHARS or not (_PROMISED.search(query) or _TO_DO.search(query)):
         return False
@@ -159,7 +159,7 @@ def is_empty(index: Index) -> bool:
 def explain_no_hits(index: Index, filters: Filters, has_nothing: bool) -> str | None:
     """Explain in one line which filters exclude all notes. Queries the index once for each filter.
 
-    `has_nothing`: the vault has no notes either. None where only the index has none, since it may lag behind the files.
+    `has_nothing`: the vault has no notes either. None if only the index has none, since it may lag behind the files.
     """
     if has_nothing or is_empty(index):
         return "nothing is stored yet" if has_nothing else None

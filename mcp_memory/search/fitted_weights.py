@@ -1,4 +1,4 @@
-"""Load the weights that were fitted to the bundled model: of confidence, and of prompts that want memory.
+"""Load the weights that were fitted to the bundled model, for confidence and for prompts that need memory.
 
 `fitted_weights.json` is written by `tests/benchmarks/train_memory_intent.py` and `tests/benchmarks/fit_confidence.py`.
 """
@@ -39,7 +39,7 @@ class FittedWeights:
     model: str
     """The name of the model, or a part of it."""
     confidence: tuple[ConfidenceWeights, ...]
-    """One model for each set of features that an answer may have."""
+    """A model for each set of features that an answer may have."""
     memory_intent: MemoryIntent
 
     def fit(self, embedder: Embedder) -> bool:

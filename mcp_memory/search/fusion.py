@@ -27,15 +27,15 @@ class FusionWeights:
     noise."""
 
     lexical: float = 1.0
-    """For BM25 of the chunk and its surroundings; the other weights are relative to it."""
+    """The weight of BM25 of the chunk and its surroundings; the other weights are relative to it."""
     ceiling: float = 0.3
     """The degree to which keyword scores are scaled by the score of a chunk with all words, instead of the best row's.
     A best row with few of the words then doesn't outweigh the vectors. .1 to .4 differ by less than 1 point; 0 costs 1
     point on questions that need several entries, and 15 on paraphrases."""
     dense: float = 0.9
-    """For the cosine. .8 to 1.1 differ by less than 1 point."""
+    """The weight of the cosine. .8 to 1.1 differ by less than 1 point."""
     section: float = 0.2
-    """For BM25 of the whole section: +1 to 2 points on documentation, nothing on logs."""
+    """The weight of BM25 of the whole section: +1 to 2 points on documentation, nothing on logs."""
     neighbour: float = 0.15
     """The share of the score of each neighbor in the same section: +3 points on documentation compared with a third of
     it. Across sections it costs 1 to 4 points there."""
@@ -46,7 +46,7 @@ class FusionWeights:
 
 @dataclass(frozen=True, slots=True)
 class RetrieverRows:
-    """The rows of each retriever; empty for one that was not asked or failed."""
+    """The rows of each retriever; empty for a retriever that was not asked or failed."""
 
     lexical: ScoredRows = field(default_factory=ScoredRows)
     section: ScoredRows = field(default_factory=ScoredRows)
@@ -57,7 +57,7 @@ class RetrieverRows:
     """The keyword score that a chunk with all words would have."""
 
     def weighed(self, weights: FusionWeights) -> Iterator[tuple[str, ScoredRows, NDArray[np.float64]]]:
-        """Yield each retriever's name and rows, and what it adds to the score of each row."""
+        """Yield each retriever's name and rows, and its part of each row's score."""
         yield LEXICAL, self.lexical, _shares(self.lexical.scores, weights.lexical, self._measure(weights.ceiling))
         yield SECTION, self.section, _shares(self.section.scores, weights.section)
         yield DENSE, self.dense, _shares(self.dense.scores, weights.dense)
@@ -103,7 +103,8 @@ def fuse(retrieved: RetrieverRows, weights: FusionWeights, sections: Callable[[I
 
 
 def _shares(scores: NDArray[np.float32], weight: float, most: float | None = None) -> NDArray[np.float64]:
-    """Return each row's score divided by `most`, or else by the best one's, times the weight; below 0 counts as 0."""
+    """Return each row's score divided by `most`, or else by the best score, times the weight. Scores below 0 are
+    treated as 0."""
     above = np.maximum(scores, 0.0).astype(np.float64)
     measure = above.max(initial=0.0) if most is None else most
     return weight * above / measure if measure > 0 else above

@@ -14,7 +14,7 @@ SHORT_S = 0.1
 in files."""
 
 ANYTHING_S = 1.0
-"""Questions that nothing else can answer wait this long, which is enough for a million passages in files."""
+"""Questions that can be answered in no other way wait this long, which is enough for a million passages in files."""
 
 
 class _Reading:

@@ -1,15 +1,15 @@
-"""Estimate from a prompt's words and vector how likely it wants memory at all. Pure.
+"""Estimate from a prompt's words and vector how likely it needs memory at all. Pure.
 
-`yes, go on` and `what does 504 mean?` want none, whatever is stored; `why did we drop RabbitMQ?` does, and so does
+`yes, go on` and `what does 504 mean?` need none, whatever is stored. `why did we drop RabbitMQ?` needs it, and so does
 `write the release notes`, though it never mentions the past. One direction in the embedding space and the weights of
-wordings are learned from 2,369 hand-labeled prompts of invented people (`tests/benchmarks/train_memory_intent.py`):
-`what is a` and `the selected` count against memory, `our`, `again` and `who` for it.
+wordings are learned from 2,369 hand-labeled prompts of invented people (`tests/benchmarks/train_memory_intent.py`). For
+example, `what is a` and `the selected` are evidence against memory, and `our`, `again` and `who` are evidence for it.
 
 Measured on the prompts and notes of five other people, with weights fitted on the other four. With the vector and the
-stored notes, AUROC is .96, .85, .90, .90 and .85; with wordings and 694 more examples .99, .93, .97, .94 and .93. A
-sixth person, who had no part in any choice made here: .92 and .96. Further features add nothing beyond chance: a
-prompt's length, the gap after the best passage, its kind, its distance from the vault's mean, agreement between
-retrievers, the number of known rare words.
+stored notes, AUROC is .96, .85, .90, .90 and .85; with wordings and 694 more examples, it is .99, .93, .97, .94 and
+.93. For a sixth person, who had no part in any choice made here, it is .92 and .96. Further features add nothing beyond
+chance. These are a prompt's length, the gap after the best passage, its kind, its distance from the vault's mean,
+agreement between retrievers, and the number of known rare words.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class MemoryIntent:
     doubt: float
 
     def log_odds(self, prompt: str, vector: Vectors | None = None) -> float:
-        """Return the log-odds that memory is wanted, −LIMIT to LIMIT, from the prompt and, for the model that the
+        """Return the log-odds that memory is needed, −LIMIT to LIMIT, from the prompt and, for the model that the
         weights belong to, its vector, shape (dimension,)."""
         known = [weight for wording in wordings(prompt) if (weight := self.wordings.get(wording)) is not None]
         by_wording = sum(known) / len(known) ** 0.5 if known else 0.0

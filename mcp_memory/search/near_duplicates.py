@@ -15,11 +15,11 @@ from mcp_memory.text.language.terms import content_words, overlap, terms
 from mcp_memory.vault.succession.entry_marks import admits
 
 OVERLAP = 0.5
-"""The least share of common words (Jaccard) of two texts that say nearly the same. Nearly all notes with a MiniLM
-cosine of .9 or more have it."""
+"""The least share of common words (Jaccard) of two texts that are nearly the same. Nearly all pairs of notes with a
+MiniLM cosine of .9 or more have it."""
 
 COMPARED_CHARS = 1600
-"""The length of the longest passage; of a longer text only the beginning is compared."""
+"""The length of the longest passage; a longer text is compared only at its beginning."""
 
 COMPARED = 8
 """The most passages that are compared, chosen by shared words."""
@@ -43,7 +43,7 @@ class NearDuplicates:
         self._pool = ThreadPool()
 
     async def find(self, text: str, filters: Filters) -> list[Passage]:
-        """Return passages that say nearly the same, nearest first; none if the look-up fails or is late."""
+        """Return passages that are nearly the same, nearest first; none if the look-up fails or is late."""
         return await self._run(lambda: self._look(text[:COMPARED_CHARS], filters))
 
     async def contradicted_by(

@@ -69,7 +69,7 @@ class RankedChunk:
     score: float
     explain: Mapping[str, Any] | None = None
     relevance: float = 1.0
-    """The probability that it helps with a prompt; 1 where nobody asked for it."""
+    """The probability that it helps with a prompt; 1 if it wasn't computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +107,8 @@ def best_of(
     """Return the `limit` best of the chunks with these fused scores, and whether all chunks that were read still
     existed.
 
-    To save reading, first the best few are read, then only those that a boost of `most` could still bring among the
-    best; all of them only if repeats took places."""
+    To save reading, the best few chunks are read first. Then only chunks are read that a boost of `most` could still
+    bring among the best, or all of them if repeats took places."""
     passages: dict[int, Passage] = {}
     best: list[WeightedRow] = []
     bar = min(sorted(scores.values())[-FIRST_READ * limit :], default=0.0)

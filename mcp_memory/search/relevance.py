@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from mcp_memory.search.retrievers import KeywordRows
 
 JUDGED = 20
-"""The rank below which passages count as irrelevant: of the notes that help with a prompt, 6 % are there."""
+"""The rank below which passages are treated as irrelevant: 6 % of the notes that help with a prompt are there."""
 
 LAST_RANK = 60
-"""The last rank that counts; later ranks, and passages that a retriever doesn't list, count alike."""
+"""The last rank that matters; later ranks, and passages that a retriever doesn't list, are treated alike."""
 
 UNLISTED = -0.5
 """The standing of a passage that has no vector, in standard deviations."""

@@ -31,7 +31,8 @@ ROWS_KEPT = 128
 """The cached results: two for each question, some 15 KB each."""
 
 ENDPOINT_S = 1.0
-"""The seconds that a search waits for an endpoint, which takes some 0.1 s: keywords answer without it."""
+"""The seconds that a search waits for an endpoint, which takes some 0.1 s. After that, keywords answer without
+vectors."""
 
 Mode = Literal["hybrid", "semantic", "keyword"]
 
@@ -52,9 +53,9 @@ class RetrieverConfig:
     counted_terms: int = 512
     """The most words of a question whose frequencies are counted: the first."""
     respelled_terms: int = 3
-    """The most words that occur nowhere and are also looked up with corrected spelling, identifiers by their parts.
-    With a typo in its rarest word a question regains 16 of the 22 points that it loses on documentation, and 8 of 11 on
-    logs; without typos nothing changes."""
+    """The most words that occur nowhere and are also looked up with corrected spelling, identifiers by their parts. A
+    question with a typo in its rarest word regains 16 of the 22 points that it loses on documentation, and 8 of 11 on
+    logs. Without typos nothing changes."""
     few_pending: int = 64
     """The most passages without a vector that are not reported: they were just written and get one in a second."""
 
@@ -73,7 +74,7 @@ class KeywordRows:
 
 @dataclass(slots=True)
 class RetrievedRows:
-    """The rows of each retriever; None for one that was not asked or failed."""
+    """The rows of each retriever; None for a retriever that was not asked or failed."""
 
     keywords: KeywordRows | None = None
     dense: ScoredRows | None = None
@@ -84,7 +85,7 @@ class RetrievedRows:
     without_words: StillReading | None = None
     """The reason why sections and names are unknown, too."""
     errors: list[McpMemoryError] = field(default_factory=list[McpMemoryError])
-    """Why retrievers failed."""
+    """The reasons why retrievers failed."""
     is_repeat: bool = False
     """Whether the retrievers were asked again, because rows had been replaced before they were read."""
 
@@ -94,7 +95,7 @@ class RetrievedRows:
 
     @property
     def is_unread(self) -> bool:
-        """Whether the answer is missing because the index is still being read."""
+        """Return whether the answer is missing because the index is still being read."""
         return bool(self.errors) and not self.answered and all(isinstance(error, StillReading) for error in self.errors)
 
 
@@ -254,7 +255,7 @@ class Retrievers:
 
 
 def rarest(frequencies: dict[str, int], limit: int) -> dict[str, int]:
-    """Return the `limit` rarest words, in the question's order; words that occur nowhere count as rare."""
+    """Return the `limit` rarest words, in the question's order; words that occur nowhere are treated as rare."""
     if len(frequencies) <= limit:
         return frequencies
     kept = set(sorted(frequencies, key=lambda word: (frequencies[word] or 1, word))[:limit])

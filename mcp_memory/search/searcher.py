@@ -211,7 +211,7 @@ class Searcher:
         return model is not None and self._fitted.fit(model)
 
     def _wanting(self, prompt: str) -> float | None:
-        """Return the log-odds that a prompt wants memory: by its wording and, with the bundled model, its meaning."""
+        """Return the log-odds that a prompt needs memory: by its wording and, with the bundled model, its meaning."""
         vector = self.meaning(prompt)
         if vector is None:
             return None
@@ -225,7 +225,7 @@ class Searcher:
         filters: Filters,
         found: RetrievedRows,
     ) -> tuple[list[WeightedRow], bool, FreshPassages]:
-        """Return the best passages as in their files, whether all rows still exist, and what to report of changed
+        """Return the best passages as in their files, whether all rows still exist, and the report about changed
         files."""
         try:
             return await self._rankers.run(
@@ -290,7 +290,8 @@ def _scores(fused: ScoredRows) -> dict[int, float]:
 
 
 def _apart(chunk_ids: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the sections while they are unknown, in place of `Index.section_numbers`: no two passages share one."""
+    """Number the sections while they are unknown, in place of `Index.section_numbers`: no two passages share a
+    section."""
     return np.arange(len(chunk_ids))
 
 

@@ -1,21 +1,22 @@
 """Holds the thresholds of confidence and relevance. Standard library only, since `settings` imports it early.
 
 They aren't settings, because each was chosen on labelled questions and prompts together with the fitted weights. A
-phase of recall can have others. `python -m tests.benchmarks --only silence` measures them again.
+phase of recall can have other thresholds. `python -m tests.benchmarks --only silence` measures them again.
 """
 
 UNSURE = 0.18
-"""Below this confidence an answer is probably noise: of the questions on conversations 1 % of the answerable ones, and
-a quarter of those about things that nobody ever said."""
+"""The confidence below which an answer is probably noise. Of the questions on conversations, 1 % of the answerable ones
+are below it, and a quarter of the questions about things that nobody ever said."""
 
 UNWANTED = 0.34
-"""Below this a prompt wants no memory. On average it silences 5 % of the prompts that want some, of the five people
-whose prompts the weights were fitted on: 4 % of the developer's, and 89 % of those that want none; 9, 0, 7 and 3 % of
-four strangers', and 77, 76, 84 and 84 %; 9 and 81 % of a fifth's, who had no part in the fit. Another processor's int8
-arithmetic moves a prompt or two of each across it."""
+"""The likelihood below which a prompt needs no memory. It silences 5 % of the prompts that need memory, on average over
+the five people of the fit. These are 4 % of the developer's, and 9, 0, 7 and 3 % of four strangers' prompts. Of the
+prompts that need none, it silences 89 % of the developer's, and 77, 76, 84 and 84 % of the strangers'. For a fifth
+stranger, who had no part in the fit, these are 9 and 81 %. Another processor's int8 arithmetic moves a prompt or two of
+each person across it."""
 
 IRRELEVANT = 0.04
-"""Passages that help with a prompt with a lower probability stay out of it. Of six people's prompts, each person left
-out of the fit: of the notes shown 31 % help instead of 10 %, 87 % of the prompts that want memory get one that does
-instead of 92 %, and 74 % all of theirs instead of 86 %, for 30 % of the tokens. At .03 27, 88 and 76 % for 35 % of the
-tokens, at .07 39, 82 and 67 % for 23 %, at .2 59, 74 and 54 % for 14 %."""
+"""The probability to help with a prompt below which a passage is skipped. Measured on six people's prompts, each person
+excluded from the fit. Of the notes shown, 31 % help instead of 10 %, for 30 % of the tokens. Of the prompts that need
+memory, 87 % instead of 92 % get a note that helps, and 74 % instead of 86 % get all of theirs. At .03 these are 27, 88
+and 76 % for 35 % of the tokens. At .07 they are 39, 82 and 67 % for 23 %, and at .2 59, 74 and 54 % for 14 %."""

@@ -1,4 +1,4 @@
-"""Configures what is counted of use. Standard library only: `settings` imports this where milliseconds count."""
+"""Configures the counting of use. Standard library only: `settings` imports this where milliseconds count."""
 
 from dataclasses import dataclass
 

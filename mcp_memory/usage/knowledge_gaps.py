@@ -32,10 +32,10 @@ MOST_GAPS, MOST_DAYS, MOST_SESSIONS, MOST_CHARS = 500, 90, 32, 300
 each."""
 
 UNANSWERED_BELOW = 0.3
-"""The confidence below which an answer counts as none. It is higher than the bar for a warning, since a needless gap
-costs less than a needless warning. Measured on unanswerable questions: 11 of 34 (a developer's) and 53 % (about
-conversations) count, instead of 5 and 22 % with the bar for a warning. Of answerable ones 15 of 186 and 3 % count,
-instead of 11 and 1 %."""
+"""The confidence below which a question is treated as unanswered. It is higher than the bar for a warning, since a
+needless gap costs less than a needless warning. Measured on unanswerable questions: 11 of 34 (a developer's) and 53 %
+(about conversations) are gaps, instead of 5 and 22 % with the bar for a warning. Among answerable questions, 15 of 186
+and 3 % are gaps, instead of 11 and 1 %."""
 
 _SCHEMA = """CREATE TABLE IF NOT EXISTS gaps (
     id TEXT PRIMARY KEY, project TEXT, model TEXT, vector BLOB, times INT, sessions BLOB, first TEXT, last TEXT,
@@ -136,7 +136,8 @@ def forget_words(database: sqlite3.Connection) -> None:
 
 
 def take_back_gaps(database: sqlite3.Connection, session: str, since: datetime) -> None:
-    """Drop a session's gaps since then; of a gap that others have asked, too, only its words and one time."""
+    """Drop a session's gaps since then. If other sessions have asked the same, drop only the words and one time of the
+    gap."""
     own = _hashed(session)
     for name, last, sessions in database.execute("SELECT id, last, sessions FROM gaps").fetchall():
         heard = [sessions[start : start + 8] for start in range(0, len(sessions), 8)]

@@ -7,9 +7,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 HOT_DAYS, HOT_WITHIN = 3, timedelta(days=14)
-"""The number of days on which a hot note was used, and within which time. Days count, not uses, because one busy
-session isn't a habit. Three days are more than a piece of work and a look at it on the next morning. Chosen, not
-measured."""
+"""The number of days on which a hot note was used, and the time that these days must be in. Days are counted, not uses,
+because a busy session isn't a habit. Three days are more than a piece of work and a look at it on the next morning.
+Chosen, not measured."""
 
 WARM_WITHIN = timedelta(days=30)
 """The time within which a warm note was used, stored or edited: a monthly topic, such as a release, stays warm."""
@@ -24,9 +24,9 @@ class Heat(StrEnum):
 
 
 class DayUse(NamedTuple):
-    """The use of one note on one day. `found`: by a search. `told`: to an agent, with a prompt or tool call that it
-    fitted, or because the agent asked. `shown`: at a session's start, as all always-loaded notes are. `muted`: then.
-    `edited`: after that day's answers."""
+    """The use of a note on a day, as numbers of times. `found`: a search found it. `told`: an agent got it, with a
+    prompt or tool call that it fitted, or because the agent asked. `shown`: it was in a session's start, like all
+    always-loaded notes. `muted`: it was muted. `edited`: it was edited after that day's answers."""
 
     found: int = 0
     told: int = 0
@@ -50,14 +50,14 @@ class NoteUse:
 
     @property
     def used_days(self) -> list[date]:
-        """Return the days on which it was found or told, in order. A session's start shows notes whether they are used
+        """Return the days with a `found` or `told` use, in order. A session's start shows notes whether they are used
         or not."""
         return sorted(day for day, use in self.days.items() if use.found or use.told)
 
 
 def heat(use: NoteUse, today: date, written: date | None = None) -> Heat:
     """Return the heat of a note. `written`: when the note was stored or last edited. Days of the future, from a wrong
-    clock, count as today."""
+    clock, are treated as today."""
     used = use.used_days
     if sum(today - day < HOT_WITHIN for day in used) >= HOT_DAYS:
         return Heat.HOT

@@ -1,4 +1,5 @@
-"""Count in the background which notes are found, told and shown, and for how many different questions.
+"""Count in the background how often notes are found, told and shown (see `DayUse`), and for how many different
+questions.
 
 A question is kept as the signs of its vector, 48 bytes with the bundled model; a session as a hash.
 """
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from mcp_memory.models import Vectors
 
 SAME = 0.77
-"""The share of equal signs from which two questions' vectors count as one question. Measured with the bundled model: 10
-of 11 pairs that ask the same in other words are counted as one, and 1 of 10 that ask something else about the same
-matter. So it counts too few."""
+"""The share of equal signs above which two vectors are treated as the same question. Measured with the bundled model:
+10 of 11 pairs that ask the same in other words are above it. So is 1 of 10 pairs that ask something else about the same
+matter. So too few questions are counted."""
 
 MOST_DAYS, MOST_ROWS = 365, 200_000
 """The most days of use, and the most lines of a note and a day: some 20 MB."""
@@ -93,7 +94,7 @@ class UseCounter:
             self._waiting.append(_Use(few, how, day, question, session or by.session, client))
 
     async def run(self) -> None:
-        """Count forever what was added. If the disk refuses, only the log reports it."""
+        """Count uses forever as they are added. If the disk refuses, only the log reports it."""
         while True:
             await anyio.sleep(EVERY_S)
             if self._waiting or self.gaps.waiting or self._changes.count != self._known_changes:
@@ -103,7 +104,7 @@ class UseCounter:
                     log.warning("uses are not counted: %s", error.code)
 
     def flush(self) -> None:
-        """Count now what waits."""
+        """Count the waiting uses now."""
         self._transact(self._flush)
 
     def read(self, notes: Collection[NoteId] | None = None) -> dict[NoteId, NoteUse]:

@@ -26,7 +26,7 @@ _MOST_WORDS = 16
 """The most words of a question, without stop words; a question with more is a pasted page."""
 
 _LEAST_IDF = 1e-6
-"""The weight of a word in more than half of all texts, which counts little, but more than a missing word."""
+"""The weight of a word in more than half of all texts: little, but more than a missing word's."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class TermCorpus:
 
     @property
     def rows(self) -> int:
-        """Including dead ones."""
+        """The number of rows, including dead rows."""
         return sum(part.segment.rows for part in self.parts)
 
     @cached_property
@@ -133,7 +133,7 @@ class TermCorpus:
         return here
 
     def frequency(self, keys: Sequence[int], admitted: Callable[[Ids], Mask] | None = None) -> int:
-        """Count the chunks, of those `admitted`, in which all of the keys occur."""
+        """Count the `admitted` chunks in which all keys occur."""
         return sum(_holding(part, keys, admitted) for part in self.parts) if keys else 0
 
     def count(self, admitted: Callable[[Ids], Mask]) -> int:

@@ -1,8 +1,8 @@
 """Keeps the words of each generation in memory, as segments ready to rank.
 
-Before a search the store reads from the database which notes came and went, so a note counts as soon as its transaction
-is committed. New notes become small segments; a segment is merged into the one before it once it is no longer much
-smaller, so that there are only a handful of them. A copy in a file makes the next start faster.
+Before a search the store reads from the database which notes came and went, so a note is found as soon as its
+transaction is committed. New notes become small segments. A segment is merged into the segment before it once it is no
+longer much smaller, so that there are only a handful of segments. A copy in a file makes the next start faster.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -98,7 +98,7 @@ class InvertedIndex(CacheSync["_Words"]):
 
 
 class _Words:
-    """One generation's words, up to the note `number` and the removal `gone`."""
+    """The words of a generation, up to the note `number` and the removal `gone`."""
 
     def __init__(self, path: Path, uid: str, generation: int) -> None:
         self.path = path
@@ -120,7 +120,7 @@ class _Words:
         return self.corpus.rows - self._saved_rows > max(SAVE_ROWS, self._saved_rows // 4)
 
     def is_near(self, connection: sqlite3.Connection) -> bool:
-        """Return whether at most `FEW` passages are newer; of many notes only the first are counted."""
+        """Return whether at most `FEW` passages are newer. If there are many notes, only the first are counted."""
         newer = f"SELECT size FROM {self._tables.notes} WHERE number > ? LIMIT {FEW}"
         (passages,) = connection.execute(f"SELECT coalesce(sum(size), 0) FROM ({newer})", [self._number]).fetchone()
         return passages <= FEW

@@ -18,13 +18,13 @@ Some = slice | NDArray[np.intp]
 """All rows, or the rows with these numbers."""
 
 _Counted = tuple[NDArray[np.intp], NDArray[Any]]
-"""Numbers of rows or sections, each once, and a count for each."""
+"""Distinct numbers of rows or sections, and a count for each."""
 
 OWN_WEIGHT = 2
-"""The weight of a chunk's own words; the words of its neighbors and its place count once."""
+"""The weight of a chunk's own words; the words of its neighbors and its place have weight 1."""
 
 REACH = (1, 2)
-"""The distances on each side at which a neighbor's words still count."""
+"""The distances on each side at which a neighbor's words are included."""
 
 _DENSE_SHARE = 50
 """The rows per occurrence: a more frequent word is summed over all rows, since single rows cost that much more each."""
@@ -91,7 +91,7 @@ class PostingSegment:
     # -- inside ------------------------------------------------------------------------------------------------
     @cached_property
     def _together(self) -> list[NDArray[np.uint16]]:
-        """For each distance of REACH, 1 if row r and row r + distance are of one note, else 0."""
+        """For each distance of REACH, 1 if row r and row r + distance are of the same note, else 0."""
         return [(self.chunks[far:] - self.chunks[:-far] == far).astype(np.uint16) for far in REACH]
 
     def _spread(self, own: NDArray[Any]) -> NDArray[Any]:

@@ -92,7 +92,7 @@ class Database:
 
     def cut_log(self, *, busy_s: float = 0.0) -> bool:
         """Truncate the log, so that neither it nor the file has the pages that a `vacuum` dropped, or that were there
-        at the start. False if someone is still reading the old state after `busy_s`."""
+        at the start. Return False if a reader still uses the old state after `busy_s`."""
         with self._writing:
             if self._is_cut and not self._closed:
                 return True

@@ -16,8 +16,8 @@ _KEPT_ONCE = ("state", "models", "generations")
 
 
 def require_sound(connection: sqlite3.Connection) -> None:
-    """Check what all else hangs on, in some milliseconds: the shared tables, and how many rows each generation has.
-    Raises DamagedRow or sqlite3.Error."""
+    """Check in some milliseconds the data that everything else depends on: the shared tables, and how many rows each
+    generation has. Raises DamagedRow or sqlite3.Error."""
     for table in _KEPT_ONCE:
         _require(connection, f"PRAGMA integrity_check('{table}')", "ok", table)
     _require(connection, "SELECT count(*) FROM state", 1, "state")
@@ -31,7 +31,8 @@ def require_sound(connection: sqlite3.Connection) -> None:
 
 
 def require_sound_throughout(connection: sqlite3.Connection, is_unwanted: Callable[[], bool]) -> None:
-    """Check every page, .4 s for 10,000 notes, unless it becomes unwanted meanwhile. Raises as `require_sound`."""
+    """Check every page, .4 s for 10,000 notes, unless it becomes unwanted meanwhile. Raises the errors of
+    `require_sound`."""
     connection.set_progress_handler(is_unwanted, STEPS)
     try:
         _require(connection, "PRAGMA integrity_check(1)", "ok", "the file")

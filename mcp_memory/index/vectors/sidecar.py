@@ -27,7 +27,7 @@ _CHUNK_BYTES = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class SidecarHeader:
-    """`uid` and `generation` say whose vectors these are, `slot` which one is the last; `checksum` covers the
+    """`uid` and `generation` identify the owner of the vectors, `slot` the last vector; `checksum` covers the
     records."""
 
     uid: str
@@ -68,7 +68,8 @@ def slot_of(path: Path, uid: str, generation: int) -> int | None:
 def append(
     path: Path, header: SidecarHeader, ids: NDArray[np.int64], vectors: NDArray[np.int8], slot: int
 ) -> MappedVectors | None:
-    """Append records to a file whose header is `header` (count 0: begin anew). None if another process changed it.
+    """Append records to a file whose header is `header` (count 0: start over). Return None if another process changed
+    the file.
 
     The header is written last, so that an interrupted append leaves the file as it was. Raises OSError."""
     records = np.empty(len(ids), dtype=_record(header.dimension))

@@ -1,12 +1,12 @@
 """Scan int8 vectors, mapped from the sidecar or, for the newest ones, kept in memory.
 
-Up to 250,000 vectors are all compared; of more, only those that may be near by their signs.
+Up to 250,000 vectors are all compared. Above that, only vectors whose signs show that they may be near are compared.
 
-Before each scan the store reads the slots that are newer than its own from the database, so a vector counts as soon as
-its transaction is committed. Vectors of replaced notes stay where they are and are masked, because no filter admits
+Before each scan the store reads the slots that are newer than its own from the database, so a vector is found as soon
+as its transaction is committed. Vectors of replaced notes stay where they are and are masked, because no filter admits
 their number; when they are the larger part, the sidecar is rewritten.
 
-Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random vectors, .987 on clustered ones.
+Measured with 100,000 × 384: recall@50 against exact float32 is .985 on random vectors, .987 on clustered vectors.
 """
 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
@@ -42,7 +42,7 @@ FLUSH_ROWS = 4096
 _READ_ROWS = 10_000
 
 _FEW = 0.25
-"""If a smaller share of a block is admitted, only those vectors are copied and compared."""
+"""If a smaller share of a block is admitted, only the admitted vectors are copied and compared."""
 
 _MANY = 250_000
 """The number of vectors from which the signs of their components are compared first …"""
@@ -123,7 +123,7 @@ def nearest(
 
 
 class _Slots:
-    """One generation's vectors: in the sidecar and, for the newer ones, in memory."""
+    """The vectors of a generation: in the sidecar and, if newer, in memory."""
 
     def __init__(self, path: Path, uid: str, generation: Generation, report: Callable[[Problem], None]) -> None:
         self._path = path

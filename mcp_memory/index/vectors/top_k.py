@@ -13,7 +13,7 @@ MANY = 8192
 
 _STRIDE = 16
 _MARGIN = 2
-"""The sample puts the bar where this many times the wanted rows should lie above it."""
+"""The sample sets the bar so that this many times the wanted rows should be above it."""
 
 
 def best(

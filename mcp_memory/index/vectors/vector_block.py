@@ -27,7 +27,7 @@ class VectorBlock:
 
     @property
     def is_known(self) -> bool:
-        """Whether the lengths are in memory; for a million vectors they take a tenth of a second."""
+        """Return whether the lengths are in memory; for a million vectors they take a tenth of a second."""
         return "lengths" in vars(self)
 
     @cached_property

@@ -32,10 +32,11 @@ TOGETHER_S = 1.0
 """The seconds within which a model makes calls at once; it needs longer to answer a refusal."""
 
 _SILENT_KINDS = frozenset({"log", "fact", "reference", "idea", "task", "agent", "commitment"})
-"""Kinds that say nothing about how to act."""
+"""Kinds of notes without advice on how to act."""
 _NO_FIX_KINDS = frozenset({"idea", "task", "agent", "commitment"})
 _AGAINST_ALONE = frozenset({"fix", "preference"})
-"""Kinds that must advise against a command to match it: whoever runs `pnpm gen` already does what they ask for."""
+"""Kinds of notes that match a command only if they advise against it. An agent that runs `pnpm gen` already does what
+such a note asks for."""
 _LEARNED_KINDS = frozenset({"fix", "lesson"})
 _STOPPED = """Stopped once, because a note in memory speaks against this call.
 {}
@@ -60,7 +61,7 @@ class ActionAdvisor:
     briefer: Briefer
     conflicts: ConflictScan
     stopped: LruCache[str, tuple[float, set[str]]] = field(default_factory=lambda: LruCache(100))
-    """By session and note: when a call was first stopped, and which calls were stopped."""
+    """Maps a session and a note to the time at which a call was first stopped, and the calls that were stopped."""
 
     @property
     def vault(self) -> Vault:
@@ -70,9 +71,8 @@ class ActionAdvisor:
         self, session: str, arguments: Mapping[str, Any] | None, output: str | None, folder: str, project: str | None,
         stop: bool, orders: bool, within_ms: int,
     ) -> Advice:  # fmt: skip
-        """Return what memory has about a call of a tool with these arguments or, with the `output` of a failed call,
-        about its error. `stop`: stop a call that an order forbids. `orders`: advise only with orders. Raises
-        DeadlineExceeded."""
+        """Return advice about a call of a tool with these arguments or, with the `output` of a failed call, about its
+        error. `stop`: stop a call that an order forbids. `orders`: advise only with orders. Raises DeadlineExceeded."""
         action, briefer = read_action(arguments or {}, folder, project), self.briefer
         wanted = replace(briefer.filters(project=project), private=briefer.config.private_marks, foreign=False)
 
@@ -101,8 +101,8 @@ class ActionAdvisor:
         return await in_thread(look, deadline_s=within_ms / 1000, what="looking for what an action needs")
 
     def _stops(self, session: str, action: ToolAction, mention: Mention, passage: Passage, wanted: Filters) -> bool:
-        """Return whether the passage is the person's order against this call, which the session's agent has met
-        neither here nor in another refusal of the call."""
+        """Return whether the passage is the person's order against this call. The session's agent must not have met it
+        before, here or in another refusal of the call."""
         refusal, briefer = _mark(f"{action} was refused"), self.briefer
         return (
             mention.forbids

@@ -8,8 +8,8 @@ from functools import cached_property
 from mcp_memory.recall.moments import WORD_SETS
 
 MOST_CHARS, MOST_LINES, WINDOW_LINES = 12_000, 200, 3
-"""The most characters of an output, half from its beginning and half from its end; its most lines; and the most lines
-that one message spans."""
+"""The most characters of an output, half from its beginning and half from its end; the most lines of an output; and the
+most lines of a message."""
 
 ENOUGH = 0.6
 """The share of a message's distinctive words that must be there, in their order."""

@@ -126,8 +126,8 @@ def _commands(command: ShellCommand, codes: Sequence[str], prose: str) -> Iterat
 
 
 def _command_weight(named: Sequence[str], command: ShellCommand, is_against: bool) -> int:
-    """Return how exactly a note names this command: all of its words in their order, and its flags. One flag is enough
-    where the note has nothing against the command."""
+    """Return how exactly a note names this command: all of its words in their order, and its flags. A single flag is
+    enough if the note has no objection to the command."""
     flags = [word.partition("=")[0] for word in named if word.startswith("-") and word.strip("-")]
     values = {word for flag, word in pairwise(named) if flag.startswith("-")}
     plain = [word for word in named if word[:1] not in "-$" and word not in values and not _HOLE.search(word)]

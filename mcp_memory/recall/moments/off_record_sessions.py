@@ -54,7 +54,7 @@ class OffRecordSessions:
         return bool(wish) or OffRecord.NEXT in before, began if OffRecord.BEFORE in wish else None
 
     def note_missing(self, session: str) -> None:
-        """Remember that nothing was found of what the session's person named to be forgotten."""
+        """Remember that no message was found about the thing that the session's person asked to forget."""
         with self._lock:
             self._missing.add(session)
 

@@ -13,11 +13,11 @@ from mcp_memory.vault.ownership import PERSONS_SOURCES
 from mcp_memory.vault.vault import Vault
 
 _OWN_WORDS = frozenset({"said", "wrote"})
-"""The voices of what was captured from a session or a log; not of a proposal to which they only agreed."""
+"""The voices of notes that were captured from a session or a log; not of a proposal to which the person only agreed."""
 
 _HEADING = re.compile(r"#{1,6}(?:\s|$)")
 _LEFT_OUT = "---"
-"""A line in place of another, so that the sentences around it stay apart."""
+"""A line that replaces another line, so that the sentences around it stay separate."""
 
 
 def is_persons_word(vault: Vault, passage: Passage, action: ToolAction) -> bool:

@@ -1,5 +1,5 @@
-"""Read a line for a shell: its commands, each with the folder that it runs in. Pure, except for the location of your
-home."""
+"""Read a line for a shell: its commands, each with the folder that it runs in. Pure, except that it uses the location
+of your home."""
 
 import re
 import shlex

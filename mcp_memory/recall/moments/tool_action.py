@@ -1,4 +1,4 @@
-"""Read what a call of a client's tool is about to do: the files that it changes and the commands that it runs. Pure."""
+"""Read the action of a client's tool call: the files that it changes and the commands that it runs. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ _PATH = re.compile(r"(?![a-z]+://)[\w@.~+-]*[/.][\w@.~+/-]*\w")
 
 
 class ShellCommand(NamedTuple):
-    """A command. `words`: the program and what follows, without `flags`, which have no values."""
+    """A command. `words`: the program and its arguments, without `flags`, which have no values."""
 
     words: Sequence[str]
     flags: frozenset[str] = frozenset()

@@ -40,7 +40,7 @@ class _Told(NamedTuple):
 
     def is_before(self, change: NoteChange, number: int | None) -> bool:
         """Return whether the note was shown before the change. `number`: the change's number; None if an earlier
-        process made it."""
+        process made the change."""
         if self.number is None:
             return number is not None or change.at >= self.at
         return number is not None and number >= self.number
@@ -100,8 +100,8 @@ class Withdrawals:
         self._lines.remove(lambda line: any(map(names, (*line.get("told", ()), *line.get("gone", ())))))
 
     def _known(self) -> LruCache[str, dict[NoteId, _Told]]:
-        """Return what each session was shown; the first call also reads what earlier processes showed, and what changed
-        since."""
+        """Return the notes that each session was shown. The first call also reads the notes that earlier processes
+        showed, and the changes since."""
         if self._told is None:
             self._told, notes = LruCache(MOST_SESSIONS), set[NoteId]()
             with suppress(StorageFailed):  # it begins anew

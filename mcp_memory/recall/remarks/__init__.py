@@ -1,1 +1,1 @@
-"""Lines beside recalled notes: what replaced them, and what they are linked with."""
+"""Writes lines beside recalled notes: the notes that replaced them, and the notes that they are linked with."""

@@ -1,4 +1,4 @@
-"""Names what was stored without review, and by whose word."""
+"""Names the notes that were stored without review, and who said them."""
 
 from mcp_memory.models import NoteRecord
 from mcp_memory.text.escape_invisible import in_quotes
@@ -9,7 +9,7 @@ _REASONS = {
     "wrote": "Stored because the person wrote it in a log",
 }
 _UNKNOWN = "Stored from a session without review"
-"""Notes of earlier versions don't say by whose word."""
+"""Notes of earlier versions don't record who said it."""
 
 
 def announcement(note: NoteRecord, *, is_quoted: bool) -> str:

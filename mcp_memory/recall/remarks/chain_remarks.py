@@ -1,4 +1,4 @@
-"""Describe what replaced a superseded note."""
+"""Describe the note that replaced a superseded note."""
 
 from collections.abc import Iterable
 
