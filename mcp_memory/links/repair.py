@@ -1,4 +1,5 @@
-"""Finds the intended target of a link from earlier places of notes, and the text to write. Pure but for the index."""
+"""Finds the intended target of a link from earlier places of notes, and the text to write. Pure, except that it reads
+the index."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping

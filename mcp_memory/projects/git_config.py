@@ -26,7 +26,7 @@ class ConfigValue:
 
 
 def read_bytes(file: str) -> bytes:
-    """Return the content of a regular file; empty for one that can't be read, would wait, or is larger than any
+    """Return the content of a regular file; empty for a file that can't be read, would block, or is larger than any
     configuration."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)

@@ -1,7 +1,7 @@
 """Decide which known project a repository belongs to, and the name of a new one. Pure, except for git's first commits.
 
-In doubt a repository becomes a new project. Its notes are then missing elsewhere until a person merges the two, but a
-wrong match would give away confidential notes.
+If in doubt, a repository becomes a new project. Its notes are then missing elsewhere until a person merges the two
+projects, but a wrong match would give away confidential notes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEAST_NAME_CHARS = 3
 
 @dataclass(frozen=True, slots=True)
 class NearMatch:
-    """Two projects that may be one, and why."""
+    """A pair of projects that may be the same, and why."""
 
     label: str
     other: str
@@ -106,7 +106,7 @@ def _begins_alike(facts: RepositoryFacts, project: Project) -> bool:
 
 
 def _is_clone_of(facts: RepositoryFacts, project: Project) -> bool:
-    """Return whether one was cloned from the other's folder."""
+    """Return whether either repository was cloned from the other's folder."""
     is_cloned = is_local(facts.origin) and any(_end_off(folder) == facts.origin for folder in project.folders)
     is_source = _end_off(facts.folder) in project.origins
     return (is_cloned or is_source) and _begins_alike(facts, project)

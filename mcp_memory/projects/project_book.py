@@ -86,8 +86,8 @@ class ProjectBook:
         return frozenset(origin for one in self.projects for origin in one.origins)
 
     def with_project(self, project: Project, *, without: Collection[str] = ()) -> ProjectBook:
-        """Return the book with this project instead of the one with its label, and without those with other labels. The
-        rest of the text stays as it is."""
+        """Return the book with this project in place of the project with its label, and without the projects with the
+        other labels. The rest of the text stays as it is."""
         changed = dict.fromkeys(without) | {project.label: project}
         projects = [changed.get(one.label, one) for one in self.projects]
         if project not in projects:

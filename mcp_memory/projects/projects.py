@@ -98,7 +98,8 @@ class Projects:
         return [*near_matches(projects, seen), *namesakes(projects, loose)]
 
     def merge(self, name: str, into: str) -> Project:
-        """Make two projects one. No note is rewritten: the first one's name becomes an alias. Raises NotFound."""
+        """Make two projects one. No note is rewritten: the name of the first project becomes an alias. Raises
+        NotFound."""
 
         def change(book: ProjectBook) -> tuple[ProjectBook, Project]:
             one, other = book.named(name) or Project(name), book.named(into) or Project(into)
@@ -199,6 +200,6 @@ def plant_projects(vault: Path, data: bytes) -> None:
 
 
 def _is_gone(folder: str) -> bool:
-    """Return whether the repository is gone; a work tree of one that moved may still be there."""
+    """Return whether the repository is gone; a work tree of a repository that moved may still be there."""
     found = find_repository_facts(folder)
     return found is None or found.folder != folder

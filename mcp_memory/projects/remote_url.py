@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 _SCP_FORM = re.compile(r"(?:[^@/\s]*@)?(?P<host>\[[^\]]+\]|[^:/\s@]+):(?!//)(?P<path>.*)", re.DOTALL)
 _HELPER = re.compile(r"[A-Za-z][\w+.-]*::")
-"""Before a URL for which git has a program of its own."""
+"""The prefix of a URL for which git has a program of its own."""
 _USER = re.compile(r"[^/@\s]*@")
 _OTHER_NAMES = {
     "ssh.github.com": "github.com", "www.github.com": "github.com", "altssh.gitlab.com": "gitlab.com",

@@ -28,8 +28,9 @@ _HOST = re.compile(r"\s*(Host|HostName)[\s=]+(.+?)\s*", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class RepositoryFacts:
-    """`folder` is the repository's own, the same for all of its work trees; `shared` is the one in which git keeps
-    what they share. `origin` is empty without a remote; `upstream` without a second one of that name."""
+    """The facts of a repository. `folder` is its own folder, the same for all of its work trees. `shared` is the folder
+    in which git keeps their shared data. `origin` is empty without a remote, and `upstream` without a second remote of
+    that name."""
 
     folder: str
     shared: str
@@ -55,7 +56,7 @@ class RepositoryFacts:
 
     @cached_property
     def age(self) -> tuple[int, int]:
-        """Return the age, which differs from that of another repository that was at this place before."""
+        """Return the age, which differs from the age of another repository that was at this place before."""
         try:
             found = os.stat(self.shared)
         except OSError:
@@ -137,9 +138,9 @@ def _host_of(name: str) -> str:
 
 
 def _shared_folder(folder: str) -> str | None:
-    """Return the folder in which git keeps what all work trees share, if `folder` is the root of one, or a bare
-    repository. If its `.git` is a file that leads nowhere, the folder that it named before the repository moved, else
-    `.git`."""
+    """Return the folder in which git keeps what all work trees share, if `folder` is the root of a work tree, or a bare
+    repository. If its `.git` is a file that leads nowhere, return the folder that it named before the repository moved,
+    else `.git`."""
     inside = f"{folder}/.git"
     try:
         is_file = stat.S_ISREG(os.stat(inside).st_mode)

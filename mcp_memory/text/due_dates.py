@@ -134,8 +134,8 @@ def due_from(value: Any, zone: tzinfo) -> DueDate | None:
 
 def find_due(text: str, said: datetime) -> DueDate | None:
     """Return the first future day or time in a text. `said` is the time of the text, in its author's zone. A weekday,
-    also `next Friday`, is the next such day after `said`; next week is its Monday, or the weekday named with it; next
-    month is its first day."""
+    also `next Friday`, is the next such day after `said`. `next week` is its Monday, or the weekday named with it.
+    `next month` is its first day."""
     plain = _in_english(text[:MOST_CHARS])
     clock = next(_CLOCK.finditer(plain), None)
     at = _time_of(clock) if clock else None

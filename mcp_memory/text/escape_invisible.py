@@ -5,7 +5,7 @@ import unicodedata
 from typing import Any, cast
 
 QUOTED = ">"
-"""Begins each quoted line, unless a mark of ours does, so that no line of a note can be mistaken for ours."""
+"""The start of each quoted line without a mark of ours, so that no line of a note can be mistaken for ours."""
 
 SOFT_HYPHEN = "\u00ad"
 _PLAIN = re.compile("[\n\t -~\u00a0-\u02ff]*")

@@ -23,7 +23,8 @@ _SEPARATORS = re.compile(r"[\s_-]+")
 
 
 def plain_name(name: str) -> str:
-    """Normalize a name: without case, width and invisible characters, which a file system or a reader may ignore."""
+    """Normalize a name: remove differences of case and width, and invisible characters, which a file system or a reader
+    may ignore."""
     shown = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) not in {"Cf", "Mn"})
     return "".join(shown).casefold().strip()
 

@@ -69,7 +69,7 @@ _PART_OF_DAY = re.compile(
     r"(?:soir|matin|après-midi|nuit|evening|morning|afternoon)|(?:por|en) la (?:mañana|tarde|noche)))$",
     re.IGNORECASE,
 )
-"""Matches a part of a past day, `gestern Abend`. It stands for the whole day, so that nothing is missed."""
+"""Matches a part of a past day, `gestern Abend`. It is read as the whole day, so that nothing is missed."""
 _PART_OF_MONTH = re.compile(
     r"(?:(?:a|the|am|zu|à la|au)\s+)?(?:(?P<early>early|beginning of|start of|anfang|début|principios de|inicios de)"
     r"|(?P<mid>mid|middle of|mitte|milieu|mi|mediados de)|(?P<late>late|end of|ende|fin|finales de|final de|fines de))"

@@ -19,7 +19,7 @@ BLOCK = 2048
 
 _ROUNDS = 5
 _LEAST_SHARE = 1 / 8
-"""The minimum share of the smaller half of a division: smaller pieces neither make a topic nor shrink the rest
+"""The minimum share of the smaller half of a division. Smaller pieces don't make a topic and don't shrink the rest
 enough."""
 
 

@@ -18,7 +18,7 @@ class TopicsConfig:
     """… or after this time since the first change."""
     fresh_tail_count: int = 0
     """The number of newest notes that aren't filed yet. Larger values leave more notes without a topic, and the groups
-    are no better (`tests/eval/topics/household.txt`)."""
+    don't improve (`tests/eval/topics/household.txt`)."""
     leaf_cosine: float = 0.11
     """The minimum mean cosine between the `topic_vectors` of a topic's notes (average linkage), -1 to 1."""
     shared_words: float = 0.75

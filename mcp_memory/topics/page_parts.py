@@ -1,7 +1,7 @@
 """Keeps a person's text on a topic's page while the rest is regenerated. Pure.
 
 A page has parts: its title, the text before the first heading, and each section. Our own lines are remembered as
-hashes. A line without such a hash belongs to a person and stays byte for byte; a line of ours that a person changed or
+hashes. A line without such a hash belongs to a person and stays byte for byte. A line of ours that a person changed or
 removed isn't written again.
 """
 
@@ -39,8 +39,8 @@ def sealed(page: str) -> str:
 
 
 def is_sealed(page: str) -> bool:
-    """Whether the lines are as they were when the page was made; the title and the related topics may differ. A seal
-    has no key, so a stranger can make one, too."""
+    """Return whether the lines are as they were when the page was made; the title and the related topics may differ. A
+    seal has no key, so a stranger can make one, too."""
     return frontmatter.parse(page).meta.get(SEAL) == _seal(page)
 
 

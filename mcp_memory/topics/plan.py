@@ -227,7 +227,7 @@ def _project_filing(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
 
 
 def _condensation(tree: _Tree, config: TopicsConfig) -> list[PlanJob]:
-    """Plan parents for topics at the top, on the lowest level with work to do: topics join a parent of that level or
+    """Plan parents for topics at the top, on the lowest level with work to do. Topics join a parent of this level or
     get a new parent. A topic with a parent keeps it."""
     levels: dict[int, list[str]] = defaultdict(list)
     hosts: dict[int, list[str]] = defaultdict(list)

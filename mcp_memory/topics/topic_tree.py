@@ -39,7 +39,7 @@ class Topic:
 
     @property
     def is_yours(self) -> bool:
-        """Whether the whole page is yours, because you wrote it or removed its properties; nothing in it is
+        """Return whether the whole page is yours, because you wrote it or removed its properties; nothing in it is
         rewritten."""
         return self.page is not None and "covers" not in self.page.meta
 
@@ -61,7 +61,7 @@ class Topic:
 
     @property
     def _has_lost(self) -> bool:
-        """Whether a source of its page has been forgotten or moved."""
+        """Return whether a source of its page has been forgotten or moved."""
         sources = self.page.meta.get("derived_from", ()) if self.page and not self.state.titled else ()
         return not {child.id for child in self.children}.issuperset(sources)
 
@@ -116,19 +116,19 @@ class Topic:
 
     @property
     def stale(self) -> bool:
-        """Whether its page is missing or outdated."""
+        """Return whether its page is missing or outdated."""
         if self.page is None:
             return self.ours and self.notes > 0
         return self.ours and not self.is_yours and self.page.meta.get("covers") != self.covers
 
     @property
     def provisional(self) -> bool:
-        """Whether a language model should still write its page."""
+        """Return whether a language model should still write its page."""
         return self.ours and self.page is not None and self.page.meta.get("provisional") is True
 
     @property
     def outdated(self) -> bool:
-        """Whether its page must be rewritten, or the page of a subtopic that is a source of it."""
+        """Return whether its page must be rewritten, or the page of a subtopic that is a source of it."""
         return not self.is_yours and (self.stale or any(topic.outdated for topic in self.topics))
 
     def walk(self) -> Iterator[Topic]:

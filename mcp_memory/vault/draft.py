@@ -60,7 +60,7 @@ class Draft:
 @dataclass(frozen=True, slots=True)
 class WriteResult:
     """A note after a write; `entry` is the hash of the log entry that was written. `replaced`: the note or entry that
-    it superseded. `holding`: the later note that counts in place of this one, which was stored before."""
+    it superseded. `holding`: the later note that is active in place of this note, which was stored before."""
 
     file: NoteFile
     outcome: Outcome

@@ -127,12 +127,12 @@ class MarkerGuard:
 
     @property
     def read_only(self) -> bool:
-        """Whether the folder exists and can't be written now; that may change while we run."""
+        """Return whether the folder exists and can't be written now; that may change while we run."""
         return os.path.isdir(self._root) and not os.access(self._root, os.W_OK)  # noqa: PTH112 -- False on any error
 
     @property
     def vanished(self) -> bool:
-        """Whether the marker has gone or can't be looked at: then an absent file proves nothing."""
+        """Return whether the marker has gone or can't be looked at: then an absent file proves nothing."""
         return self._marked and not os.path.isfile(self._root / MARKER)  # noqa: PTH113 -- False on any error
 
     def must_be_there(self) -> None:

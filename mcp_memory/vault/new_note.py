@@ -25,7 +25,8 @@ OTHER_NAME = "choose another name"
 
 _PERSONS_FOLDERS = frozenset({ALWAYS_LOAD, INBOX, ENTITIES, SUMMARIES})
 _PERSONS_PAGES = frozenset({plain_name(DREAMS), plain_name(CONTENTS)})
-"""Agents don't write there: a file there counts as the person's decision, or as a page made from their notes."""
+"""Folders and pages that agents don't write to. A file there is taken as the person's decision, or as a page made from
+their notes."""
 
 _NUMBER = re.compile(r"([0-9]{1,6})-[^/]*")  # more digits are a date
 

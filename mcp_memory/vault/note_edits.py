@@ -78,8 +78,8 @@ class NoteEditor:
 
     def mute(self, path: NotePath, entry: str | None, project: str | None, *, undo: bool) -> NoteFile:
         """Mute a note or log entry by a mark in its head, in a project or everywhere, so that agents get it only if
-        they ask. Or undo that; without a project, undo all of it. Idempotent. Raises NotFound, Refused, InvalidInput,
-        StorageFailed."""
+        they ask. Or with `undo`, unmute it in the project; without a project, unmute it entirely. Idempotent. Raises
+        NotFound, Refused, InvalidInput, StorageFailed."""
         self._notes.require_vault()
         if path.startswith("@") or (entry and path == MEMORY):
             what = "MEMORY.md is shown as a whole" if entry else f"{path} belongs to a read-only source"
@@ -102,10 +102,10 @@ class NoteEditor:
         return self._notes.change(path, changed)
 
     def put_back(self, path: NotePath, change: NoteChange, data: bytes | None) -> NoteFile:
-        """Undo an edit, or the mark that the note was superseded; of a log, the edit of one entry. `data`: the earlier
-        bytes, if they are known. Idempotent.
+        """Undo an edit, or the mark that the note was superseded; in a log, the edit of a single entry. `data`: the
+        earlier bytes, if they are known. Idempotent.
 
-        Raises NotFound if they aren't, PreconditionFailed if the file, or the entry, was changed since."""
+        Raises NotFound if they aren't known, PreconditionFailed if the file, or the entry, was changed since."""
         self._notes.require_vault()
         file, before = self._notes.read(path), change.before or Etag("")
         if file.record.etag == before:
@@ -195,7 +195,7 @@ class NoteEditor:
 
 
 def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
-    """Return the text without the mark that this note superseded it, or an entry of it."""
+    """Return the text without the mark that this note superseded the other note, or an entry of it."""
     if file and file.record.is_log:
         marks: list[str] = file.record.meta.get("superseded", [])
         left = [mark for mark in marks if by not in mark.split()]
@@ -209,8 +209,8 @@ def _reinstated(file: NoteFile | None, text: str, by: str | None) -> str:
 
 
 def _with_text(before: str, text: str) -> str:
-    """Return the text in place of the whole note; without a head of its own, below the head that is there. Keeps a byte
-    order mark, the line ending at the end, and CRLF."""
+    """Return the text in place of the whole note. A text without a head of its own goes below the present head. Keeps a
+    byte order mark, the line ending at the end, and CRLF."""
     mark = BOM if before.startswith(BOM) else ""
     new, old = text.removeprefix(BOM), frontmatter.parse(before)
     if "\r\n" in before and before.count("\n") == before.count("\r\n"):

@@ -148,7 +148,8 @@ def find_entry(path: NotePath, text: str, entry: str) -> LogEntry | CuratedEntry
 
 
 def muted_projects(marks: Sequence[str], entry: str | None) -> list[str]:
-    """Return the projects in which a note is muted, or (`hash` or `hash project` in its head) this entry of it."""
+    """Return the projects in which a note is muted, or in which this entry of it is muted (`hash` or `hash project` in
+    its head)."""
     own = [mark[len(entry) :].strip() or EVERYWHERE for mark in marks if mark.startswith(entry)] if entry else []
     return [*(mark for mark in marks if not _OF_ENTRY.match(mark)), *own]
 

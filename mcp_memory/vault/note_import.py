@@ -2,7 +2,7 @@
 
 The line `import_check: v1-<of the source>-<of the note>` in an imported note identifies the version of its source, and
 shows whether the note has been edited since. Each part is 16 hexadecimal digits of a sha256: of the source's bytes, and
-of the note's own with these digits as zeros. So an edit is noticed on every device, without any state.
+of the note's own bytes with these digits as zeros. So an edit is noticed on every device, without any state.
 """
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ class NoteImporter:
     def import_notes(
         self, incoming: Sequence[IncomingNote], known: Known, same: Same, *, dry_run: bool = False
     ) -> list[ImportResult]:
-        """Import notes, or only plan it with `dry_run`; the results are in the same order. Raises StorageFailed if the
-        disk refuses: then a part of the notes is imported."""
+        """Import notes, or with `dry_run` only plan the import; the results are in the same order. Raises StorageFailed
+        if the disk refuses, after a part of the notes is imported."""
         with ThreadPoolExecutor(WRITERS) as pool:
             steps = list(pool.map(partial(self._plan, known=known, same=same), incoming))
             if dry_run:

@@ -50,7 +50,8 @@ class NoteStore:
         journals: NoteJournals | None,
         guard: MarkerGuard | None = None,
     ) -> None:
-        """Open a store. If `journals` is None, only the marks in the files themselves count, and no change is noted."""
+        """Open a store. If `journals` is None, only the marks in the files themselves apply, and no change is
+        recorded."""
         self.backend = backend
         self.layout = layout
         self.kinds = kinds
@@ -64,7 +65,7 @@ class NoteStore:
 
     @property
     def is_away(self) -> bool:
-        """Whether the vault's folder is missing: then an absent file proves nothing. Reads the disk."""
+        """Return whether the vault's folder is missing: then an absent file proves nothing. Reads the disk."""
         return self.guard is not None and self.guard.vanished
 
     def require_vault(self) -> None:
@@ -104,8 +105,8 @@ class NoteStore:
         return Listing(files, problems, ignored, own.complete, folders, frozenset(missing))
 
     def read(self, path: NotePath, *, chained: bool = True) -> NoteFile:
-        """Read a note; of a file over the size limit only its beginning, with a `problem` about that. Its state is the
-        one in its chain or, unless `chained`, the one in its own file.
+        """Read a note. A file over the size limit is read only at its beginning, with a `problem` about that. The state
+        is the note's state in its chain or, unless `chained`, the state in its own file.
 
         Raises NotFound, PathRefused, StorageFailed."""
         give_way()
@@ -184,7 +185,7 @@ class NoteStore:
         raise StorageFailed(f"{path} changes faster than it can be written", hint="try again")
 
     def stat(self, path: NotePath) -> FileStat:
-        """Return a file's stat; its path is the one inside its root. Raises NotFound, PathRefused, StorageFailed."""
+        """Return a file's stat; its path is relative to its root. Raises NotFound, PathRefused, StorageFailed."""
         backend, inner = self._locate(path)
         return backend.stat(inner)
 
@@ -276,8 +277,8 @@ def _whole_characters(data: bytes) -> bytes:
 
 
 def _first_part(file: NoteFile, problem: str) -> NoteFile:
-    """Drop a log's last entry: half an entry has another hash, so it couldn't be forgotten. In a longer text, chunking
-    drops it."""
+    """Drop a log's last entry, since half an entry has another hash and so couldn't be forgotten. In a longer text,
+    chunking drops it."""
     record, text = replace(file.record, problem=problem), file.text
     if record.is_log and len(text) <= MAX_CHARS and (entries := logs.entries(text, file.body_start)):
         text = text[: entries[-1].start]

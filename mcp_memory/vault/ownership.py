@@ -94,8 +94,9 @@ class Provenance:
         return bool(self._ledger.standings(entry_id(MEMORY, entry)))
 
     def adopt(self, file: NoteFile, *, dry_run: bool = False) -> NoteId | None:
-        """Vouch from now on for a note in the managed folder that this installation did not write, or a topic's page as
-        another one made it; None if it needs no adoption. Raises Refused for a note elsewhere, StorageFailed."""
+        """Vouch from now on for a note in the managed folder that this installation did not write, or for a topic's
+        page that another installation made; None if it needs no adoption. Raises Refused for a note elsewhere,
+        StorageFailed."""
         record, path = file.record, file.record.path
         layout = self._notes.layout
         inner = layout.below_home(path)
@@ -138,8 +139,8 @@ class Provenance:
         )
 
     def vouches(self, path: NotePath, note_id: NoteId) -> bool:
-        """Return whether the note is ours by the ledger: its id was put at this place, or at another place that it has
-        left. A file with the id of a note that is still in its place is a copy."""
+        """Return whether the note is ours by the ledger: its id was put at this place, or at another place that the
+        note has left. A file with the id of a note that is still in its place is a copy."""
         places = self._ledger.standings(note_id)
         if path in places:
             return places[path] != "revoked"

@@ -71,8 +71,8 @@ class TopicFiles:
         is_personal: bool = False,
     ) -> NoteFile:
         """Rewrite these link targets in a body and change no other byte, unless that was done before. `before` and
-        `after` are sha256 of the body; if the text `is_whole`, of the whole text, whose places then count.
-        `is_personal`: a person says that it may be a file that we do not own.
+        `after` are sha256 of the body. If `is_whole`, they and all places refer to the whole text. `is_personal`: a
+        person allows a file that we do not own.
 
         Raises NotFound, Refused for a file that we do not own, PreconditionFailed, StorageFailed."""
         self._notes.require_vault()
@@ -151,7 +151,7 @@ class TopicFiles:
         return self._notes.write(path, data, expected)
 
     def edit_plain(self, path: NotePath, edited: Callable[[str], str]) -> NoteFile:
-        """Write what `edited` makes of the text of a file for people; errors as for `NoteStore.change`."""
+        """Replace the text of a file for people by the result of `edited`. Raises the errors of `NoteStore.change`."""
         self._notes.require_vault()
         return self._notes.change(path, lambda _, text: edited(text))
 
@@ -162,8 +162,8 @@ class TopicFiles:
         self._notes.backend.settle(min_age_s=0, path=path)  # else it is held for a while, and so is its folder
 
     def remove_folder(self, folder: NotePath) -> bool:
-        """Remove a folder; False if it is not empty. Earlier versions of its page, which are held for a while, don't
-        count."""
+        """Remove a folder; False if it is not empty. Earlier versions of its page, which are kept for a while, are
+        ignored."""
         self._notes.backend.settle(min_age_s=0, path=NotePath(f"{folder}/{PAGE}"))
         return self._notes.backend.rmdir_empty(folder)
 
@@ -172,7 +172,7 @@ class TopicFiles:
         return self.is_as_written(page.record)
 
     def is_as_written(self, page: NoteRecord) -> bool:
-        """Return whether a page, as the index has it, is as we wrote it."""
+        """Return whether the indexed page is as we wrote it."""
         return bool(self._ledger.written(page.etag, PAGE_KIND, None))
 
     def page_state(self, page: NoteRecord) -> PageState:
@@ -193,8 +193,8 @@ class TopicFiles:
         return None if before == page.path.split("/")[-2] else before
 
     def made_by_us(self, path: NotePath, page: NoteRecord | None = None) -> bool:
-        """Return whether we ever wrote a page at this path, so that its folder is a topic of ours. Also true if we
-        wrote the `page` there at another path, since you may have renamed the folder."""
+        """Return whether we ever wrote a page at this path, so that its folder is a topic of ours. It is also true if
+        we wrote the `page` at another path, since you may have renamed the folder."""
         try:
             validate_new(path)
         except PathRefused:

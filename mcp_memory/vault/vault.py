@@ -75,9 +75,9 @@ class Vault:
         self.editing = NoteEditor(notes, journals.appends, secrets_allowed=self.secrets_allowed)
         self._memory = MemoryFile(notes, journals.appends, self._tombstones, self.provenance)
         self.shared = SharedFiles(notes, journals.appends, self._daily_log, self._memory)
-        # By content, so that two sessions that append the same text make one note.
+        # Locks by content, so that two sessions that append the same text make a single note.
         self._appending = [threading.Lock() for _ in range(64)]
-        # For all changes of chains, so that of two notes that supersede one note the second learns of the first.
+        # A lock for all changes of chains. If two notes supersede the same note, the second change sees the first.
         self._superseding = threading.Lock()
 
     @property
@@ -91,7 +91,7 @@ class Vault:
 
     @property
     def read_only(self) -> bool:
-        """Whether nothing can be written now. Reads the disk: for worker threads."""
+        """Return whether nothing can be written now. Reads the disk: for worker threads."""
         return self.backend.read_only or (self._guard is not None and self._guard.read_only)
 
     @property
@@ -131,7 +131,7 @@ class Vault:
         return self._daily_log.parts(day)
 
     def is_current(self, file: NoteFile) -> bool:
-        """Return whether the file on disk is the one that was read. Raises as `read`."""
+        """Return whether the file on disk is the one that was read. Raises the errors of `read`."""
         return self.signature(file.record.path) == file.record.signature
 
     def signature(self, path: NotePath) -> str:
@@ -158,12 +158,12 @@ class Vault:
         self, draft: Draft, *, supersedes: NotePath | None = None, entry: str | None = None,
         same: Sequence[NotePath] = (), fits: Fits = bool,
     ) -> WriteResult:  # fmt: skip
-        """Store one note or entry durably; the same content again returns the first.
+        """Store a note or entry durably; the same content again returns the first note.
 
-        `supersedes` is the path of the note, or of the log with the `entry`, that the new note replaces; it stays,
-        marked. If it was superseded already, the new note replaces the head of its chain: no call is lost, no chain
-        forks. `same`: where the index has this content. `fits`: as for `MemoryFile.append`. Raises InvalidInput,
-        Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed."""
+        `supersedes` is the path of the note, or of the log with the `entry`, that the new note replaces. The old note
+        stays, marked. If it was superseded already, the new note replaces the head of its chain, so that no call is
+        lost and no chain forks. `same`: where the index has this content. `fits`: as for `MemoryFile.append`. Raises
+        InvalidInput, Refused, AlreadyExists (for `draft.path`), NotFound (for `supersedes`), StorageFailed."""
         self._notes.require_vault()
         drafts.check(draft, max_bytes=self._config.max_append_bytes, secrets_allowed=self.secrets_allowed)
         if draft.path == MEMORY:
@@ -234,7 +234,7 @@ class Vault:
 
     def mark_compatible(self, path: NotePath, mark: str, caller: Caller = UNKNOWN) -> NoteFile:
         """Mark a note as compatible with the note with this id or, by `ENTRY=ID`, an entry of a log, so that both stay
-        active. Idempotent. Raises as `forget`."""
+        active. Idempotent. Raises the errors of `forget`."""
         self._notes.require_vault()
         self._retirable(path, caller)
         return self._retirement.add_mark(path, "compatible_with", mark)
@@ -252,7 +252,7 @@ class Vault:
             self._guard.accept()
 
     def settle(self) -> list[NotePath]:
-        """Check again what our writes displaced; return the paths of new conflict copies."""
+        """Check again the files that our writes displaced; return the paths of new conflict copies."""
         return self.backend.settle()
 
     def describe_traces(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> list[str]:
@@ -293,7 +293,7 @@ class Vault:
         return list(self._tombstones.problems)
 
     def prune_tombstones(self, standing: Collection[Etag], paths: Collection[NotePath]) -> int:
-        """Remove what no restore can need any more, given all that is in the vault; return how much."""
+        """Remove the kept bytes that no restore can need any longer, given the vault's files; return how many files."""
         return self._tombstones.prune(standing, paths, self._notes.clock().date())
 
     def _append(self, draft: Draft, named: NoteFile | None, entry: str | None, same: Sequence[NotePath]) -> WriteResult:

@@ -1,4 +1,4 @@
-"""Withhold pages that may quote a forgotten note, since they were made from it."""
+"""Withhold pages that may quote a forgotten note, because they were made from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,7 @@
 """Cuts a note into chunks, the exact slices that search ranks.
 
 Strategy `entry` makes a chunk of each entry. An entry is a bullet or paragraph in a log, a turn in a conversation, and
-elsewhere a paragraph, list item, fence or table; small neighbours under a common heading are joined, and large entries
+elsewhere a paragraph, list item, fence or table. Small neighbours under a common heading are joined, and large entries
 are cut. Strategy `window` makes overlapping windows of whole lines. A heading is in the `headings` of its chunks, not
 in their text. A heading with nothing below becomes a chunk itself, so that a note with only a title can be found.
 """

@@ -9,9 +9,9 @@
       fare --from Dover
       ```
 
-A turn is one list item, so one entry to the search, and begins with its speaker, so that search finds the name. A chunk
-ends between two turns, and with its session. A turn that is longer than a chunk is cut where it hurts least, and both
-sides say so; a fence that is cut is closed and reopened.
+A turn is a list item, which search treats as an entry. It begins with its speaker, so that search finds the name. A
+chunk ends between two turns, and with its session. A turn that is longer than a chunk is cut where it hurts least, and
+both sides say so; a fence that is cut is closed and reopened.
 """
 
 import re

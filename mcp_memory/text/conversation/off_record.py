@@ -1,6 +1,6 @@
 """Recognizes requests not to keep something: `off the record`, `das bleibt unter uns`, `<private>…</private>`.
 
-The requests may be in English, German, French and Spanish; `off_record.toml` has the phrases. In doubt a request is
+The requests may be in English, German, French and Spanish; `off_record.toml` has the phrases. If in doubt, a request is
 assumed, since text that was kept against somebody's will can't be unread. A sentence about a program (`don't save this:
 write to temp instead`) is not a request.
 """
@@ -26,9 +26,9 @@ class OffRecord(Flag):
     BEFORE = auto()
     """The person's message before it, and everything after that message."""
     ALL = auto()
-    """Everything before the message; if it names a thing, the turns that speak of it."""
+    """The messages before the request; if it names a thing, the turns that mention it."""
     SESSION = auto()
-    """Everything from here on, until the person revokes it."""
+    """The messages from here on, until the person revokes the request."""
 
 
 def off_record(message: str) -> OffRecord:
@@ -67,7 +67,7 @@ def words_taken_back(message: str) -> frozenset[str]:
 
 
 def says_off_record(text: str) -> bool:
-    """Return whether a sentence of a note asks that nobody keep it."""
+    """Return whether a sentence of a note asks that it not be kept."""
     return any(map(_is_wish, _sentences(text.replace("\r", "\n"))))
 
 

@@ -1,7 +1,7 @@
 """Separates a person's own words in a message from pasted text and from text that a program added.
 
 A message may also contain logs, mails and pages, code, quotations, chats, additions of a client, and notes recalled
-from memory. In doubt a part is treated as pasted, since typed words are stored as the person's own.
+from memory. If in doubt, a part is treated as pasted, since typed words are stored as the person's own.
 """
 
 import re
@@ -83,8 +83,8 @@ _OPENING = re.compile(
     r"[^\n]{0,80}(?<![.!])[ \t]{0,20}\n\s*(?=\S)"
 )
 """Matches the openings after which text may be pasted. An opening is a line that ends with a colon or a question mark,
-or is about something from elsewhere; or a paragraph that doesn't end like a sentence, such as a heading or `I fetched
-it and got`. People also type like that, so the rest waits for review."""
+or is about something from elsewhere. A paragraph that doesn't end like a sentence is an opening, too, such as a heading
+or `I fetched it and got`. People also type like that, so the rest waits for review."""
 
 _TIME = (
     r"\[?(?:[0-9]{1,4}[./-][0-9]{1,2}(?:[./-][0-9]{2,4})?,? )?"

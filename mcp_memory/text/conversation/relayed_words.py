@@ -14,7 +14,7 @@ def relays(view: str) -> bool:
 
 
 def asks_whether_it_is_true(view: str) -> bool:
-    """Return whether a question is about the truth of what stands before it: `Is that right?`."""
+    """Return whether a question is about the truth of the text before it: `Is that right?`."""
     return _IS_IT_TRUE.search(view) is not None
 
 

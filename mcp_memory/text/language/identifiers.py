@@ -59,8 +59,9 @@ def joined(word: str) -> str:
 
 
 def words_and_parts(text: str) -> frozenset[str]:
-    """Return the folded words of a text and the parts of its identifiers, which the index also finds: `retry`, `with`
-    and `pause` for `retry_with_pause`, `connect` and `timeout` for `connectTimeout`, `9fceb02` for a longer hash."""
+    """Return the folded words of a text and the parts of its identifiers, which the index also finds. For example,
+    `retry_with_pause` has the parts `retry`, `with` and `pause`, and `connectTimeout` has `connect` and `timeout`. A
+    long hash has its beginning, such as `9fceb02`."""
     whole = folded(text)
     names = [word for word in whole if "_" in word]
     parts = {fold(part) for name in names for part in (joined(name), *name.split("_")) if part}

@@ -34,7 +34,7 @@ def dates_in_question(text: str, now: datetime) -> list[DateRange]:
     English and ISO forms are read: `2023-05-07`, `7 May 2023`, `May 2023`, `in 2023`, `yesterday`, `last week`, `two
     weeks ago`, `last March`, `between 3 and 9 May 2023`. `3/4/2023` gives both readings. A day or month without a year
     takes the year of another date in the question, else each of the last five, latest first. Other numbers are ignored,
-    and so is a bare year without a word such as `in` before it."""
+    and so is a year without a word such as `in` before it."""
     text = text[:MAX_CHARS]
     found: list[_Found] = []
     taken = bytearray(len(text))

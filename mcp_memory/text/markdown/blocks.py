@@ -1,8 +1,8 @@
 """Splits Markdown into blocks: headings, paragraphs, list items, fences, tables, quotes.
 
 A single pass over the lines in linear time, after CommonMark 0.31 and GitHub's tables. It deliberately differs in these
-cases: a list item is a single block with all nested content; an underlined heading has a single line; a comment or
-`<pre>` without an end is a paragraph, so that a slip hides nothing; indented code is a paragraph.
+cases. A list item is a single block with all nested content. An underlined heading has a single line. A comment or
+`<pre>` without an end is a paragraph, so that a slip hides nothing. Indented code is a paragraph.
 """
 
 from bisect import bisect_left

@@ -1,7 +1,7 @@
 """Reads, patches and writes frontmatter, the YAML head between `---` lines at the start of a note.
 
 The head begins with a line `---` (after a byte order mark, if any) and ends with the next line `---` or, as in YAML
-itself, `...`. A text of that form with plain prose between the lines is Markdown with two rules.
+itself, `...`. A text of this form with plain prose between the lines isn't a head, but Markdown with two rules.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ def redirected(text: str, redirects: Iterable[Redirect]) -> str:
 def redirects(
     text: str, start: int, path: str, moved: Mapping[str, str], exists: Callable[[str], bool]
 ) -> list[Redirect]:
-    """Return the targets to rewrite in the note at `path`, so that they lead to the same files after files have `moved`
-    (from path to path; the note itself may be among them). Offsets count from `start`. A target that doesn't exist
-    stays as it is, and so does a wikilink with only a name."""
+    """Return the targets to rewrite in the note at `path`, so that they lead to the same files after files have
+    `moved`. `moved` maps old paths to new paths, and may include the note itself. Offsets count from `start`. A target
+    that doesn't exist stays as it is, and so does a wikilink with only a name."""
     found: list[Redirect] = []
     for link in find_links(text, start):
         follow = _wiki_target if link.kind == "wiki" else _markdown_target

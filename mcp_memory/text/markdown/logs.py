@@ -33,7 +33,7 @@ _LABELS = re.compile(
     + r"\)$"
 )
 PLACE = re.compile(r" [0-9]{2}:[0-9]{2}/[0-9]+/[0-9]+$")
-"""Matches the end of an entry's mark: its position among the entries of that minute, and their number."""
+"""Matches the end of an entry's mark: its position among the entries of its minute, and their number."""
 _TAGGED = re.compile(r"^##[ \t].*\btags:.*$", re.MULTILINE)
 _ENDS_A_NAME = re.compile(r"[%(),;]|[^\S ]|(?<= ) ")
 _MAX_TITLE_CHARS = MAX_HEADING_CHARS - len("## 10:30 - ")

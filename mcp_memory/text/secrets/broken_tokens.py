@@ -28,7 +28,7 @@ def find_broken(form: SecretShape, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _end_of_broken(form: SecretShape, pieces: str) -> int:
-    """Return where the token ends in its pieces, or 0 if it is none."""
+    """Return where the token ends in its pieces, or 0 if they aren't a token."""
     joined, at = "", 0
     for gap in [*_SPLIT.finditer(pieces), None]:
         piece = pieces[at : gap.start()] if gap else pieces[at:]

@@ -1,4 +1,4 @@
-"""Recognizes secrets in containers that say by their structure what is secret: QR codes, JSON web keys, PuTTY's key
+"""Recognizes secrets in containers whose structure shows which part is secret: QR codes, JSON web keys, PuTTY's key
 files, forms, and stores of secrets."""
 
 from mcp_memory.text.secrets.names import KIND, Q

@@ -83,7 +83,7 @@ def _all(text: str) -> Iterator[Secret]:
 
 
 def _tokens(text: str) -> Iterator[Secret]:
-    """Yield the tokens of known issuers, whole or in pieces, and what looks like a token of another issuer."""
+    """Yield the tokens of known issuers, whole or in pieces, and values that look like tokens of another issuer."""
     ends: set[int] = set()
     for form in TOKENS:
         if any(hint in text for hint in form.hints):

@@ -39,7 +39,7 @@ _KEY_NAME = re.compile(
     r"key(?![a-z])|schlüssel(?![a-z])|(?:clé|llave|pat)(?<!\wclé)(?<!\wllave)(?<!\wpat)(?!\w)|"
     r"session(?:[_\- ]?(?:key|id|cookie))?(?![a-z])"
 )
-"""Matches names that also precede what isn't secret, so that only a long random value counts."""
+"""Matches names that also precede values that aren't secret, so that only a long random value is a secret."""
 _WORD_BEFORE = re.compile(r"([^\W\d_]{1,24})['’]?[_\- ]?\Z")
 _LONGEST_WORD_BEFORE = 26
 _OPEN_KEYS = frozenset(
@@ -111,8 +111,8 @@ def _end_of_value(text: str, match: re.Match[str]) -> int:
 
 
 def _find_keys(text: str, lowered: str) -> Iterator[tuple[int, int]]:
-    """Yield the random values that follow a name such as "key", and those that look like digests where the word before
-    says that the key is secret."""
+    """Yield the random values that follow a name such as "key". Values that look like digests are included if the word
+    before the name marks the key as secret."""
     for name in _KEY_NAME.finditer(lowered):
         word_before = _WORD_BEFORE.search(lowered[max(0, name.start() - _LONGEST_WORD_BEFORE) : name.start()])
         owner = word_before[1] if word_before else ""

@@ -17,7 +17,7 @@ class NormalizedText:
 
     def __init__(self, original: str) -> None:
         self.text = original
-        # After each changed piece: the position in the new text, and in the original.
+        # The positions after each changed piece, in the new text and in the original text.
         self._ends, self._original_ends = [0], [0]
         if not original.isascii() and (_INVISIBLE.search(original) or not unicodedata.is_normalized("NFKC", original)):
             self.text = self._normalize(original)

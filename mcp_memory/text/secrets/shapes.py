@@ -23,7 +23,8 @@ keys."""
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value stands for another: words of a manual, or `12345678` or the alphabet beside mere words."""
+    """Return whether a value is a placeholder: words of a manual, or a sequence such as `12345678` or the alphabet with
+    only plain characters around it."""
     rest = _SEQUENCE.sub("", value)
     return bool(_PLACEHOLDER.search(value)) or (rest != value and bool(_SMALL_WORDS.fullmatch(rest)))
 
@@ -206,7 +207,7 @@ _CHARS_BETWEEN_JOINTS = 8
 
 
 def is_identifier(value: str) -> bool:
-    """Return whether a part of the value names what it identifies: `ses_`, `sha256-`."""
+    """Return whether a part of the value names the thing that it identifies: `ses_`, `sha256-`."""
     return not _IDENTIFIERS.isdisjoint(re.split(r"[_\-]", value))
 
 

@@ -67,7 +67,7 @@ def like_no_word(value: str) -> bool:
 
 
 def like_a_secret(value: str) -> bool:
-    """Return whether a value is neither code nor a word of prose."""
+    """Return whether a value isn't code and isn't a word of prose."""
     exclaimed = value.rstrip(".,:;)]}\"'").endswith("!") and any(map(str.isdigit, value))
     value = value.rstrip(_TAIL)
     if len(value) < _LEAST_CHARS or _stands_for_another(value) or _CODE.match(value):
@@ -102,7 +102,7 @@ def strong(value: str) -> bool:
 
 
 def like_a_key(value: str) -> bool:
-    """Return whether a value is drawn from letters of both cases and digits, and no identifier."""
+    """Return whether a value is drawn from letters of both cases and digits, and isn't an identifier."""
     if len(value) < _LEAST_KEY_CHARS or _stands_for_another(value) or _UUID.match(value) or _HEX.fullmatch(value):
         return False
     public = value.startswith(("AAAA", "ssh-")) or is_identifier(value)

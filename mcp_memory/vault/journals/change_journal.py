@@ -1,4 +1,4 @@
-"""Record what happened to each note, when, by whom and in which session, and keep the bytes that an edit replaced.
+"""Record each change of a note, with its time, author and session, and keep the bytes that an edit replaced.
 
 The journal has ids and paths, never the text of a note. The files are the truth. The journal only explains them, for as
 long as there is room, and may lack the changes of the moment before a power cut.
@@ -56,9 +56,9 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NoteChange:
-    """One change of one note. `other`: the note that superseded it, the place that it was moved from, the status from
-    which it was restored, or the hash that an edited log entry had. `run`: the compaction or import that it was part
-    of. `undoes`: the id of the change, or the run, that it undid."""
+    """A change of a note. `other`: the note that superseded it, the place that it was moved from, the status from which
+    it was restored, or the hash that an edited log entry had. `run`: the compaction or import that it was part of.
+    `undoes`: the id of the change, or the run, that it undid."""
 
     at: float  # seconds since the epoch
     kind: ChangeKind
@@ -162,7 +162,7 @@ class ChangeJournal:
                     file.unlink()
 
     def find(self, note: NoteId, etag: Etag) -> bytes | None:
-        """Return the note's bytes with this etag; None if they are not kept any more, or incomplete."""
+        """Return the note's bytes with this etag; None if they are no longer kept, or incomplete."""
         with suppress(OSError):
             data = (self._versions / f"{_digest(note)[:16]}.{etag}").read_bytes()
             for known in (data, data[:-1]):  # a line that was appended has one more
@@ -171,7 +171,7 @@ class ChangeJournal:
         return None
 
     def count_lines(self, path: NotePath, entry: str | None, ids: Collection[NoteId]) -> int:
-        """Count the changes of a note or a log entry, without those of another note that was at its path. Raises
+        """Count the changes of a note or a log entry, without changes of another note that was at its path. Raises
         StorageFailed."""
         own = {*ids, f"path:{path}"}
         return sum(change.note in own and entry in {None, change.entry} for change in self.changes())

@@ -1,4 +1,4 @@
-"""Derive what happened to a note from its bytes before and after. Pure."""
+"""Derive the kind of a note's change from its bytes before and after. Pure."""
 
 from typing import Any, cast
 

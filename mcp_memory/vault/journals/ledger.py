@@ -39,7 +39,7 @@ def max_standing(known: Iterable[Standing]) -> Standing:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """One line of the ledger."""
+    """A line of the ledger."""
 
     id: NoteId
     path: NotePath
@@ -69,7 +69,7 @@ class _Recording:
 
 
 class Ledger:
-    """All entries in memory, each durable on disk before `record` returns. Thread-safe."""
+    """The ledger, with all entries in memory. Each entry is durable on disk before `record` returns. Thread-safe."""
 
     def __init__(self, file: Path) -> None:
         """Open the ledger. Raises StorageFailed for a file that cannot be read."""
@@ -147,7 +147,7 @@ class Ledger:
                 recording.done = True
 
     def put_back(self) -> None:
-        """Write the file again if it was removed: its content is nowhere else. Raises StorageFailed."""
+        """Write the file again if it was removed, because its content is nowhere else. Raises StorageFailed."""
         with self._lock:
             if self._paths and not self.file.exists():
                 self._write(self._entries)

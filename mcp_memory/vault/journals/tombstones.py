@@ -152,7 +152,7 @@ class Tombstones:
 
     def show(self, *etags: Etag) -> None:
         """Stop hiding files with these bytes, marked or not, durably. Call it before the restored file is published,
-        while the note still has its own mark. Raises StorageFailed; then they are hidden as before."""
+        while the note still has its own mark. Raises StorageFailed, after which they are hidden as before."""
         with self._lock:
             found = [note for note in self._with(etags) if not note.shown]
             try:
@@ -169,7 +169,7 @@ class Tombstones:
             self._update(replace(note, shown=True) for note in found)
 
     def hide(self, *etags: Etag) -> None:
-        """Hide these bytes again, if no file was published after all. If the disk refuses, the note's own mark counts
+        """Hide these bytes again, if no file was published after all. If the disk refuses, the note's own mark applies
         until the next forget."""
         with self._lock:
             for note in [note for note in self._with(etags) if note.shown]:

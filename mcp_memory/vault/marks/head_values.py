@@ -1,4 +1,5 @@
-"""Read the values in a note's head, and the properties that the index keeps besides a record's own fields. Pure."""
+"""Read the values in a note's head, and the properties that the index keeps in addition to a record's own fields.
+Pure."""
 
 from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any, cast
@@ -30,7 +31,7 @@ def marks_of(path: NotePath, text: str, document: Document, *, is_curated: bool)
 
 
 def kept_of(meta: Meta, document: Document, zone: tzinfo, *, is_log: bool) -> dict[str, Any]:
-    """Return the frontmatter that the index keeps besides the record's own fields, as JSON values."""
+    """Return the frontmatter that the index keeps in addition to the record's own fields, as JSON values."""
     kept = dict[str, Any]()
     if meta.get("forgotten"):
         kept["forgotten"] = words_of(meta["forgotten"])

@@ -1,7 +1,7 @@
-"""Find what a person has marked as private: a note, an entry of a log, lines of `MEMORY.md`. Pure.
+"""Find text that a person has marked as private: a note, an entry of a log, lines of `MEMORY.md`. Pure.
 
-People write it in many ways: as a property, a tag, a folder's name, `<private>`, or in words. In doubt a note is
-private, and so is a note whose head can't be read.
+People write it in many ways: as a property, a tag, a folder's name, `<private>`, or in words. If in doubt, a note is
+private. A note whose head can't be read is private, too.
 """
 
 import json
@@ -58,9 +58,9 @@ _PARENTHESES = re.compile(
     r"(?<!\])[(（]((?:[^()（）\n\[\]]|\[[^()\[\]\n]*\]){1,300})[)）](?=\s{0,20}(?:[(（]|[\W_]{0,20}$))", re.MULTILINE
 )
 _CLOCK = re.compile(r"^#{1,6}[ \t]{1,9}\d{1,2}:\d\d[ \t]{1,9}")
-"""Before the title of a log's entry."""
+"""The text before the title of a log's entry."""
 _CALLOUT = re.compile(r"^[ \t>]{0,20}\[![\w-]{1,30}\][+-]?")
-"""Before the title of an Obsidian callout: `> [!warning] Confidential`."""
+"""The text before the title of an Obsidian callout: `> [!warning] Confidential`."""
 _NO_LABEL = re.compile(r"[ \t>]{0,20}(?:[-+*|]|\d{1,9}[.)])[ \t]|[^\n]*[\[\\/@=(){};<]|\s*[a-z]+:\s*$")
 """A list's item, a row, a link or code: there, the plain word marks nothing."""
 
@@ -198,8 +198,8 @@ def _may_say_so(text: str) -> bool:
 
 
 def _edges(text: str) -> str:
-    """Return the beginning and the end of a long text: a wish about a note stands there, and reading for wishes takes a
-    microsecond for each character."""
+    """Return the beginning and the end of a long text. A wish about a note is written there, and looking for wishes
+    takes a microsecond for each character."""
     return text if len(text) <= 2 * _EDGE_CHARS else f"{text[:_EDGE_CHARS]}\n\n{text[-_EDGE_CHARS:]}"
 
 

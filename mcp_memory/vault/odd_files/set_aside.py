@@ -1,7 +1,7 @@
 """Decide which files are searched only on request: other versions of a note that a sync program or an editor left
 beside it, notes with unresolved merge conflicts, and templates. Pure.
 
-In doubt a file is an ordinary note.
+If in doubt, a file is an ordinary note.
 """
 
 import re
@@ -80,7 +80,8 @@ _FIELD = re.compile(
 _HEAD_FIELD = re.compile(rf"[\w -]+:\s*[\"'\[]*{_PLACEHOLDER}(?:[\s,/–-]*{_PLACEHOLDER})*[\"'\]]*\s*")
 _GAP = re.compile(_PLACEHOLDER)
 _MOST_TITLE_WORDS, _MOST_LABEL_WORDS, _MOST_LINE_CHARS = 3, 8, 300
-"""A title with more words besides its gaps is about them, and a line with more words than a label has is prose."""
+"""The most words beside the gaps in the title of a template, the most words in a label, and the most characters of a
+line. A title with more words is about them, and a line with more words is prose."""
 
 
 class Oddity(StrEnum):
@@ -100,8 +101,8 @@ def original_of(path: str) -> str | None:
 
 
 def likely_originals_of(path: str) -> list[str]:
-    """Return the paths of the files that this may be a second version of, if such a file exists and its text
-    `is_version` of it."""
+    """Return the paths of files of which this file may be a second version. Such a file must exist, and its text must
+    satisfy `is_version`."""
     folder, slash, name = path.rpartition("/")
     stem, extension = name[:-3], name[-3:]
     found = filter(None, (pattern.fullmatch(stem) for pattern in _LIKELY))

@@ -27,7 +27,7 @@ _GLUE_BYTES = 100  # bytes that an entry may need besides itself: a line break o
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One file of a day's log. Numbers count from 1."""
+    """A file of a day's log. Numbers count from 1."""
 
     number: int
     path: NotePath
@@ -75,7 +75,7 @@ class DailyLog:
         return found
 
     def add(self, path: NotePath, text: str) -> WriteResult:
-        """Write an entry at the end of a log, whatever is in it. Raises as `append`."""
+        """Write an entry at the end of a log, whatever its content. Raises the errors of `append`."""
         day = logs.is_log_path(path) or self._notes.clock().date()
 
         def appended(file: NoteFile | None, before: str) -> str:
@@ -106,7 +106,7 @@ class DailyLog:
         return layout.log_of(day, last.number + 1) if last.size_bytes and (is_full or not fits) else last.path
 
     def _mark(self, added: JournaledAppend, fate: AppendOutcome) -> None:
-        # The append's own outcome is decided. Without the mark the entry would be listed as cut short if it is lost.
+        # The outcome of the append is decided. Without this mark, the entry would be listed as cut short if it is lost.
         with suppress(StorageFailed):
             self._journal.mark(added, fate)
 

@@ -1,6 +1,6 @@
 """Find entries of shared files that another program's save removed, and put them back on request.
 
-Nothing comes back by itself: an entry may have been removed on purpose.
+No entry is restored automatically, because it may have been removed on purpose.
 """
 
 import threading
@@ -19,7 +19,7 @@ from mcp_memory.vault.shared.memory_file import MemoryFile
 
 Why = Literal["overwritten", "missing", "edited", "unanswered"]
 """The reason why an entry is gone, as far as the bytes show it. `overwritten`: the file went back to its state before
-the entry. `missing`: the entry went while other things changed, perhaps on purpose. `edited`: another entry says much
+the entry. `missing`: the entry went while other things changed, perhaps on purpose. `edited`: another entry is nearly
 the same. `unanswered`: the append was cut short."""
 
 SERIOUS: frozenset[Why] = frozenset({"overwritten", "missing"})  # reported to the user
@@ -106,7 +106,8 @@ class SharedFiles:
         return [lost for path in sorted(self._lost) for lost in self._lost[path]]
 
     def put_back(self, lost: LostEntry) -> WriteResult:
-        """Add an entry again, at the end of its file or section and with its old time. Raises as an append."""
+        """Add an entry again, at the end of its file or section and with its old time. Raises the errors of an
+        append."""
         if lost.added.path == MEMORY:
             stored = self._memory.put_back(lost.added, lost.text)
         else:

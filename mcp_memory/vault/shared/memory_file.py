@@ -128,8 +128,8 @@ class MemoryFile:
         return file
 
     def restore(self, entry: str, by: Caller) -> NoteFile:
-        """Put an entry back in place of its replacement, which is kept then. Without a replacement, the entry returns
-        to its old place, or to the end of its section if the text before it has changed. Idempotent."""
+        """Put an entry back in place of its replacement, and keep the replacement. Without a replacement, the entry
+        returns to its old place, or to the end of its section if the text before it has changed. Idempotent."""
 
         def changed(_: NoteFile | None, before: str) -> str:
             if find_entry(MEMORY, before, entry):

@@ -1,1 +1,1 @@
-"""The succession of notes: which note replaced which, and which note of a chain is active."""
+"""Tracks the succession of notes: which note replaced which, and which note of a chain is active."""

@@ -57,7 +57,7 @@ class Chains:
                 self._named[path] = names
 
     def resolved(self, file: NoteFile) -> NoteFile:
-        """Return the note with its state in its chain. It is active again if nothing that replaced it is left; of a
+        """Return the note with its state in its chain. It is active again if no note that replaced it is left. In a
         circle made by hand, only the newest note is active."""
         record = file.record
         if record.superseded_at and record.superseded_by and self._counts_again(record):
@@ -124,8 +124,8 @@ class Chains:
         return heads
 
     def holding(self, file: NoteFile) -> NoteFile | None:
-        """Return the other note of the chain that is active now: the one that replaced this note or, if that is
-        forgotten, the one that this note had replaced."""
+        """Return the other note of the chain that is active now: the note that replaced this note or, if that is
+        forgotten, the note that this note had replaced."""
         later, pending, seen = self.later(file), [file.record], set[NoteId]()
         while not later and pending and pending[-1].state is NoteState.DELETED:
             for before in self._before(pending.pop(), seen):
@@ -190,8 +190,8 @@ class Chains:
         return not links[record.id] or (all(links.values()) and newest.id == record.id)
 
     def _later_links(self, record: NoteRecord) -> dict[NoteId, list[NoteRecord]] | None:
-        """Return the notes that replaced a note, and those that replaced these, and so on. None if a name may belong to
-        a note that isn't gone, or if there are more notes than in a circle made by hand."""
+        """Return the notes that replaced a note, directly or through other notes. None if a name may belong to a note
+        that isn't gone, or if there are more notes than in a circle made by hand."""
         links, pending = dict[NoteId, list[NoteRecord]](), [record]
         while pending:
             known = pending.pop()

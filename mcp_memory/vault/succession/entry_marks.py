@@ -81,7 +81,7 @@ def as_private(note: NoteRecord) -> NoteRecord:
 
 
 def superseded(file: NoteFile, entry: str | None = None) -> list[NoteFile]:
-    """Return the note, if it was ever superseded; of a log the entries that were, or just the given entry."""
+    """Return the note, if it was ever superseded; for a log, the superseded entries, or only the given entry."""
     marked = (known for known in successors_of_entries(file.record) if entry in (None, known))
     notes = [file, *(entry_note(file, known) for known in marked if known not in file.forgotten_entries)]
     return [note for note in notes if note and (note.record.superseded_by or note.record.superseded_at)]

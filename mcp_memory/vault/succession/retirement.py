@@ -224,7 +224,7 @@ def read_tombstone(file: NoteFile) -> Tombstone:
 
 
 def retired_at(file: NoteFile) -> datetime | None:
-    """Return when the note was forgotten, replaced or expired; None if the file does not say."""
+    """Return when the note was forgotten, replaced or expired; None if the file does not record it."""
     meta, record = frontmatter.parse(file.text).meta, file.record
     if record.state is NoteState.DELETED:
         return as_datetime(meta.get("deleted_at"), UTC)
