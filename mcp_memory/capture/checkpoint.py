@@ -1,7 +1,7 @@
 """Records durably how far each transcript has been captured, in one small file each in the state folder.
 
-A checkpoint holds what the next step needs: the offset, what readers remember, and the turns of pages that can still
-grow. It is replaced atomically, after everything it covers is on disk.
+A checkpoint has the state that the next step needs: the offset, what readers remember, and the turns of pages that can
+still grow. It is replaced atomically, after everything it covers is on disk.
 """
 
 import hashlib
@@ -46,7 +46,7 @@ class Checkpoint:
 
     @property
     def withdrawn(self) -> TakenBack:
-        """What the person took back in a copy of the transcript."""
+        """The stretches that the person took back in a copy of the transcript."""
         return TakenBack(tuple(Stretch(begin, end) for begin, end in self.context.withdrawn))
 
     def payload(self) -> dict[str, Any]:

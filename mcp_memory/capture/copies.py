@@ -1,4 +1,4 @@
-"""Find what is taken back of a session in its copies, which clients make to resume or fork it."""
+"""Find the messages that were taken back in copies of a session, which clients make to resume or fork it."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress

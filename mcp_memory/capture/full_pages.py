@@ -62,8 +62,8 @@ def _full_pages(
     begin_of: BeginOf,
     spoken: Callable[[], Iterable[TranscriptMessage]],
 ) -> Iterator[tuple[str, Mapping[str, bytes]]]:
-    """Yield each page before the `last` one that has a message taken back, and the pages that replace it. A page is
-    only removed if it is unknown where it ends, since the next page was deleted."""
+    """Yield each page before the page `last` that has a message taken back, and the pages that replace it. A page whose
+    next page was deleted has an unknown end, so it is only removed."""
     begins = [begin_of(first_path_of(SessionSegment(number), origin)) for number in range(1, last.number)]
     begins.append(last.turns[0].offset if last.turns else taken_back.end)
     for number, (begin, end) in enumerate(pairwise(begins), 1):

@@ -40,8 +40,8 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What a person takes back of the messages before. `is_missing`: nothing was found of a thing that the person
-    named."""
+    """The earlier messages that a person takes back. `is_missing`: the person named a thing that no message
+    mentions."""
 
     stretches: tuple[Stretch, ...] = ()
     is_missing: bool = False
@@ -72,8 +72,9 @@ def on_record(
     context: ReaderContext,
     earlier: Callable[[], Iterable[TranscriptMessage]] = tuple,
 ) -> tuple[list[TranscriptMessage], TakenBack]:
-    """Return the messages that may be kept, and what the person takes back. `context` remembers what the next messages
-    need; `earlier` reads the kept messages before these, in which a thing that the person takes back may be named."""
+    """Return the messages that may be kept, and the stretches that the person takes back. `context` remembers the state
+    for the next messages. `earlier` reads the kept messages before these, which may mention a thing that the person
+    takes back."""
     kept: list[TranscriptMessage] = []
     taken_back = NOTHING
     for message in messages:
@@ -104,7 +105,7 @@ def _taken_back(
     earlier: Callable[[], Iterable[TranscriptMessage]],
     kept: Sequence[TranscriptMessage],
 ) -> TakenBack:
-    """Return what the message takes back, and remember the times of it for the session's sub-agents."""
+    """Return the stretches that the message takes back, and remember their times for the session's sub-agents."""
     words = words_taken_back(message.turn.text) if OffRecord.ALL in wish else frozenset[str]()
     if words:
         turns = _turns_about(words, [*earlier(), *kept, message])
@@ -119,8 +120,8 @@ def _taken_back(
 def _turns_about(
     words: frozenset[str], messages: Sequence[TranscriptMessage]
 ) -> list[tuple[TranscriptMessage, TranscriptMessage]]:
-    """Return the turns before the last message that speak of a thing, each by its first message and the one after it:
-    those with all words of its name, or else with any of them."""
+    """Return the turns before the last message that mention a thing, each by its first message and the message after
+    it. Prefer turns with all words of its name to turns with any of them."""
     turns = list_turns(messages)
     named = [_words_in(words, turn) for turn in turns[:-1]]
     wanted = [len(found) == len(words) for found in named]
@@ -130,13 +131,13 @@ def _turns_about(
 
 
 def list_turns(messages: Sequence[TranscriptMessage]) -> list[Sequence[TranscriptMessage]]:
-    """Return the messages by turn. What stands before the person's first message is a turn, too."""
+    """Return the messages by turn. Messages before the person's first message form a turn, too."""
     starts = [at for at, one in enumerate(messages) if at == 0 or _is_typed(one)]
     return [messages[start:end] for start, end in pairwise([*starts, len(messages)])]
 
 
 def _words_in(words: frozenset[str], messages: Sequence[TranscriptMessage]) -> frozenset[str]:
-    """Return those of the folded words that are in the messages; a long word may be a part of another."""
+    """Return the folded words that occur in the messages; a long word may be a part of another word."""
     text = " ".join(one.turn.text for one in messages)
     said, letters = content_words(text), plain(text).casefold()
     return frozenset(word for word in words if word in said or (len(word) >= LONG and word in letters))
@@ -151,8 +152,8 @@ def _time_of(message: TranscriptMessage) -> str:
 
 
 def silent_from(messages: Sequence[TranscriptMessage], silences: Sequence[Sequence[str]]) -> int:
-    """Count the messages of a sub-agent before the first that falls into a silence of its session: from there on it may
-    repeat words of the silence."""
+    """Count the messages of a sub-agent before the first that falls into a silence of its session: from that message
+    on, it may repeat words of the silence."""
     spans = [(datetime.fromisoformat(begin), datetime.fromisoformat(end) if end else None) for begin, end in silences]
     for number, message in enumerate(messages):
         at = message.turn.at

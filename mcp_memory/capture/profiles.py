@@ -1,5 +1,5 @@
 """Recognizes further profiles of a client: a configuration folder of its own, which `CLAUDE_CONFIG_DIR` or `CODEX_HOME`
-names. A profile's sessions are captured if our hooks are installed in it, for then you have asked for that."""
+names. A profile's sessions are captured only if our hooks are installed in it, because that shows that you want it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,14 +17,14 @@ _LAYOUTS: Mapping[str, tuple[str, tuple[int, ...]]] = {"claude-code": ("projects
 
 
 def profile_root(client: str, file: Path) -> Path | None:
-    """Returns the folder of transcripts if the path looks like one in a profile. Doesn't touch the disk."""
+    """Return the folder of transcripts if the path looks like one in a profile. Doesn't touch the disk."""
     name, depths = _LAYOUTS.get(client, ("", ()))
     places = (file.parents[depth - 1] for depth in depths if len(file.parents) > depth)
     return next((place for place in places if place.name == name), None)
 
 
 def why_not_captured(client: str, root: Path) -> str | None:
-    """Returns why a profile's transcripts are not read; None if our hooks are installed there. Reads its files."""
+    """Return why a profile's transcripts are not read; None if our hooks are installed there. Reads its files."""
     folder = root.parent
     if root.is_symlink():
         return f"{root} is a link"

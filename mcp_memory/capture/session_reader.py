@@ -81,7 +81,7 @@ def read_session(
     withdrawn: TakenBack = NOTHING,
 ) -> CapturedMessages:
     """Return the messages before the offset `until` as a capture would pass them on. `project_of`: the project of a
-    folder; `withdrawn`: what was taken back in a copy. Raises as `read_new`."""
+    folder; `withdrawn`: what was taken back in a copy. Raises the errors of `read_new`."""
     checkpoint, messages = Checkpoint(path.client, path.name), list[TranscriptMessage]()
     now = datetime.now(zone)
     while True:

@@ -82,7 +82,7 @@ def _mark_of_event(path: TranscriptPath, number: int) -> str:
 
 
 def _mark(descriptor: int, offset: int) -> str:
-    """Hash the bytes before `offset`; of a shorter file, nothing else has the same hash. Raises OSError."""
+    """Hash the bytes before `offset`. The hash of a file that is shorter matches no other hash. Raises OSError."""
     first = os.pread(descriptor, min(MARKED_BYTES, offset), 0)
     last = os.pread(descriptor, min(MARKED_BYTES, offset), max(0, offset - MARKED_BYTES))
     return hashlib.sha256(b"%d\0%b\0%b" % (offset, first, last)).hexdigest()[:32]

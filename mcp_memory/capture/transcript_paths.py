@@ -1,6 +1,6 @@
-"""Locate transcripts in the clients' folders. Nothing outside them is opened, nor anything through a symbolic link.
+"""Locate transcripts in the clients' folders. Nothing outside them is opened, and nothing through a symbolic link.
 
-The path of a transcript comes from whoever calls a hook's endpoint, so it only selects one of the files in there.
+Any caller of a hook's endpoint can send a path, so a path only selects one of the files in these folders.
 """
 
 import os

@@ -66,7 +66,8 @@ class SessionSegment:
     turns: tuple[SpokenTurn, ...] = ()
 
     def extend(self, more: Iterable[SpokenTurn]) -> list[SessionSegment]:
-        """Returns this segment with the turns that fit, and the following ones; only the last can still grow."""
+        """Return this segment with the turns that fit, and the following segments; only the last segment can still
+        grow."""
         done: list[SessionSegment] = []
         number, held = self.number, list(self.turns)
         length = sum(turn.length for turn in held)
@@ -79,7 +80,7 @@ class SessionSegment:
         return [*done, SessionSegment(number, tuple(held))]
 
     def without(self, offsets: Container[int]) -> SessionSegment:
-        """Returns this segment without the turns at these bytes."""
+        """Return this segment without the turns at these bytes."""
         return SessionSegment(self.number, tuple(spoken for spoken in self.turns if spoken.offset not in offsets))
 
 
@@ -101,17 +102,17 @@ class SegmentOrigin:
 
 
 def first_path_of(segment: SessionSegment, origin: SegmentOrigin) -> str:
-    """Returns the path of a segment's first page, whether it exists or not."""
+    """Return the path of a segment's first page, whether it exists or not."""
     return f"{page_of(segment.number, origin)}.md"
 
 
 def page_of(number: int, origin: SegmentOrigin) -> str:
-    """Returns what the paths of a segment's pages begin with."""
+    """Return the prefix of the paths of a segment's pages."""
     return f"{origin.folder}/{number:04}"
 
 
 def render_segment(segment: SessionSegment, origin: SegmentOrigin) -> Mapping[str, bytes]:
-    """Renders a segment as pages by path: one, or several if a single turn is too long for one."""
+    """Render a segment as pages by path: one, or several if a single turn is too long for one."""
     chunks = chunk_conversation(spoken.turn for spoken in segment.turns)
     return {
         f"{page_of(segment.number, origin)}{f'-{part}' if part > 1 else ''}.md": _page(chunk, segment, origin)
@@ -149,7 +150,7 @@ class TranscriptStore:
     keep_bytes: int
 
     def create_folder(self) -> None:
-        """Creates the folder, unless the state folder itself is missing. Raises StorageFailed."""
+        """Create the folder, unless the state folder itself is missing. Raises StorageFailed."""
         with naming_the_cause(str(self.folder)), suppress(FileNotFoundError):
             self.folder.mkdir(mode=0o700, exist_ok=True)
 
@@ -157,7 +158,7 @@ class TranscriptStore:
         return (self.folder / path).exists()
 
     def begin_of(self, path: str) -> int | None:
-        """Returns the offset of a page's first turn; UNKNOWN if the page doesn't say it, None for no page. Raises
+        """Return the offset of a page's first turn; UNKNOWN if the page doesn't state it, None for no page. Raises
         StorageFailed."""
         file = self.folder / path
         with naming_the_cause(str(file)), suppress(FileNotFoundError):
@@ -168,7 +169,7 @@ class TranscriptStore:
         return None
 
     def write(self, pages: Mapping[str, bytes]) -> int:
-        """Writes each page atomically, unless it has these bytes already. Returns how many changed. Raises
+        """Write each page atomically, unless it has these bytes already. Return how many changed. Raises
         StorageFailed."""
         written = 0
         for path, data in pages.items():
@@ -182,7 +183,7 @@ class TranscriptStore:
         return written
 
     def remove(self, pages: Iterable[str]) -> int:
-        """Removes pages, each named by `page_of`. Returns how many were there. Raises StorageFailed."""
+        """Remove pages, each named by `page_of`. Return how many were there. Raises StorageFailed."""
         gone = 0
         for page in pages:
             with naming_the_cause(str(self.folder / page)):
@@ -192,8 +193,8 @@ class TranscriptStore:
         return gone
 
     def prune(self) -> int:
-        """Removes pages that are too old, then, while the store is too large, the oldest page of the largest session,
-        so that one huge session doesn't cost others their pages. Returns how many. Raises StorageFailed."""
+        """Remove pages that are too old, then, while the store is too large, the oldest page of the largest session, so
+        that one huge session doesn't cost others their pages. Return how many. Raises StorageFailed."""
         with naming_the_cause(str(self.folder)):
             sessions, gone = self._sessions(), 0
             oldest, left = time() - self.keep_days * DAY_S, sum(session.size for session in sessions)
@@ -214,7 +215,7 @@ class TranscriptStore:
         return gone
 
     def _sessions(self) -> list[_Session]:
-        """Lists the sessions, the one with the oldest page first. Raises OSError."""
+        """List the sessions, the one with the oldest page first. Raises OSError."""
         found: list[_Session] = []
         for folder, _, names in walk(self.folder):
             pages: list[_Page] = []
@@ -241,7 +242,7 @@ class _Session:
     size: int
 
     def remove_oldest(self) -> int:
-        """Returns the bytes freed. Raises OSError."""
+        """Return the bytes freed. Raises OSError."""
         page = self.pages.pop()
         Path(page.path).unlink(missing_ok=True)
         self.size -= page.size

@@ -1,7 +1,7 @@
 """Grows the topic tree one journalled job at a time.
 
-Each round plans from the current tree and runs the jobs. Then pages of empty topics are removed, stale pages are
-rewritten from the deepest up, folders whose name no longer fits are renamed, and the lists of related topics and the
+Each round plans from the current tree and runs the jobs. Then pages of empty topics are removed, and stale pages are
+rewritten from the deepest up. Folders whose name no longer fits are renamed. Last, the lists of related topics and the
 index of topics are updated. Summaries are made outside any lock. A job whose sources have changed is given up, and the
 next run plans it again.
 """

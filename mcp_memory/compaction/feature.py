@@ -65,14 +65,14 @@ def build(core: Core) -> Feature:
 
 
 class TopicOperations:
-    """Answers what is asked of topics, with plain JSON values."""
+    """Answers requests about topics with plain JSON values."""
 
     def __init__(self, core: Core, compactor: Compactor) -> None:
         self._core = core
         self._compactor = compactor
 
     async def compact(self, request: CompactRequest) -> Payload:
-        """File notes now, or show with `dry_run` what would be done; or undo a run."""
+        """File notes now, show the plan with `dry_run`, or undo a run."""
         run, topic = request.undo, request.topic
         if run is not None and (request.dry_run or topic is not None):
             raise InvalidInput("undo beside dry_run or topic", hint="pass undo alone")
@@ -85,7 +85,7 @@ class TopicOperations:
         return {**asdict(await self._compactor.run(topic)), "note": note}
 
     async def _embed(self) -> str | None:
-        """Embed what has no vector yet; return why some notes have to wait."""
+        """Embed notes without a vector; return why some notes have to wait."""
         model = self._core.search.model
         try:
             await model.embed()
@@ -104,7 +104,7 @@ class TopicOperations:
         return {"runs": [run_payload(run, entries) for run, entries in reversed(found)]}
 
     async def tree(self, request: TreeRequest) -> Payload:
-        """Return the topics, one topic, or what topic pages leave out."""
+        """Return the topics, a single topic, or the facts that topic pages omit."""
         depth = request.depth
         if depth is not None and depth < 1:
             raise InvalidInput(f"depth is {depth}", hint="1 is the topics at the top")

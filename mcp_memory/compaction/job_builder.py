@@ -1,7 +1,7 @@
 """Turns planned jobs into steps. Reads notes and asks the summarizer; writes nothing.
 
-The module has over 300 lines because a new topic, a join, a page rewritten and a name for a preview share how sources
-are read and pages written, and their results must agree.
+The module has over 300 lines because its jobs share how sources are read and pages are written, and their results must
+agree. The jobs are a new topic, a join, a rewritten page, and a name for a preview.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
@@ -290,8 +290,8 @@ def _project_of(moving: PlannedMove) -> str:
 
 
 def _previous_summary(topic: Topic, page: NoteFile | None, children: Sequence[PageChild]) -> tuple[str, Set[int]]:
-    """Return a language model's summary of the topic, and the children that are new since. Empty if any source of the
-    summary is gone or changed, because its words might stay in the next summary."""
+    """Return a language model's summary of the topic, and the children added since. Empty if any source of the summary
+    is gone or changed, because its words might stay in the next summary."""
     meta = frontmatter.parse(page.text).meta if page else {}
     used = {str(note_id) for note_id in meta.get("derived_from") or ()}
     earlier = [child for child in topic.children if child.id in used]

@@ -150,7 +150,7 @@ class TopicEditor:
             raise InvalidInput(f"{what} of its notes would be split off", hint="name some: mcp-memory show TOPIC")
         self._check_ours(note.path for note in chosen if note.path.startswith(f"{self.root}/"))
         entry = self.builder.build_new_topic(parent, self._names_in(parent), PlannedMove(chosen), title)
-        # Without the second step, the old page would still link to the chosen notes.
+        # The second step is needed because the old page would still link to the chosen notes.
         rest = self.builder.build_rest(topic, {note.id for note in chosen})
         return replace(entry, steps=[*entry.steps, rest])
 

@@ -25,7 +25,7 @@ _TELLING_CHARS = 3
 """The minimum length of a value that is clear without its subject: port 8087, but not 5."""
 _WORD_TYPES = frozenset({"word", "name"})
 _EACH_ITS_OWN = frozenset({"fix", "idea"})
-"""Kinds of notes where each note has its own values."""
+"""The kinds of notes of which each note has its own values."""
 _LABEL = re.compile(r"^[^:.,;]{2,40}(?P<colon>:) *(?P<value>[A-Z][\w'’-]+(?: [A-Z][\w'’-]+){0,2})(?:[ ,(.;]|$)")
 
 
@@ -241,7 +241,7 @@ def _values_only_in(found: Sequence[Token], other: Sequence[Token]) -> list[Toke
 
 
 def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
-    """Return the change from `on` to `off`, or back, of something that both sentences name in code style."""
+    """Return the change from `on` to `off`, or back, of a thing that both sentences name in code style."""
     names = {token.key for token in old.tokens if token.type in {"identifier", "name"}}
     if not names or not names <= new.keys:
         return None

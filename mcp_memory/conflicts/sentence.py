@@ -31,9 +31,9 @@ _APART = re.compile(r"[(),;.]")
 class ParsedSentence:
     """A sentence, parsed once and compared often.
 
-    `keys` are the keys of its tokens; `head` are the keys before the verb or the first preposition; `lead` is the first
-    key that isn't a verb of change. `words` are all words as written, in lower case; `main` are the tokens before the
-    reasons; `months` are the months that the sentence is about; `labels` are names of a measure (`p95 was 480 ms`);
+    `keys` are the keys of its tokens. `head` are the keys before the verb or the first preposition. `lead` is the first
+    key that isn't a verb of change. `words` are all words as written, in lower case. `main` are the tokens before the
+    reasons. `months` are the months that the sentence is about. `labels` are names of a measure (`p95 was 480 ms`).
     `stated` are the tokens without start dates."""
 
     text: str

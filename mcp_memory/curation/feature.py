@@ -1,4 +1,4 @@
-"""Curates memory: what holds, what recurs, and what is over."""
+"""Curates memory: claims, recurring statements, and outdated notes."""
 
 from functools import partial
 

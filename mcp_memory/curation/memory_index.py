@@ -22,7 +22,7 @@ _END = "<!-- mcp-memory index ends -->"
 
 
 def with_memory_index(text: str, lines: str, *, anew: bool) -> str:
-    """Return MEMORY.md with these lines between the marks; with `anew`, append the marks. A text without marks stays as
+    """Return MEMORY.md with these lines between the marks; with `anew`, append new marks. A text without marks stays as
     it is. Raises Refused for a lone mark."""
     block = InstructionBlock(lines, begin=_BEGIN, end=_END)
     return block.insert(text) if anew or block.is_in(text) else text

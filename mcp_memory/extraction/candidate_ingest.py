@@ -76,7 +76,7 @@ class IngestResult:
 
 
 class CandidateIngest:
-    """Ingests one transcript at a time. `model`: the language model that is asked if the configuration says so."""
+    """Ingests one transcript at a time. `model`: the language model, used if the configuration enables it."""
 
     def __init__(self, core: Core, candidates: CandidateLog, neighbours: Neighbours, model: Summarizer) -> None:
         self._core = core
@@ -227,7 +227,7 @@ class CandidateIngest:
         return near
 
     async def _append_in_place(self, draft: Draft, replaced: Contrary | None) -> Receipt:
-        """Append a note in place of another note, or beside it if agents may not replace that note."""
+        """Append a note that replaces another note, or stands beside it if agents may not replace that note."""
         if replaced:
             entry = replaced[0].id.partition("#")[2] or None
             try:

@@ -31,8 +31,8 @@ MOST_ENTRIES = 200
 
 SHARED, SHARED_SHARE, SHORTEST = 2, 0.5, 4
 """The minimum number of common words, and their minimum share of the sentence's own words, that link a report to a
-promise. Only words of four letters or more matter, because there is no list of short function words for other
-languages."""
+promise. Only words of four letters or more matter, because other languages have no list of short function words
+here."""
 
 _DONE = re.compile(
     r"\b(?:sent|done|paid|told|gave|given|met|wrote|written|made|bought|took|taken|did|\w{3,}ed|erledigt|ge\w{2,}(?:t|en)"

@@ -44,11 +44,11 @@ class ConflictReview:
     async def decide(
         self, verb: str, target: str, other: str | None = None, *, only: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Settle the open conflicts of a note or entry, only with `other` or with `only` these ids if given, as a
-        single change that can be undone. `verb`: keep this note, or both. Contradictions of the kept note that are
-        found only now are listed next, because nobody has seen them yet.
+        """Settle the open conflicts of a note or entry as a single change that can be undone. If given, settle only the
+        conflict with `other`, or with `only` these ids. `verb`: keep this note, or both. Contradictions of the kept
+        note that are found only now are listed next, because nobody has seen them yet.
 
-        Raises NotFound if there is no conflict, InvalidInput, and the errors of changing a note."""
+        Raises NotFound without a conflict, InvalidInput, and the errors of changing a note."""
         if verb not in (KEEP, BOTH):
             raise InvalidInput(f"unknown verb {verb[:40]!r}", hint=f"{KEEP} or {BOTH}")
         await self._conflicts.scan()

@@ -1,4 +1,4 @@
-"""Stores what is worth remembering of sessions and logs, and lets you review it."""
+"""Stores statements of sessions and logs that are worth remembering, and lets you review them."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -85,7 +85,7 @@ def _long_inbox(digest: Digest, least: int) -> Sequence[Finding]:
 
 
 class StatementOperations:
-    """Answers what is asked of statements and contradictions, with plain JSON values."""
+    """Answers requests about statements and contradictions with plain JSON values."""
 
     def __init__(self, core: Core, ingest: CandidateIngest, neighbours: Neighbours) -> None:
         self._core = core
@@ -94,7 +94,7 @@ class StatementOperations:
         self._conflicts = ConflictReview(core.vault, core.index, core.indexing.writer, core.indexing.conflicts)
 
     async def extract(self, request: ExtractRequest) -> Payload:
-        """Store what is worth remembering of these messages."""
+        """Store the statements of these messages that are worth remembering."""
         messages = read_plain(request.messages.encode(), self._core.vault.layout.tz)
         project = None if request.project == ANY_PROJECT else request.project
         captured = CapturedMessages(request.file, request.client, request.session, project, messages)
@@ -104,7 +104,7 @@ class StatementOperations:
         return asdict(await self._ingest.ingest(captured))
 
     async def held(self, request: HeldRequest) -> Payload:
-        """Return which note holds each statement, or None."""
+        """Return the note with each statement, or None."""
         found = [await self._neighbours.holder(text) for text in request.texts]
         return {"held": [note and asdict(note) for note in found]}
 
@@ -125,7 +125,7 @@ class StatementOperations:
 
 
 class MadeNotes(NoteCopies):
-    """Notes that were made of what is erased."""
+    """The notes that were made from the erased text."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -151,7 +151,7 @@ class MadeNotes(NoteCopies):
 
 
 def _is_from(file: NoteFile, source: str, erased: ErasedText) -> bool:
-    """Return whether a note with this source quotes what is erased; an entry of a log is named with its line."""
+    """Return whether a note with this source quotes the erased text. An entry of a log is named with its line."""
     if source.startswith(f"{erased.path}@"):
         body = file.body.strip()
         return erased.entry is None or (bool(body) and body in erased.text)

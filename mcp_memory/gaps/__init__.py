@@ -1,1 +1,1 @@
-"""Lists what memory could not answer."""
+"""Lists the questions that memory could not answer."""

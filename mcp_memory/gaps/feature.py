@@ -1,4 +1,4 @@
-"""Answers what memory could not answer: each gap with the nearest note, until a newer note fills it."""
+"""Lists the questions that memory could not answer, each with the nearest note, until a newer note answers it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,23 +20,23 @@ from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.usage.knowledge_gaps import Gap
 
 FILLED = 0.6
-"""The cosine from which on a passage of a newer note counts as the answer. Of the questions of `tests/eval/developer`
-61 of 186 are that near to a passage with their answer, and 5 of the 34 without an answer to any of the vault (bundled
-model): a gap rather stays listed than closes unanswered."""
+"""The cosine above which a passage of a newer note is taken as the answer. In `tests/eval/developer`, 61 of 186
+questions are that near to a passage with their answer (bundled model). Of the 34 questions without an answer, 5 are
+that near to any passage. So some answered gaps stay listed, and few close unanswered."""
 
 NEAR = 0.25
-"""From here on the nearest note is named: it tells roughly what was asked. Of the same questions the 16 with weak
-answers have a passage at .25 to .38; what has nothing to do with a question is at .1."""
+"""The cosine above which the nearest note is named, since it roughly shows what was asked. The 16 of these questions
+with weak answers have a passage at .25 to .38; unrelated passages are at .1."""
 
 ASKED = 2
-"""From so many times on a question is worth a person's answer in a review."""
+"""The number of times from which a question is worth a person's answer in a review."""
 
 MOST_NEWER = 20
 GAPS_S = 60.0
 
 
 GAP = "gap-"
-"""Before the id of a gap, where ids of notes stand, too."""
+"""The prefix of a gap's id in lists that also have ids of notes."""
 
 
 def build(core: Core) -> Feature:
@@ -45,7 +45,7 @@ def build(core: Core) -> Feature:
 
 
 class GapOperations:
-    """Answers with plain JSON values."""
+    """Answers requests about gaps with plain JSON values."""
 
     prefix = GAP
 
@@ -53,7 +53,7 @@ class GapOperations:
         self._core = core
 
     async def gaps(self, request: GapsRequest) -> Payload:
-        """Closes those that are filled by now, and lists the others."""
+        """Close the gaps that notes have filled, and list the others."""
         read = partial(in_thread, self._core.recall.uses.read_gaps, deadline_s=GAPS_S, what="reading gaps")
         if request.target is None:
             if request.text is not None:
@@ -77,7 +77,7 @@ class GapOperations:
         raise NotFound(f"no gap {target[:20]!r}", hint="mcp-memory gaps lists their ids")
 
     async def waiting(self) -> Sequence[ReviewItem]:
-        """What was asked more than once, of those gaps whose words are kept."""
+        """Return the gaps that were asked more than once and whose words are kept."""
         known = await in_thread(self._core.recall.uses.read_gaps, deadline_s=GAPS_S, what="reading gaps")
         asked = [gap for gap in known if gap.question and gap.times >= ASKED]
         listed = await in_thread(partial(self._list, asked), deadline_s=GAPS_S, what="looking at gaps")
@@ -91,7 +91,7 @@ class GapOperations:
         ]  # fmt: skip
 
     async def review(self, request: ReviewRequest) -> Payload:
-        """Stores the content as the answer, or drops the question."""
+        """Store the content as the answer, or drop the question."""
         gap = await self._find(request.target)
         title = gap.question or request.target
         if request.verb == "drop":
@@ -121,7 +121,8 @@ class GapOperations:
         return {"gaps": shown, "closed": closed}
 
     def _look(self, gap: Gap) -> tuple[Payload | None, bool]:
-        """The nearest note, if any is near, and whether a newer one fills the gap. Private notes count as absent."""
+        """Return the nearest note, if any is near, and whether a newer note answers the question. Private notes are
+        treated as absent."""
         model = self._core.search.model.at_hand
         if model is None or model.fingerprint != gap.model:
             return None, False

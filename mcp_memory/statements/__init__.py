@@ -1,1 +1,1 @@
-"""Finds preferences, decisions, promises and lessons in what people and agents said. Pure."""
+"""Finds preferences, decisions, promises and lessons in the messages of people and agents. Pure."""

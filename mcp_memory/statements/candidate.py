@@ -91,7 +91,7 @@ class Candidate:
 
     def key(self, client: str, session: str) -> bytes:
         """Return 32 bytes that identify the words and their time. A resumed or forked session repeats the words under
-        another name, and must not bring back erased notes. Without a time, the key identifies the words and the
+        another name, and must not restore erased notes. Without a time, the key identifies the words and the
         session."""
         where = (self.at.astimezone(UTC).isoformat(),) if self.at else (client, session)
         words = (self.said,) if self.said else (self.kind, self.text)  # a later version may assign another kind

@@ -1,6 +1,6 @@
 """Estimates by logistic regression how likely you want a sentence kept.
 
-The first regression uses its cues and phrases and, with a model, the states of the model's middle layers: these
+The first regression uses its cues and phrases and, with a model, the states of the model's middle layers. These
 represent the manner of a sentence, while the last layer represents its subject. A second regression uses the states of
 the model after adaptation to such sentences.
 
@@ -68,9 +68,9 @@ def phrases(view: str) -> set[str]:
 
 
 def in_context(spoken: Sequence[SpokenSentence], embed: Callable[[Sequence[str]], States | None]) -> States | None:
-    """Return the states of each sentence, of its neighbours, of the opening sentence of its message (such as `look what
-    they wrote`) unless the sentence is on the first line, and of the sentence that it answers. Shape (sentences, 4 *
-    width)."""
+    """Return the states of each sentence, of its neighbours, of its message's opening sentence, and of the sentence
+    that it answers. The opening sentence, such as `look what they wrote`, is skipped if the sentence is on the first
+    line. Shape (sentences, 4 * width)."""
     answered = [one.answered for one in spoken]
     texts = [*(one.sentence.text for one in spoken), *filter(None, answered)]
     states = embed(texts) if texts else None

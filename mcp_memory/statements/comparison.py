@@ -9,7 +9,7 @@ from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
 from mcp_memory.text.language.terms import content_words, overlap
 
 SAME_WORDS = 0.8
-"""The share of content words (Jaccard) from which two statements say the same …"""
+"""The share of content words (Jaccard) above which two statements are equivalent …"""
 SAME_COSINE = 0.9
 """… or the cosine from which they do. Lower values would mistake statements of one form about two things for each other
 ("staging listens on port 5433", "production …"). A missed match only appears twice in review; a false match would lose

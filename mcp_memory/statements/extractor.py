@@ -22,9 +22,9 @@ def extract_candidates(
     before: Sequence[TranscriptMessage] = (),
     material: Callable[[], Iterable[str]] = tuple,
 ) -> list[Candidate]:
-    """Return candidates in the order of the messages; of candidates with the same text, the last remains. `model` finds
-    additional candidates. `before` are earlier messages, which these messages may answer or retract. `material` is
-    other text that the assistant has read in the session."""
+    """Return candidates in the order of the messages. If several have the same text, only the last remains. `model`
+    finds additional candidates. `before` are earlier messages, which these messages may answer or retract. `material`
+    is other text that the assistant has read in the session."""
     offsets, everything = {message.offset for message in messages}, [*before, *messages]
 
     @cache

@@ -78,7 +78,7 @@ class _Judged(SpokenSentence):
 
     @property
     def can_be_meant(self) -> bool:
-        """Whether a pronoun in the next sentence may refer to something in this sentence."""
+        """Return whether a pronoun in the next sentence may refer to something in this sentence."""
         return not is_vetoed(self.sentence) and not has_cue(self.sentence.view, "hedge", "reaction")
 
 
@@ -175,7 +175,7 @@ def _takes_reason(one: _Judged) -> bool:
 
 
 def _may_explain(other: _Judged, one: _Judged) -> bool:
-    """Return whether a sentence may be a reason: not a question, nor an equally important statement of its own."""
+    """Return whether a sentence may be a reason: neither a question nor an equally important statement of its own."""
     if other.is_ruled or other.sentence.is_question or is_retraction(other.sentence) or other.agreed:
         return False
     return not other.is_statement or other.once < one.once

@@ -17,7 +17,7 @@ _REPOSITORY_PATH = re.compile(r"(?<![\w/~.:@$\\-])(?:\.?[\w-]+/)+\.?[\w-]+(?:\.[
 @dataclass(frozen=True, slots=True)
 class Language:
     """Patterns for the view of a `UserSentence`. `before` and `anywhere` rule out a statement; `works` reports that an
-    error is gone; `here` limits a statement to a place or team, while others may do otherwise."""
+    error is gone; `here` limits a statement to a place or team."""
 
     code: str
     lead: re.Pattern[str]

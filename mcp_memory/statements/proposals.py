@@ -1,5 +1,5 @@
-"""Decides whether a sentence of an assistant is its own proposal, which a person may agree to, and not something that
-the assistant quotes, reports or has read.
+"""Decides whether a sentence of an assistant is its own proposal, which a person may agree to, and not text that the
+assistant quotes, reports or has read.
 """
 
 import re
@@ -18,15 +18,15 @@ LEAST_REPEATED = 2
 REPEATED_SHARE = 0.8
 SHORT_QUESTION = 5
 QUOTED_WORDS, UNQUOTED_WORDS = 4, 3
-"""A sentence with a quotation of at least 4 words is a quotation if fewer than 3 content words are its own, or if it
-proposes nothing and fewer than half of the words are its own."""
+"""The least words of a quotation, and the least content words of the sentence around it. A sentence with fewer words of
+its own is a quotation. So is a sentence that proposes nothing, if less than half of its words are its own."""
 
 _SENTENCE_ENDS = re.compile(r"[.!?…]+(?=\s|$)|\n\s*\n|[\n|•]")
 
 
 def is_own_proposal(said: Sequence[UserSentence], at: int) -> bool:
-    """Return whether the sentence at this place of a message proposes something, by itself or with a question after it,
-    such as `Is that fine?`. `OK?`, `More?` and `Continue?` only ask for a go-ahead."""
+    """Return whether the sentence at this place of a message proposes something, on its own or with a question after
+    it, such as `Is that fine?`. The questions `OK?`, `More?` and `Continue?` only ask for a go-ahead."""
     view, found = said[at].view, patterns(PROPOSAL)
     is_short = said[at].is_question and len(view.split()) <= SHORT_QUESTION
     asks_about_another = is_short and (found["approves"].search(view) or len(content_words(view)) < LEAST_REPEATED)

@@ -15,7 +15,8 @@ from mcp_memory.statements.spoken import SpokenSentence
 States = npt.NDArray[np.float32]
 
 AT_ONCE = 64
-"""The most texts in a call. A model that needs two seconds for a call is treated as hung, and queries go without it."""
+"""The most texts in a call. A model that needs two seconds for a call is treated as hung, and queries run without
+it."""
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Classifies your sentences as statements by rules. Only plain statements are accepted; in doubt, none is."""
+"""Classifies your sentences as statements by rules. Only plain statements are accepted; if in doubt, none is."""
 
 import re
 from collections.abc import Mapping

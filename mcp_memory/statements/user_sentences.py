@@ -1,6 +1,6 @@
 """Extracts from a user's message the sentences that are the user's own words.
 
-In doubt a sentence is skipped, since the user's words are stored without review.
+If in doubt, a sentence is skipped, since the user's words are stored without review.
 """
 
 import re
@@ -60,7 +60,7 @@ def user_sentences(message: str, introduces: Callable[[str], bool]) -> list[User
 
 
 def _with_thumbs_as_words(view: str) -> str:
-    """Read a sentence of thumbs alone as `k`, at the same length."""
+    """Read a sentence of only thumbs as `k`, at the same length."""
     return "k".ljust(len(view)) if _THUMBS.fullmatch(view) else view
 
 

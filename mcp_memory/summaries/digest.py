@@ -21,8 +21,8 @@ from mcp_memory.vault.vault import Vault
 
 MONTH = timedelta(days=30)
 LEAST, MOST_LINES, MOST_COMPARED = 2, 15, 200
-"""The minimum number of sessions or log entries for the page of a day, the most lines in each part of a page, and the
-number of latest titles that are checked for repetition."""
+"""The minimum number of sessions or log entries for a day's page, the most lines in each part of a page, and the number
+of latest titles checked for repetition."""
 
 _PARTS = {
     "Sessions": {"session"}, "Decided": {"decision", "preference"}, "Learned": {"fix", "lesson", "workflow", "skill"},
@@ -99,7 +99,7 @@ class Digests:
         return self.vault.filing.refresh_page(path, frontmatter.render(head, "\n".join(lines)).encode(errors="replace"))
 
     def _lines(self, page: NotePath, about: Sequence[NoteRecord]) -> Iterator[str]:
-        """Yield a line for each note, by part. Of notes that say the same, only the first gets a line."""
+        """Yield a line for each note, by part. If several titles are equivalent, only the first gets a line."""
         parts, told = defaultdict[str, list[str]](list), list[str]()
         for note in about:
             part = next((name for name, kinds in _PARTS.items() if note.kind in kinds), _OTHER)

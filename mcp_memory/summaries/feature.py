@@ -28,7 +28,7 @@ def build(core: Core) -> Feature:
     core.background.capture.on_end.append(sessions.ended.add)
 
     def shown() -> Filters:
-        """Admit what may be shown unasked."""
+        """Admit notes that may be shown unasked."""
         return Filters(private=core.config.recall.private_marks, now=core.clock(), foreign=False)
 
     async def digest(request: DigestRequest) -> Payload:

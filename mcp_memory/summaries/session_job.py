@@ -149,7 +149,7 @@ class SessionSummaries:
 
 
 def _version_of(checkpoint: Checkpoint) -> int:
-    """Return a number that changes with what a summary may say."""
+    """Return a number that changes with the content that a summary may have."""
     return checkpoint.offset + len(checkpoint.context.withdrawn)
 
 

@@ -86,7 +86,7 @@ class SummaryRequest:
     """The depth of the topic tree: 1 for a topic of notes, plus 1 for each level of subtopics."""
     common: Mapping[str, float] = field(default_factory=dict[str, float])
     """Maps a word, as `text.language.terms.words` returns it, to the share of all passages that contain it, 0 to 1. A
-    common word says little about this topic."""
+    common word is hardly specific to this topic."""
     previous: str = ""
     """The summary to update, without its title; empty to start from scratch. Start from scratch when a source is gone
     or forgotten, because the previous summary quotes its sources."""

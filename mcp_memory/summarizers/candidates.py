@@ -1,4 +1,4 @@
-"""Collects the sentences, and the titles that state something, from which a summary is chosen."""
+"""Collects the candidates for a summary: sentences, and titles that state something."""
 
 from __future__ import annotations
 

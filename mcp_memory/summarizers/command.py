@@ -1,9 +1,10 @@
 """Summarizes with a program that reads JSON and writes the summary. An agent's command line can do this with your
 account and without an API key of ours.
 
-The program runs as you and reads notes from any author, so it gets as little as possible: no shell, an empty working
-folder (agents read instructions from theirs), and only the environment variables that it needs to find your files and
-the network, plus the key variable that you configured. Its standard error is discarded, because it may quote notes.
+The program runs as you and reads notes from any author, so it gets as little as possible. It has no shell and an empty
+working folder, since agents read instructions from theirs. It gets only the environment variables that it needs to find
+your files and the network, and the key variable that you configured. Its standard error is discarded, because it may
+quote notes.
 """
 
 import json

@@ -1,7 +1,7 @@
 """Summarizes with the sources' own sentences. No model, no network, deterministic.
 
-Sentences are chosen greedily by the gain of each relative to its length: words, weighted by their rarity in memory, and
-facts (a submodular gain, for which the greedy choice is near the best: Lin and Bilmes 2011). Sentences near the
+Sentences are chosen greedily by their gain relative to their length. The gain counts facts, and words weighted by their
+rarity in memory. It is submodular, so the greedy choice is near the best (Lin and Bilmes 2011). Sentences near the
 centroid of the sources weigh more (Radev et al. 2004), and so do the first sentences of a note. Every source
 contributes a sentence before any source contributes two.
 """

@@ -2,8 +2,8 @@
 
 The score of a phrase grows with the number of notes that contain it and with the rarity of its words in memory. Phrases
 used like nouns score higher: after an article or a preposition, last in a run of words, not after a pronoun or before
-an object. A phrase from few of the notes is used only in the absence of a better phrase. No model, and no dictionary
-except words that name nothing.
+an object. A phrase from few of the notes is used only without a better phrase. No model, and no dictionary except words
+that name nothing.
 """
 
 import math
@@ -63,7 +63,7 @@ LONGER = 0.6
 INSIDE, SELDOM_LAST = 0.5, 0.3
 """The factor, and its threshold: a word that ends a smaller share of its runs is probably an adjective."""
 WIDER = 0.4
-"""The share of a phrase's occurrences from which the surrounding words extend it."""
+"""The share of a phrase's occurrences with the same surrounding words above which these words extend it."""
 SPEAKER_LINES = 4
 """The number of lines from which a name at their start is a speaker, not a subject."""
 
@@ -86,9 +86,9 @@ Keys = tuple[str, ...]
 def title_of(sources: Sequence[SummarySource], common: Mapping[str, float], hint: str = "") -> str:
     """Name the subject of the sources in their own words.
 
-    The name is a lead that most of their first lines share, such as `Japan trip: `, else the subject that many of their
-    tags name, else the phrase that most of them share. A second phrase is added if many sources lack the first. Words
-    of `hint` aren't repeated. A single source keeps its title."""
+    The name is a lead that most of their first lines share, such as `Japan trip: `. Otherwise it is the subject that
+    many of their tags name, or else the phrase that most of them share. A second phrase is added if many sources lack
+    the first. Words of `hint` aren't repeated. A single source keeps its title."""
     if len(sources) < 2:
         return short_title("".join(source.title for source in sources))
     if lead := _shared_lead(sources):

@@ -1,7 +1,7 @@
 """Reads Claude Code's `~/.claude/projects/<folder>/<session>.jsonl`, and `<session>/subagents/agent-<id>.jsonl` of each
 sub-agent; older versions wrote sub-agents' lines among the session's own.
 
-A line of type `user` or `assistant` holds one part of a message of the model's API. As seen with version 2.1.329.
+A line of type `user` or `assistant` has a part of a message of the model's API. As seen with version 2.1.329.
 """
 
 import re
@@ -30,7 +30,7 @@ _ARGUMENTS = re.compile(r"<command-args>([^<]{1,10000})</command-args>")
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    """Returns the messages of one line."""
+    """Return the messages of one line."""
     kind = line.get("type")
     if kind not in ("user", "assistant"):
         return []
@@ -66,7 +66,7 @@ def _is_by_a_program(line: Table) -> bool:
 
 
 def _spoken(part: Table) -> Table:
-    """Removes what the program adds; keeps a command with its typed arguments, and no documents."""
+    """Remove documents and the text that the program adds; keep a command with its typed arguments."""
     if part.get("type") != "text":
         return {}
     words = typed_words(strip_memory(text_at(part, "text")))

@@ -1,6 +1,6 @@
 """Reads Codex's `~/.codex/sessions/<year>/<month>/<day>/rollout-<time>-<id>.jsonl`.
 
-A line of type `response_item` holds an item of the model's API; other lines repeat it or describe the session. As seen
+A line of type `response_item` has an item of the model's API; other lines repeat it or describe the session. As seen
 with version 0.169.0.
 """
 
@@ -25,14 +25,14 @@ SKIPPED_LINE = re.compile(
     rb'\{"timestamp":"[^"\\]{1,40}",(?:"ordinal":[0-9]{1,20},)?"type":"'
     rb'(?:(?!(?:session_meta|turn_context|response_item)")[a-z_]{1,40}"|response_item","payload":\{"type":"reasoning")'
 )
-"""Start of a line that repeats another, or holds the program's state or the model's reasoning."""
+"""The start of a line that repeats another line, or has the program's state or the model's reasoning."""
 
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (-?[0-9]{1,10})\s*$", re.MULTILINE)
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    """Returns the messages of one line."""
+    """Return the messages of one line."""
     kind, item = line.get("type"), table_at(line, "payload")
     if kind == "session_meta" and not context.session:  # a fork repeats its origin's
         context.session = text_at(item, "id") or text_at(item, "session_id")
@@ -67,7 +67,7 @@ def _item(item: Table, at: object, offset: int, context: ReaderContext) -> list[
 
 
 def _spoken(item: Table) -> list[Table]:
-    """Returns the parts that were spoken; newer versions state the origin of each."""
+    """Return the parts that were spoken; newer versions state the origin of each."""
     content = content_parts(item.get("content"))
     if item.get("role") == "assistant":
         return content
@@ -81,7 +81,7 @@ def _spoken(item: Table) -> list[Table]:
 
 
 def _output(output: object) -> tuple[str, bool]:
-    """Returns a tool's output and whether it failed. Older versions wrote both as JSON in a string."""
+    """Return a tool's output and whether it failed. Older versions wrote both as JSON in a string."""
     if isinstance(output, str) and output.startswith("{"):
         with suppress(ValueError, RecursionError):
             output = cast("object", json.loads(output))

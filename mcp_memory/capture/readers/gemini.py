@@ -2,7 +2,7 @@
 each sub-agent.
 
 A message is written again under its id when its tools have answered; lines that begin with `$set` change what earlier
-ones say of the session. As seen with version 0.61.0.
+lines state about the session. As seen with version 0.61.0.
 """
 
 import re
@@ -20,12 +20,12 @@ from mcp_memory.text.conversation.typed_words import typed_words
 from mcp_memory.text.parsed_values import list_at, table_at, text_at, value_at
 
 _FOLDER = re.compile(r"\*\*Workspace Directories:\*\*\n\s*- ([^\n]{1,4000})")
-"""In the context with which the program begins each session."""
+"""A mark in the context with which the program begins each session."""
 _EXIT_CODE = re.compile(r"^Exit Code: (-?[0-9]{1,10})\s*$", re.MULTILINE)
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    """Returns the messages of one line."""
+    """Return the messages of one line."""
     if "projectHash" in line:
         context.session = context.session or text_at(line, "sessionId")
         context.delegated = context.delegated or line.get("kind") == "subagent"
@@ -50,7 +50,7 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
 
 
 def _is_new(name: str, context: ReaderContext, *, wanted: bool) -> bool:
-    """Whether it is `wanted` and has not been read in an earlier line, which is remembered."""
+    """Return whether it is `wanted` and has not been read in an earlier line, which is remembered."""
     is_new = wanted and name not in context.calls
     if is_new:
         remember_call(context, name, "", None)
@@ -68,5 +68,5 @@ def _answer(call: Table, session: str, offset: int) -> list[TranscriptMessage]:
 
 
 def _spoken(text: str) -> str:
-    """Return the typed text, without what the program and our hooks put in front of it."""
+    """Return the typed text, without the text that the program and our hooks put in front of it."""
     return typed_words(strip_memory(text)).strip()

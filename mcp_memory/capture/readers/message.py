@@ -71,12 +71,12 @@ class ReaderContext:
     turn_at: int = -1
     """The offset of the person's last message."""
     turn_began: str = ""
-    """When that was, ISO 8601."""
+    """The time of that wish, ISO 8601."""
     withdrawn: list[list[int]] = field(default_factory=list[list[int]])
     """The beginnings and ends of what the person took back in a copy of the transcript, as offsets."""
     silences: list[list[str]] = field(default_factory=list[list[str]])
-    """The beginnings and ends of times of which nothing may be kept; the last may have no end yet. A sub-agent has the
-    silences of its session."""
+    """The beginnings and ends of times from which nothing may be kept; the last time may have no end yet. A sub-agent
+    has the silences of its session."""
 
     def __post_init__(self) -> None:
         self.silence = Silence(self.silence)  # a checkpoint has its text

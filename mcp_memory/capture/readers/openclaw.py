@@ -35,7 +35,7 @@ MOST_SPAWNERS = 8
 
 
 def parse_line(line: Table, offset: int, context: ReaderContext) -> list[TranscriptMessage]:
-    """Returns the messages of one event."""
+    """Return the messages of one event."""
     kind = line.get("type")
     if kind == "session":
         context.session = context.session or text_at(line, "id")
@@ -67,7 +67,7 @@ def parse_line(line: Table, offset: int, context: ReaderContext) -> list[Transcr
 
 
 def _is_by_another(message: Table) -> bool:
-    """Whether another session, a scheduled job, or a stranger in a chat that the agent reads wrote it."""
+    """Return whether another session, a scheduled job, or a stranger in a chat that the agent reads wrote it."""
     origin = value_at(message, "provenance", "kind")
     if origin not in (None, "external_user") or value_at(message, "__openclaw", "senderIsOwner") is False:
         return True
@@ -80,13 +80,13 @@ MOST_EVENTS = 2000
 
 
 def list_session_ids(file: Path) -> Sequence[str]:
-    """Lists the sessions in a database. Raises OSError if it is busy or not OpenClaw's."""
+    """List the sessions in a database. Raises OSError if it is busy or not OpenClaw's."""
     with _opened(file) as database:
         return [str(name) for (name,) in database.execute("SELECT DISTINCT session_id FROM transcript_events")]
 
 
 def measure_session(file: Path, session: str) -> tuple[int, int]:
-    """Returns the number after the last event, and the bytes of text. Raises as `list_session_ids`."""
+    """Return the number after the last event, and the bytes of text. Raises the errors of `list_session_ids`."""
     query = (
         "SELECT coalesce(max(seq) + 1, 0), coalesce(sum(coalesce(event_utf8_bytes, length(event_json))), 0)"
         " FROM transcript_events WHERE session_id = ?"
@@ -97,7 +97,7 @@ def measure_session(file: Path, session: str) -> tuple[int, int]:
 
 def find_conversation(file: Path, session: str) -> str | None:
     """The project of a group's or channel's session, as the plugin names it, and of its sub-agents' sessions; None for
-    any other. Other people's direct messages are not captured as yours. Raises as `list_session_ids`."""
+    any other. Other people's direct messages are not captured as yours. Raises the errors of `list_session_ids`."""
     query = "SELECT session_key, spawned_by FROM session_windows WHERE session_id = ?"
     with _opened(file) as database, suppress(sqlite3.OperationalError):  # another version has no such table
         row = database.execute(query, [session]).fetchone() or ("", "")
@@ -110,7 +110,8 @@ def find_conversation(file: Path, session: str) -> str | None:
 
 
 def read_rows(file: Path, session: str, start: int) -> LineBatch:
-    """Reads the events from number `start` on; compressed ones count as too long. Raises as `list_session_ids`."""
+    """Read the events from number `start` on; a compressed event is treated as too long. Raises the errors of
+    `list_session_ids`."""
     lines: list[TranscriptLine] = []
     left, number, too_long = STEP_BYTES, start, 0
     query = "SELECT seq, event_json FROM transcript_events WHERE session_id = ? AND seq >= ? ORDER BY seq LIMIT ?"

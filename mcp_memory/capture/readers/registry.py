@@ -23,7 +23,8 @@ _SKIPPED = {"claude-code": claude_code.SKIPPED_LINE, "codex": codex.SKIPPED_LINE
 
 
 def can_skip_line(client: str, data: bytes) -> bool:
-    """Return whether the first bytes show that a line has no message, as in most of a transcript: saves parsing it."""
+    """Return whether the first bytes show that a line has no message. Most lines of a transcript have none, so this
+    saves parsing them."""
     return client in _SKIPPED and _SKIPPED[client].match(data) is not None
 
 

@@ -20,13 +20,14 @@ _MARK_END = re.compile(r"(?<![0-9a-f])([0-9a-f]{8,64})>>>")
 """… and their end."""
 
 MOST_OUTPUT_CHARS = 24_000
-"""Tool output read: six times what is kept, with room for a secret at the cut."""
+"""The tool output that is read: six times the output that is kept, with room for a secret at the cut."""
 
 _OURS = ("memory_search", "memory_recall", "memory_get", "memory_append", "memory_forget")
 """Clients put different things before these names."""
 
 WENT_WELL = "ok"
-"""The output of a tool call that succeeded silently; in captures that of every one, unless tool output is kept."""
+"""The output of a tool call that succeeded silently. In captures it replaces the output of every call, unless tool
+output is kept."""
 
 _ASKS_THE_PERSON = re.compile(r"ask_?(?:user|followup|question)|request_?user_?input", re.IGNORECASE)
 _ANSWER = re.compile(
@@ -66,9 +67,9 @@ def make_message(
 def make_tool_message(
     call: tuple[str, Mapping[str, str]], output: str, at: object, session: str, offset: int, *, failed: bool
 ) -> list[TranscriptMessage]:
-    """Returns the answer to a call of a tool with these arguments; none if it succeeded silently and nothing is known
-    of the call. Our own tools' answers are left out, because they would be stored again and again. An answer or refusal
-    of the person's is theirs if it asks that something is not kept."""
+    """Return the answer to a call of a tool with these arguments; none if it succeeded silently and nothing is known of
+    the call. Skip our own tools' answers, because they would be stored again and again. A person's answer or refusal is
+    attributed to the person if it asks that something is not kept."""
     tool, arguments = call
     if tool.endswith(_OURS):
         return []
@@ -81,7 +82,7 @@ def make_tool_message(
 
 
 def _typed_in_answer(tool: str, output: str, *, failed: bool) -> str:
-    """Return what the person typed into a question of a tool, or as the reason for refusing a call."""
+    """Return the text that the person typed into a question of a tool, or as the reason for refusing a call."""
     if _ASKS_THE_PERSON.search(tool):
         answers = [words for match in _ANSWER.finditer(output) for words in match.groups() if words]
         return "\n".join(answers or _IN_JSON.findall(output) or [output])

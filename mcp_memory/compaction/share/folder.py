@@ -36,14 +36,14 @@ MOST_BYTES = 64 << 20
 
 
 class ShareAction(StrEnum):
-    """What is done to a file, as the report names it."""
+    """The action on a file, as the report names it."""
 
     NEW = "new"
     UPDATED = "updated"
     REMOVED = "removed"
     UNCHANGED = "unchanged"
     KEPT = "kept"
-    """It was changed or put there by someone else."""
+    """A file that someone else changed or put there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class ShareManifest:
 
 
 def plan_share(bundle: ShareBundle, manifest: ShareManifest, present: Mapping[str, str]) -> dict[str, ShareAction]:
-    """Decides what to do with each path. `present` are the etags of the files that are there now. Pure."""
+    """Decide what to do with each path. `present` are the etags of the files that are there now. Pure."""
     actions: dict[str, ShareAction] = {}
     for file in bundle.files:
         now, known = present.get(file.path), manifest.files.get(file.path, ())
@@ -82,7 +82,7 @@ class ShareFolder:
     """Synchronous."""
 
     def __init__(self, folder: Path, vault: Path) -> None:
-        """`vault` is the vault's folder. Raises Refused if one is in the other."""
+        """`vault` is the vault's folder. Raises Refused if either folder is in the other."""
         self.folder = folder.expanduser().resolve()
         self._vault = vault.resolve()
         if self.folder.is_relative_to(self._vault) or self._vault.is_relative_to(self.folder):
@@ -91,7 +91,8 @@ class ShareFolder:
         self._backend = open_storage(self.folder)
 
     def planned(self, bundle: ShareBundle) -> dict[str, ShareAction]:
-        """Returns what `fill` would do. Raises Refused if the folder isn't free for this topic, StorageFailed."""
+        """Return the actions that `fill` would take. Raises Refused if the folder isn't free for this topic,
+        StorageFailed."""
         manifest = self._read_manifest(bundle)
         if not self.folder.exists():
             return plan_share(bundle, manifest, {})
@@ -99,13 +100,13 @@ class ShareFolder:
         return plan_share(bundle, manifest, {path: etag for path in paths if (etag := self._etag(path))})
 
     def fill(self, bundle: ShareBundle, *, linked: bool = False) -> dict[str, ShareAction]:
-        """Does what is planned and returns what was done. `linked`: with hard links for files that are the vault's byte
-        for byte, if the file system allows it. Raises as `planned`."""
+        """Carry out the plan and return what was done. `linked`: use hard links for files that equal the vault's byte
+        for byte, if the file system allows it. Raises the errors of `planned`."""
         actions, manifest = self.planned(bundle), self._read_manifest(bundle)
         files = {file.path: file for file in bundle.files}
         with naming_the_cause(str(self.folder)):
             self.folder.mkdir(parents=True, exist_ok=True)
-            # Recorded first, so that what a crash leaves half done is known as ours.
+            # Recorded first, so that files of an interrupted run are known as ours.
             ours = {path: [_etag(files[path])] for path, action in actions.items() if _is_ours(path, action, manifest)}
             known = {path: list(etags) for path, etags in manifest.files.items()}
             self._write(bundle, {path: known.get(path, []) + ours.get(path, []) for path in known | ours})
@@ -126,7 +127,7 @@ class ShareFolder:
         return actions
 
     def linked(self, bundle: ShareBundle) -> int:
-        """Counts the files that are hard links to the vault's own."""
+        """Count the files that are hard links to the vault's own."""
         return sum(_is_same(self.folder / file.path, self._vault / file.source) for file in bundle.files)
 
     def _do(self, path: NotePath, action: ShareAction, file: SharedFile | None, manifest: ShareManifest) -> None:
@@ -144,7 +145,7 @@ class ShareFolder:
         return etag
 
     def _link(self, path: NotePath, file: SharedFile) -> None:
-        """Replaces a copy by a hard link to the vault's file, unless it changed, is linked, or is on another disk."""
+        """Replace a copy by a hard link to the vault's file, unless it changed, is linked, or is on another disk."""
         source, (folder, name) = self._vault / file.source, split(path)
         if not file.verbatim or _is_same(self.folder / path, source):
             return
@@ -163,7 +164,7 @@ class ShareFolder:
                 os.unlink(aside, dir_fd=parent)
 
     def _exchange(self, parent: int, aside: str, name: str, expected: Etag) -> None:
-        """Exchanges the two, unless that would replace an edit of the last moment, which gets its name back."""
+        """Exchange the two files. An edit of the last moment isn't replaced, but gets its name back."""
         renames = KernelRenames()
         try:
             renames.exchange(parent, aside, name)
@@ -202,7 +203,7 @@ class ShareFolder:
         replace_file(self.folder / MANIFEST, json.dumps(facts, indent=1, sort_keys=True).encode() + b"\n")
 
     def _etag(self, path: str) -> str | None:
-        """Returns None if there is nothing; for what isn't a plain file, an etag that no file has."""
+        """Return the file's etag; None without a file, and an etag that no file has for anything but a plain file."""
         try:
             return self._backend.read(NotePath(path)).etag
         except NotFound:
@@ -223,7 +224,7 @@ def parse_manifest(facts: Any) -> ShareManifest:
 
 
 def _is_ours(path: str, action: ShareAction, manifest: ShareManifest) -> bool:
-    """Whether the file is ours afterwards: not if someone else put the same one there."""
+    """Return whether the file is ours afterwards. It isn't if someone else put the same file there."""
     is_old = action is ShareAction.UNCHANGED and path in manifest.files
     return is_old or action in {ShareAction.NEW, ShareAction.UPDATED}
 
@@ -251,7 +252,7 @@ class SharedFolders(PlaceList):
         super().__init__(state / "shared.jsonl", "folder")
 
     def find_copies(self, names: Collection[str]) -> Iterator[tuple[Path, str]]:
-        """Yields the folders, and their topics, that have a file with one of these names (ids, or hashes of entries) in
+        """Yield the folders, and their topics, that have a file with one of these names (ids, or hashes of entries) in
         it, or as its path in the vault. A folder that can't be read is among them."""
         for folder in self.read():
             if not (folder / MANIFEST).exists():

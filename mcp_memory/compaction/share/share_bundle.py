@@ -40,7 +40,7 @@ class SharedPaths:
 
 
 def rewrite_links(text: str, body_start: int, path: str, places: SharedPaths) -> tuple[str, int]:
-    """Returns the shared text of the note at `path` in the vault, and how many of its links became plain text because
+    """Return the shared text of the note at `path` in the vault, and how many of its links became plain text because
     they lead out. Links to the web stay."""
     cut = 0
     while edits := list(_edits(text, body_start, path, places)):
@@ -51,7 +51,8 @@ def rewrite_links(text: str, body_start: int, path: str, places: SharedPaths) ->
 
 
 def _edits(text: str, body_start: int, path: str, places: SharedPaths) -> Iterator[tuple[int, int, str, bool]]:
-    """Yields the start, the end, the replacement, and whether it cuts a link; none within another."""
+    """Yield the start, the end and the text of each replacement, and whether it cuts a link. No replacement lies within
+    another."""
     done = body_start
     for link in find_links(text, body_start):
         if link.start < done:
@@ -78,7 +79,7 @@ def _edits(text: str, body_start: int, path: str, places: SharedPaths) -> Iterat
 
 
 def _plain(text: str, link: Link) -> str:
-    """Returns what a reader sees of the link; nothing of a link's definition."""
+    """Return the part of the link that a reader sees; empty for a link's definition."""
     opened = link.start + (2 if text[link.start] == "!" else 1)
     if text.startswith("]:", opened + len(link.label)):
         return ""
@@ -96,7 +97,8 @@ def _stem(target: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:
-    """`path` in the share, `source` in the vault; `verbatim`: its bytes are those of the vault's file."""
+    """A file with its `path` in the share and its `source` in the vault. `verbatim`: its bytes equal the vault's
+    file."""
 
     path: str
     source: str
@@ -115,8 +117,9 @@ class UnsharedNote:
 
 @dataclass(frozen=True, slots=True)
 class ShareBundle:
-    """`vault` is the vault's id; `page` that of the topic's page, which it keeps when it moves. `cut`: how many links
-    became plain text. `warnings`: lines about what is shared and perhaps should not be."""
+    """The files of a shared topic. `vault` is the vault's id. `page` is the id of the topic's page, which it keeps when
+    it moves. `cut`: how many links became plain text. `warnings`: lines about what is shared and perhaps should not
+    be."""
 
     vault: str
     topic: str
@@ -138,7 +141,7 @@ class ShareBundle:
 
 
 def build_bundle(vault: Vault, vault_id: str, topic: Topic, private: PrivateMarks) -> ShareBundle:
-    """Collects notes that count and aren't private, and pages about nothing else. For a worker thread. Raises
+    """Collect notes that are active and not private, and pages made only from such notes. For a worker thread. Raises
     StorageFailed."""
     files, left = _files(vault, topic, private)
     warnings = [f"{path} seems to hold a secret ({found})" for path, file in files.items()

@@ -1,4 +1,4 @@
-"""Answers questions from claims: everything about a subject, hits in a search, and what a person decides."""
+"""Answers questions from claims: everything about a subject, hits in a search, and a person's decisions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -81,7 +81,7 @@ class ClaimAnswers:
 
 
 def _called(subjects: Sequence[Subject], words: frozenset[str]) -> Subject | None:
-    """Return the subject of this name; of several, the subject with the most claims."""
+    """Return the subject of this name; if there are several, the subject with the most claims."""
     found = (one for one in subjects if words and content_words(one.name) == words)
     return max(found, key=lambda one: len(one.claims), default=None)
 

@@ -12,9 +12,9 @@ from mcp_memory.recall.note_list import date_of
 from mcp_memory.text.pluralize import counted
 
 CONFIRMED, BY_PERSON, BY_AGENT, IN_A_LOG = 0.95, 0.8, 0.7, 0.5
-"""The confidence that a single piece of evidence gives, by its origin: a statement that you confirmed, a note of yours,
-a note that an agent stored on purpose, a log entry about a single day. Chosen, not fitted: nobody has labels for the
-truth of notes."""
+"""The confidence that a single piece of evidence gives, by its origin. The origins are a statement that you confirmed,
+a note of yours, a note that an agent stored on purpose, and a log entry about a single day. Chosen, not fitted: nobody
+has labels for the truth of notes."""
 
 AGES = ((90, 1.0), (365, 0.9))
 OLD = 0.75

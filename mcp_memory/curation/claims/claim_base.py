@@ -39,7 +39,7 @@ _CODE_WORD = re.compile(r"[a-z][a-z0-9-]{1,30}")
 
 @dataclass
 class ClaimBase:
-    """A thread-safe collection of claims, for worker threads. It is read anew only if the index has changed, which
+    """A thread-safe collection of claims, for worker threads. It is read again only if the index has changed, which
     takes a second for thousands of notes. `wanted` decides which notes may be shown."""
 
     index: Index
@@ -143,8 +143,8 @@ def _marked(note: NoteRecord) -> NoteRecord:
 
 
 def _refuted(stated: Sequence[Evidence], olders: Mapping[NoteId, Conflict]) -> Sequence[Evidence]:
-    """Return the sentences that a newer note contradicts: those with the changed value, or all if no sentence contains
-    it or nothing was compared."""
+    """Return the sentences that a newer note contradicts: the sentences with the changed value, or all if no sentence
+    contains it or nothing was compared."""
     conflict = olders.get(stated[0].note.id) if stated else None
     if conflict is None:
         return ()

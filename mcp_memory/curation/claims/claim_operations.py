@@ -1,4 +1,4 @@
-"""Answers what is asked of claims, and writes what you decide into their notes."""
+"""Answers requests about claims, and writes your decisions into their notes."""
 
 from dataclasses import asdict, replace
 from functools import partial
@@ -30,7 +30,7 @@ class ClaimOperations:
         self._answers = answers
 
     async def search(self, request: SearchRequest) -> SearchResult:
-        """Search the notes, and answer with what they claim."""
+        """Search the notes, and answer with their claims."""
         limit = max(request.limit, min(MOST_SEARCHED, 5 * request.limit))
         found = await search_notes(self._core, replace(request, limit=limit, path=None, include_archived=False))
         shown = partial(self._answers.hits, found, request.limit, self._filters(request.project))

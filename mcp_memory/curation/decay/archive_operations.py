@@ -1,4 +1,4 @@
-"""Archives what is over as you ask for it, and brings it back."""
+"""Archives outdated notes when you ask for it, and restores them."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ class ArchiveOperations:
         self._archivist = archivist
 
     async def archive_proposed(self, request: ArchiveProposedRequest) -> Payload:
-        """Return what is proposed for the archive; with ids, move those notes there."""
+        """Return the notes proposed for the archive; with ids, move these notes there."""
         return await self._archivist.answer(request.ids)
 
     async def unarchive(self, request: TargetRequest) -> Payload:

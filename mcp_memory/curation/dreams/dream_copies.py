@@ -1,4 +1,4 @@
-"""Erases what a dream took from a note."""
+"""Erases the text that a dream took from a note."""
 
 from collections.abc import Iterator, Sequence
 

@@ -233,7 +233,7 @@ class Dreamer:
         return list(islice(find_demotions(memory, days, self.memory_lines), self.config.most_proposed))
 
     def _find(self, backfill: str | None, known: dict[str, Facts]) -> tuple[list[Recurrence], str]:
-        """Return the recurring statements, best first, and a description of what was read."""
+        """Return the recurring statements, best first, and a description of the notes that were read."""
         said, days, used = list[Said](), set[date](), self.uses.read()
         read = frozenset({NoteState.ACTIVE, NoteState.SUMMARY})
         wanted = Filters(read, now=self.clock(), private=self.private, foreign=False)

@@ -30,9 +30,9 @@ DOUBT = 0.75
 """The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
 
 RELATED_WORDS, RELATED_COSINE = 0.25, 0.65
-"""The minimum similarity, by words and by vectors, of two statements that count as one if numbers, names and negation
-agree. Chosen in `tests/eval/ninety_days` so that no wrong pair passes and 51 of 90 right pairs do; a person sees the
-text before it is stored."""
+"""The minimum similarity, by words and by vectors, of two statements that are treated as the same if numbers, names and
+negation agree. Chosen in `tests/eval/ninety_days` so that no wrong pair passes and 51 of 90 right pairs do; a person
+sees the text before it is stored."""
 
 Cosine = Callable[[str, str], float]
 

@@ -20,11 +20,11 @@ from mcp_memory.vault.note_file import MEMORY
 PAGES_S = 3600.0
 """Seconds between two checks without a change: what expires changes no file."""
 QUIET_S, SOON_S = 15.0, 60.0
-"""After a change, and after a start, until pages are looked at."""
+"""The seconds after a change or a start until the pages are checked."""
 
 
 class PageOperations:
-    """Writes pages as you ask for it, and in the background."""
+    """Writes pages when you ask for it, and in the background."""
 
     def __init__(self, core: Core, base: ClaimBase, files: DreamFiles) -> None:
         self._core = core
@@ -49,8 +49,8 @@ class PageOperations:
         return JobReport(f"{counted(len(changed), 'page')} written", changed) if changed else None
 
     async def _organize(self, *, dry_run: bool = False, again: bool = False, memory: bool = False) -> list[NotePath]:
-        """Return the pages that are, or with `dry_run` would be, written; as `Organizer.run`. `memory`: an index in
-        MEMORY.md, too, where there is none yet."""
+        """Return the pages that were written, or with `dry_run` would be, as `Organizer.run` does. `memory`: also add
+        an index to MEMORY.md, if it has none yet."""
         organizer = Organizer(self._core.vault, self._core.index, self._base)
         run = partial(organizer.run, dry_run=dry_run, again=again)
         stale, written = await in_thread(run, deadline_s=300, what="writing pages")
