@@ -51,10 +51,9 @@ def connect(settings: Settings) -> DaemonConnection | None:
 def launch(
     settings: Settings, arguments: list[str], *, tell: Callable[[str], None] = lambda _: None
 ) -> tuple[DaemonConnection, bool]:
-    """Return the vault's daemon, started in the background if none runs, and whether this call started it.
-
-    A daemon of an older version is ended first: it finishes its running calls, and the new daemon gets its port.
-    `arguments` are passed on to `serve`. Raises the reason why the daemon ended, and DeadlineExceeded if it hangs."""
+    """Return the vault's daemon, started in the background if none runs, and whether this call started it. A daemon of
+    an older version is ended first: it finishes its running calls, and the new daemon gets its port. `arguments` are
+    passed on to `serve`. Raises the reason why the daemon ended, and DeadlineExceeded if it hangs."""
     follow(settings)
     try:
         settings.state.make()
