@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tokenize
 from asyncio import Task, current_task
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ SEARCH_ARGUMENT = "include_archived"
 """An argument of `memory_search` that has come through every layer since the first version."""
 
 # The limit is today's figure where that is beyond the target, so that it can only fall: (limit, target).
-PACKAGE_LINES = (73_700, 42_000)
+PACKAGE_TOKENS = (548_000, 500_000)
 MODULES_A_FOLDER = (16, 16)
 FOLDER_LINES = (3_000, 3_000)
 LONG_MODULES = (0, 0)
@@ -62,7 +63,7 @@ class Measure:
 def test_the_source_keeps_its_measures():
     naming = files_naming(SEARCH_ARGUMENT)
     measures = [
-        over("lines of the package", PACKAGE_LINES, [("mcp_memory", sum(lines().values()))]),
+        over("tokens of the package", PACKAGE_TOKENS, [("mcp_memory", sum(map(tokens, lines())))]),
         over("modules in the widest folder", MODULES_A_FOLDER, folders().items()),
         over("lines of the largest room, sub-rooms apart", FOLDER_LINES, flat_rooms().items()),
         broken("modules over 300 lines whose head does not say why", LONG_MODULES, long_modules()),
@@ -78,6 +79,15 @@ def test_the_source_keeps_its_measures():
 def lines() -> dict[Path, int]:
     """Each module of the package and its lines."""
     return {file.relative_to(CHECKOUT): file.read_text().count("\n") for file in sorted(PACKAGE.rglob("*.py"))}
+
+
+LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+def tokens(file: Path) -> int:
+    """Tokens of code: unlike lines, they gain nothing by density, and cost nothing where a sentence is clearer."""
+    with (CHECKOUT / file).open(encoding="utf-8") as source:
+        return sum(token.type not in LAYOUT for token in tokenize.generate_tokens(source.readline))
 
 
 @cache

@@ -1,5 +1,4 @@
-"""The program that an app runs after installing this bundle. It passes messages to the daemon, and starts the daemon if
-necessary."""
+"""What an app runs that installs this bundle: passes messages to the daemon, which it starts."""
 
 import sys
 

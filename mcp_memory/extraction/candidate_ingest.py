@@ -91,10 +91,6 @@ class CandidateIngest:
         """The last messages of the latest sessions, which later messages may answer or retract."""
         self._ingesting = anyio.Lock()
 
-    async def store(self, captured: CapturedMessages) -> None:
-        """Ingest new messages, as a listener of the capture. Raises like `ingest`."""
-        await self.ingest(captured)
-
     async def ingest(self, captured: CapturedMessages) -> IngestResult:
         """Ingest new messages. Raises the errors of an append, DeadlineExceeded and IndexUnavailable; calling it again
         then continues. `captured.session` may be any text."""

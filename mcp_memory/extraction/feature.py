@@ -47,7 +47,7 @@ def build(core: Core) -> Feature:
     digest = Digest(core.index, candidates, core.clock)
     core.recall.briefer.announcers.append(digest)
     if config.automatic:
-        core.background.capture.service.listeners.append(ingest.store)
+        core.background.capture.service.listeners.append(ingest.ingest)
     statements = StatementOperations(core, ingest, neighbours)
 
     async def read_logs(_: JobTurn) -> JobReport | None:

@@ -83,10 +83,17 @@ def install(
     mcp-memory install claude-code
     mcp-memory install --all
     mcp-memory install codex --scope project --dry-run"""
-    only_for_one = bool(name or no_hooks or trust_hooks or no_own_memory or workspace or scope != "user")
+    if (client is None) != everything:
+        raise InvalidInput("name a client, or pass --all", hint=f"one of: {', '.join(CLIENTS)}")
+    if everything and (name or no_hooks or trust_hooks or no_own_memory or workspace or scope != "user"):
+        raise InvalidInput("--all takes only --dry-run and --yes", hint="mcp-memory install CLIENT, with its options")
     can_trust = client == "codex" and scope == "user" and not no_hooks
-    _check_client(client, everything=everything, only_for_one=only_for_one)
-    _check_options(client, name, workspace, trusts_in_vain=trust_hooks and not can_trust, no_hooks=no_hooks)
+    if trust_hooks and not can_trust:
+        raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
+    if workspace and (client != "openclaw" or no_hooks):
+        raise InvalidInput("--workspace is for OpenClaw, with its plugin", hint="mcp-memory install openclaw")
+    if name is not None and not snippets.SERVER_NAME.fullmatch(name):
+        raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
     settings = cli.settings
     has_person = not (yes or dry_run or cli.as_json) and sys.stdin.isatty()
     can_ask = can_trust and has_person
@@ -112,26 +119,6 @@ def install(
         connect_all(cli, dry_run=dry_run, yes=yes)
     if not dry_run and launch.connect(settings) is None:
         launch.launch(settings, [], tell=print_status)
-
-
-def _check_client(client: str | None, *, everything: bool, only_for_one: bool) -> None:
-    """Raise InvalidInput unless either a client or `--all` is given. `only_for_one`: an option that `--all` lacks."""
-    if (client is None) != everything:
-        raise InvalidInput("name a client, or pass --all", hint=f"one of: {', '.join(CLIENTS)}")
-    if everything and only_for_one:
-        raise InvalidInput("--all takes only --dry-run and --yes", hint="mcp-memory install CLIENT, with its options")
-
-
-def _check_options(
-    client: str | None, name: str | None, workspace: str | None, *, trusts_in_vain: bool, no_hooks: bool
-) -> None:
-    """Raise InvalidInput for an option that the client lacks, and for an impossible name."""
-    if trusts_in_vain:
-        raise InvalidInput("--trust-hooks is for Codex's own hooks", hint="mcp-memory install codex --trust-hooks")
-    if workspace and (client != "openclaw" or no_hooks):
-        raise InvalidInput("--workspace is for OpenClaw, with its plugin", hint="mcp-memory install openclaw")
-    if name is not None and not snippets.SERVER_NAME.fullmatch(name):
-        raise InvalidInput("a server's name consists of letters, digits, - and _", hint="--name memory-of-mine")
 
 
 def plan_connection(
