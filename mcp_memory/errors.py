@@ -58,7 +58,7 @@ class Unusable(InvalidInput):
 
 
 class NotFound(McpMemoryError):
-    """There is no note, entry or file under that name."""
+    """No note, entry or file has that name."""
 
 
 class AlreadyExists(McpMemoryError):
