@@ -3,7 +3,7 @@
 import shlex
 import stat
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +11,6 @@ from mcp_memory.commits.committer import Committer, UncommittedFiles
 from mcp_memory.commits.config import GitConfig
 from mcp_memory.commits.note_history import HISTORY_S, describe_history
 from mcp_memory.commits.observed_backend import ObservedBackend
-from mcp_memory.commits.requests import LogRequest
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Feature, Operation
 from mcp_memory.core.finding import Finding
@@ -24,6 +23,15 @@ from mcp_memory.text.pluralize import counted
 from mcp_memory.vault.marker import MARKER, README
 
 EXAMINATION_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class LogRequest:
+    """The git history of `target` (an id or path) or of the whole vault. `at`: a commit, for the note's text in it."""
+
+    target: str | None = None
+    at: str | None = None
+    limit: int = 20
 
 
 def build(core: Core) -> Feature:

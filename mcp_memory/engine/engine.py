@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.core.core import Core
+from mcp_memory.core.feature import Operation
 from mcp_memory.core.project_finder import ProjectFinder
 from mcp_memory.core.request_parsing import caller_named, request_from
 from mcp_memory.core.requests import (
@@ -24,8 +25,14 @@ from mcp_memory.core.serializers import Payload
 from mcp_memory.core.spoken_arguments import with_iso_dates
 from mcp_memory.core.verbs import editing, forgetting, recalling, searching, storing
 from mcp_memory.core.verbs.vault_status import list_active
+from mcp_memory.engine.handlers import (
+    note_handlers,
+    project_handlers,
+    review_handlers,
+    session_handlers,
+    vault_handlers,
+)
 from mcp_memory.engine.handlers.note_handlers import forgotten_answer
-from mcp_memory.engine.handlers.operations import list_operations
 from mcp_memory.errors import IndexReplaced, InvalidInput
 from mcp_memory.models import NoteId, NotePath, NoteRecord, Problem, Receipt, SearchResult
 from mcp_memory.recall.answer import RecalledText
@@ -46,7 +53,7 @@ class Engine:
     def __init__(self, core: Core) -> None:
         """Answer with a core whose features are built."""
         self._core = core
-        self._operations = list_operations(core)
+        self._operations = _operations_of(core)
         self.projects = ProjectFinder(core.projects)
         config = core.config
         kinds = [f"{kind.name}: {kind.about}" if kind.about else kind.name for kind in core.vault.kinds]
@@ -156,6 +163,17 @@ class Engine:
         else:
             self._core.background.health.faults.pop("state", None)
             self._core.indexing.watcher.hurry()  # derive again what was lost with it
+
+
+def _operations_of(core: Core) -> Mapping[str, Operation]:
+    """Return the operations of the core and of its features, by name."""
+    handlers = (note_handlers, session_handlers, project_handlers, vault_handlers, review_handlers)
+    found: dict[str, Operation] = {}
+    for one in handlers:
+        found |= one.operations(core)
+    for feature in core.features:
+        found |= feature.operations
+    return found
 
 
 def _named_in(request: object, caller: Caller) -> Caller:

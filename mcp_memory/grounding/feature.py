@@ -1,6 +1,7 @@
 """Checks what became of the code that notes name."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 
 from mcp_memory.core.core import Core
@@ -8,7 +9,6 @@ from mcp_memory.core.feature import ErasedText, Feature, NoteCopies, Operation
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.grounding.grounder import Grounder
-from mcp_memory.grounding.requests import RefsRequest
 from mcp_memory.jobs.due import Every
 from mcp_memory.jobs.job import Job
 from mcp_memory.models import NotePath
@@ -18,6 +18,19 @@ from mcp_memory.text.escape_invisible import visible_in
 
 CHECK_S = 900.0
 """Seconds between two checks whether code has changed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefsRequest:
+    """The code that notes, or the note or log entry `target`, name, as of the last check. `check`: look now. `confirm`:
+    `target` is right as the code is now. `folder`: the repository of the `project`."""
+
+    target: str | None = None
+    _: KW_ONLY
+    check: bool = False
+    confirm: bool = False
+    project: str | None = None
+    folder: str | None = None
 
 
 def build(core: Core) -> Feature:

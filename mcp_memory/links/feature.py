@@ -1,22 +1,38 @@
 """Follows links between notes, and repairs those that lead nowhere."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from mcp_memory.core.core import Core
 from mcp_memory.core.feature import Feature, Operation
+from mcp_memory.core.requests import TargetRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.jobs.due import AfterQuiet
 from mcp_memory.jobs.job import Job
 from mcp_memory.links.linter import LINT_S, Linter
 from mcp_memory.links.note_graph import NoteGraph
-from mcp_memory.links.requests import LinksRequest, LintRequest
 from mcp_memory.models import NotePath
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.note_lookup import Place
 from mcp_memory.text.escape_invisible import visible_in
 from mcp_memory.vault.journals.change_journal import DISK, ChangeKind
+
+
+@dataclass(frozen=True, slots=True)
+class LinksRequest(TargetRequest):
+    """The links from a note and to it, over `depth` hops."""
+
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LintRequest:
+    """Links that lead nowhere or to what no longer counts. `fix`: repair them, with `personal` also in your notes."""
+
+    fix: bool = False
+    personal: bool = False
+    orphans: bool = False
 
 
 def build(core: Core) -> Feature:

@@ -9,8 +9,21 @@ from datetime import datetime
 from functools import partial
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.core import requests
 from mcp_memory.core.core import Core
+from mcp_memory.core.feature import Operation
+from mcp_memory.core.requests import (
+    AppendRequest,
+    DueRequest,
+    ForgetRequest,
+    ForgottenRequest,
+    ListRequest,
+    RecallRequest,
+    RestoreRequest,
+    SearchRequest,
+    StatsRequest,
+    TargetRequest,
+    UpdateRequest,
+)
 from mcp_memory.core.serializers import (
     Payload,
     chain_payload,
@@ -41,19 +54,36 @@ from mcp_memory.vault.note_file import NoteFile
 CHAIN_S = 60.0
 
 
-async def search(core: Core, request: requests.SearchRequest) -> Payload:
+def operations(core: Core) -> dict[str, Operation]:
+    return {
+        "search": Operation(SearchRequest, partial(search, core), is_foreground=True),
+        "recall": Operation(RecallRequest, partial(recall, core), is_foreground=True),
+        "append": Operation(AppendRequest, partial(append, core), is_foreground=True),
+        "update": Operation(UpdateRequest, partial(update, core), is_foreground=True),
+        "forget": Operation(ForgetRequest, partial(forget, core), is_foreground=True),
+        "restore": Operation(RestoreRequest, partial(restore, core), is_foreground=True),
+        "list": Operation(ListRequest, partial(list_notes, core)),
+        "due": Operation(DueRequest, partial(due, core)),
+        "stats": Operation(StatsRequest, partial(stats, core)),
+        "forgotten": Operation(ForgottenRequest, partial(forgotten, core)),
+        "restore_all": Operation(ForgottenRequest, partial(restore_all, core)),
+        "history": Operation(TargetRequest, partial(history, core)),
+    }
+
+
+async def search(core: Core, request: SearchRequest) -> Payload:
     return search_payload(await searching.search(core, request))
 
 
-async def recall(core: Core, request: requests.RecallRequest) -> Payload:
+async def recall(core: Core, request: RecallRequest) -> Payload:
     return {"text": (await recalling.recall(core, request)).text}
 
 
-async def append(core: Core, request: requests.AppendRequest) -> Payload:
+async def append(core: Core, request: AppendRequest) -> Payload:
     return receipt_payload(await storing.append(core, request))
 
 
-async def update(core: Core, request: requests.UpdateRequest) -> Payload:
+async def update(core: Core, request: UpdateRequest) -> Payload:
     """Replace the text of a note; without a text, return the present text, byte for byte (undecodable bytes as
     surrogates)."""
     if request.text is not None:
@@ -75,25 +105,25 @@ async def forgotten_answer(core: Core, record: NoteRecord, *, restored: bool = F
     return forgotten_payload(record, holding, why_behind(core, record.path), restored=restored)
 
 
-async def forget(core: Core, request: requests.ForgetRequest) -> Payload:
+async def forget(core: Core, request: ForgetRequest) -> Payload:
     return await forgotten_answer(core, await forgetting.forget(core, request))
 
 
-async def restore(core: Core, request: requests.RestoreRequest) -> Payload:
+async def restore(core: Core, request: RestoreRequest) -> Payload:
     return await forgotten_answer(core, await forgetting.restore(core, request), restored=True)
 
 
-async def forgotten(core: Core, request: requests.ForgottenRequest) -> Payload:
+async def forgotten(core: Core, request: ForgottenRequest) -> Payload:
     return {"forgotten": [tombstone_payload(stone) for stone in await _tombstones(core, request)]}
 
 
-async def restore_all(core: Core, request: requests.ForgottenRequest) -> Payload:
+async def restore_all(core: Core, request: ForgottenRequest) -> Payload:
     """Restore the notes that `forgotten` lists for the same arguments. A note that can't be restored doesn't stop the
     others."""
     restored, refused = list[Payload](), list[Payload]()
     for stone in await _tombstones(core, request):
         try:
-            await forgetting.restore(core, requests.RestoreRequest(stone.target))
+            await forgetting.restore(core, RestoreRequest(stone.target))
         except McpMemoryError as error:
             refused.append({**tombstone_payload(stone), "why": str(error)})
         else:
@@ -101,12 +131,12 @@ async def restore_all(core: Core, request: requests.ForgottenRequest) -> Payload
     return {"restored": restored, "refused": refused}
 
 
-async def _tombstones(core: Core, request: requests.ForgottenRequest) -> list[Tombstone]:
+async def _tombstones(core: Core, request: ForgottenRequest) -> list[Tombstone]:
     among = replace(await _filters(core, request), session=request.session, states=frozenset(NoteState), now=None)
     return await list_forgotten(core, among, {"you": PERSON}.get(request.client or "", request.client))
 
 
-async def _filters(core: Core, wanted: requests.ForgottenRequest) -> Filters:
+async def _filters(core: Core, wanted: ForgottenRequest) -> Filters:
     """The filters of `forgotten`. Unlike in a search, `until` only ends the time."""
     filters = core.filters(
         kinds=wanted.kinds, tags=wanted.tags, project=wanted.project, since=wanted.since, path=wanted.path
@@ -115,7 +145,7 @@ async def _filters(core: Core, wanted: requests.ForgottenRequest) -> Filters:
     return replace(filters, until=moment_of("until", wanted.until, core.vault.layout.tz))
 
 
-async def list_notes(core: Core, request: requests.ListRequest) -> Payload:
+async def list_notes(core: Core, request: ListRequest) -> Payload:
     limit = checked_limit(request.limit)
     filters = await _filters(core, request)
     if request.archived:
@@ -138,7 +168,7 @@ async def list_notes(core: Core, request: requests.ListRequest) -> Payload:
     return visible_in(await in_thread(read, deadline_s=LOOK_DEADLINE_S, what="listing notes"))
 
 
-async def due(core: Core, request: requests.DueRequest) -> Payload:
+async def due(core: Core, request: DueRequest) -> Payload:
     """List commitments, the earliest first; with `done`, the latest first."""
     client = {"you": PERSON}.get(request.client or "", request.client)
     wanted, zone = core.filters(project=request.project), core.vault.layout.tz
@@ -155,7 +185,7 @@ async def due(core: Core, request: requests.DueRequest) -> Payload:
     return visible_in({"commitments": listed[::-1] if request.done else listed})
 
 
-async def stats(core: Core, request: requests.StatsRequest) -> Payload:
+async def stats(core: Core, request: StatsRequest) -> Payload:
     """Return counts of notes, with the size of all files in bytes and the state of the index."""
     today = core.clock().date()
     if request.target:
@@ -176,7 +206,7 @@ async def stats(core: Core, request: requests.StatsRequest) -> Payload:
     return await in_thread(read, what="counting notes")
 
 
-async def history(core: Core, request: requests.TargetRequest) -> Payload:
+async def history(core: Core, request: TargetRequest) -> Payload:
     """Return all notes of a chain, the newest first; forgotten notes have no text."""
 
     def read(path: NotePath, entry: str | None) -> Sequence[NoteFile]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
-from mcp_memory.core import requests
 from mcp_memory.core.core import Core
+from mcp_memory.core.feature import Operation
+from mcp_memory.core.requests import ProjectsRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import InvalidInput
 from mcp_memory.models import Filters, is_channel
@@ -21,7 +23,13 @@ _USAGE = {
 }
 
 
-async def projects(core: Core, request: requests.ProjectsRequest) -> Payload:
+def operations(core: Core) -> dict[str, Operation]:
+    return {
+        "projects": Operation(ProjectsRequest, partial(projects, core)),
+    }
+
+
+async def projects(core: Core, request: ProjectsRequest) -> Payload:
     known, name, other = core.projects, request.name, request.other
 
     def work() -> Payload:

@@ -1,11 +1,20 @@
 """Gathers the items that wait for you from all features, and passes your decisions on."""
 
 from dataclasses import asdict
+from functools import partial
 
 from mcp_memory.core.core import Core
+from mcp_memory.core.feature import Operation
 from mcp_memory.core.requests import NoArguments, ReviewRequest
 from mcp_memory.core.serializers import Payload
 from mcp_memory.errors import NotFound
+
+
+def operations(core: Core) -> dict[str, Operation]:
+    return {
+        "inbox": Operation(NoArguments, partial(inbox, core)),
+        "review": Operation(ReviewRequest, partial(review, core)),
+    }
 
 
 async def inbox(core: Core, _: NoArguments) -> Payload:

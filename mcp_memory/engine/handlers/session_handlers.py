@@ -6,8 +6,19 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
-from mcp_memory.core import requests
 from mcp_memory.core.core import Core
+from mcp_memory.core.feature import Operation
+from mcp_memory.core.requests import (
+    AdviseRequest,
+    BriefRequest,
+    CaptureRequest,
+    MuteRequest,
+    NoArguments,
+    TitlesRequest,
+    TranscriptRequest,
+    TranscriptsRequest,
+    WhyRequest,
+)
 from mcp_memory.core.serializers import Payload
 from mcp_memory.core.verbs.written_notes import index_written
 from mcp_memory.engine.history.note_titles import find_titled
@@ -19,11 +30,26 @@ from mcp_memory.search.note_lookup import Place
 from mcp_memory.vault.note_file import muted_projects
 
 
-async def advise(core: Core, request: requests.AdviseRequest) -> Payload:
+def operations(core: Core) -> dict[str, Operation]:
+    return {
+        "brief": Operation(BriefRequest, partial(brief, core), is_foreground=True),
+        "advise": Operation(AdviseRequest, partial(advise, core), is_foreground=True),
+        "flush": Operation(NoArguments, partial(flush, core)),
+        "emptied": Operation(TranscriptRequest, partial(emptied, core)),
+        "grown": Operation(TranscriptRequest, partial(grown, core)),
+        "transcripts": Operation(TranscriptsRequest, partial(transcripts, core)),
+        "capture": Operation(CaptureRequest, partial(capture, core)),
+        "titles": Operation(TitlesRequest, partial(titles, core)),
+        "mute": Operation(MuteRequest, partial(mute, core)),
+        "why": Operation(WhyRequest, partial(why, core)),
+    }
+
+
+async def advise(core: Core, request: AdviseRequest) -> Payload:
     return await core.recall.advisor.advise(**asdict(request))
 
 
-async def brief(core: Core, request: requests.BriefRequest) -> Payload:
+async def brief(core: Core, request: BriefRequest) -> Payload:
     core.indexing.watcher.touch()
     if request.transcript:
         client = _client_of(request.session)
@@ -42,14 +68,14 @@ async def brief(core: Core, request: requests.BriefRequest) -> Payload:
     return {"text": briefing.text, **facts}
 
 
-async def flush(core: Core, _: requests.NoArguments) -> Payload:
+async def flush(core: Core, _: NoArguments) -> Payload:
     """Return the request to an agent before its context is compacted; empty if it can't write."""
     vault = core.vault
     read_only = await in_thread(lambda: vault.read_only, deadline_s=LOOK_DEADLINE_S, what="looking at the vault")
     return {"text": "" if read_only else FLUSH}
 
 
-async def grown(core: Core, request: requests.TranscriptRequest) -> Payload:
+async def grown(core: Core, request: TranscriptRequest) -> Payload:
     """A turn of the session ended. The transcript is captured after the answer."""
     if request.transcript:
         client = _client_of(request.session)
@@ -57,7 +83,7 @@ async def grown(core: Core, request: requests.TranscriptRequest) -> Payload:
     return {}
 
 
-async def emptied(core: Core, request: requests.TranscriptRequest) -> Payload:
+async def emptied(core: Core, request: TranscriptRequest) -> Payload:
     """The session's context was emptied, or the session ended."""
     await grown(core, request)
     if request.transcript:
@@ -71,24 +97,24 @@ def _client_of(session: str) -> str:
     return session.partition("/")[0]
 
 
-async def transcripts(core: Core, request: requests.TranscriptsRequest) -> Payload:
+async def transcripts(core: Core, request: TranscriptsRequest) -> Payload:
     service, file, client = core.background.capture.service, request.file, request.client
     found = await (service.list_in_file(file, client) if file else service.list_transcripts(client))
     return {"transcripts": [{"client": place.client, "file": place.name} for place in found]}
 
 
-async def capture(core: Core, request: requests.CaptureRequest) -> Payload:
+async def capture(core: Core, request: CaptureRequest) -> Payload:
     """Capture as many transcripts as possible in a moment. Ask again for a transcript that has no report or isn't at
     its end."""
     return {"reports": await core.background.capture.capture_files(request.files, dry_run=request.dry_run)}
 
 
-async def titles(core: Core, request: requests.TitlesRequest) -> Payload:
+async def titles(core: Core, request: TitlesRequest) -> Payload:
     found = await core.recall.briefer.titles(request.ids)
     return {"notes": {note_id: {"path": note.path, "title": note.title} for note_id, note in found.items()}}
 
 
-async def mute(core: Core, request: requests.MuteRequest) -> Payload:
+async def mute(core: Core, request: MuteRequest) -> Payload:
     editing = core.vault.editing
 
     async def muted(places: Sequence[Place]) -> Payload:
@@ -102,7 +128,7 @@ async def mute(core: Core, request: requests.MuteRequest) -> Payload:
     return await core.search.lookup.reach([request.target], muted)
 
 
-async def why(core: Core, request: requests.WhyRequest) -> Payload:
+async def why(core: Core, request: WhyRequest) -> Payload:
     """List briefings, the latest first, each passage with its note's present title and path."""
 
     def read() -> list[Payload]:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import asdict
+from functools import partial
 
-from mcp_memory.core import requests
 from mcp_memory.core.core import Core
+from mcp_memory.core.feature import Operation
+from mcp_memory.core.requests import (
+    AdoptRequest,
+    ChangesRequest,
+    EraseRequest,
+    JobsRequest,
+    NoArguments,
+    RecoverRequest,
+    UndoRequest,
+)
 from mcp_memory.core.serializers import Payload, lost_payload
 from mcp_memory.core.verbs.adopting import adopt, give_back
 from mcp_memory.core.verbs.erasing import Eraser
@@ -17,50 +27,68 @@ from mcp_memory.engine.history.change_history import list_changes, undo_changes
 from mcp_memory.runtime.threads import LOOK_DEADLINE_S, in_thread
 
 
-async def changes(core: Core, request: requests.ChangesRequest) -> Payload:
+def operations(core: Core) -> dict[str, Operation]:
+    return {
+        "changes": Operation(ChangesRequest, partial(changes, core)),
+        "undo": Operation(UndoRequest, partial(undo, core)),
+        "adopt": Operation(AdoptRequest, partial(adopt_notes, core)),
+        "reindex": Operation(NoArguments, lambda _: core.indexing.sweeper.reindex()),
+        "reconcile": Operation(NoArguments, lambda _: core.indexing.sweeper.reconcile()),
+        "accept": Operation(NoArguments, partial(accept, core)),
+        "doctor": Operation(NoArguments, partial(doctor, core)),
+        "fix": Operation(NoArguments, partial(repair, core)),
+        "lost": Operation(NoArguments, partial(lost, core)),
+        "recover": Operation(RecoverRequest, partial(recover_entries, core)),
+        "erase": Operation(EraseRequest, partial(erase, core)),
+        "status": Operation(NoArguments, partial(status, core)),
+        "jobs": Operation(JobsRequest, lambda wanted: core.background.scheduler.answer(**asdict(wanted))),
+    }
+
+
+async def changes(core: Core, request: ChangesRequest) -> Payload:
     return await list_changes(core, request)
 
 
-async def undo(core: Core, request: requests.UndoRequest) -> Payload:
+async def undo(core: Core, request: UndoRequest) -> Payload:
     return await undo_changes(core, request)
 
 
-async def erase(core: Core, request: requests.EraseRequest) -> Payload:
+async def erase(core: Core, request: EraseRequest) -> Payload:
     eraser = Eraser(core)
     work = eraser.erase if request.sure else eraser.plan
     async with core.runs.paused() if request.sure else nullcontext():  # it may hold words of the note
         return asdict(await core.search.lookup.reach([request.target], lambda places: work(*places[0])))
 
 
-async def adopt_notes(core: Core, request: requests.AdoptRequest) -> Payload:
+async def adopt_notes(core: Core, request: AdoptRequest) -> Payload:
     if request.revoke:
         return {"returned": await give_back(core, request.path, dry_run=request.dry_run)}
     return {"adopted": await adopt(core, request.path, dry_run=request.dry_run)}
 
 
-async def accept(core: Core, _: requests.NoArguments) -> Payload:
+async def accept(core: Core, _: NoArguments) -> Payload:
     return {"pruned": await core.indexing.sweeper.accept_loss()}
 
 
-async def doctor(core: Core, _: requests.NoArguments) -> Payload:
+async def doctor(core: Core, _: NoArguments) -> Payload:
     findings = await in_thread(lambda: examine(core), deadline_s=LOOK_DEADLINE_S, what="the examination")
     return {"findings": list(map(asdict, findings))}
 
 
-async def repair(core: Core, _: requests.NoArguments) -> Payload:
+async def repair(core: Core, _: NoArguments) -> Payload:
     return {"done": await fix(core)}
 
 
-async def lost(core: Core, _: requests.NoArguments) -> Payload:
+async def lost(core: Core, _: NoArguments) -> Payload:
     found = sorted(await find_lost_entries(core), key=lambda entry: -entry.added.at)
     return {"lost": list(map(lost_payload, found))}
 
 
-async def recover_entries(core: Core, request: requests.RecoverRequest) -> Payload:
+async def recover_entries(core: Core, request: RecoverRequest) -> Payload:
     found = await recover(core, request.ids, dismiss=request.dismiss)
     return {"recovered": [lost_payload(entry) for entry in found]}
 
 
-async def status(core: Core, _: requests.NoArguments) -> Payload:
+async def status(core: Core, _: NoArguments) -> Payload:
     facts = await in_thread(lambda: describe_vault(core), deadline_s=LOOK_DEADLINE_S, what="the state of the index")
     return {**facts, "capture": core.background.capture.status()}
