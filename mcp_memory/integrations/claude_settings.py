@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files, jsonc
+from mcp_memory.integrations import config_files, jsonc, text_file
 from mcp_memory.integrations.clients import ClientPaths, config_file
 from mcp_memory.integrations.clients.client import TOOLS
 from mcp_memory.text.parsed_values import list_at, table_at, value_at
@@ -121,6 +121,6 @@ def _matches(pattern: str, text: str) -> bool:
 def _table(file: Path) -> dict[str, Any]:
     """Return the file's settings; empty if Claude Code wouldn't load the file, since it reads plain JSON only."""
     with suppress(McpMemoryError):
-        if jsonc.plain_fault(config_files.read_text(file)) is None:
+        if jsonc.plain_fault(text_file.read_text(file)) is None:
             return config_files.read_table(file)
     return {}

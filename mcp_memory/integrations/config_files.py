@@ -1,4 +1,4 @@
-"""Reads configuration files, backs them up, and replaces each one whole or not at all.
+"""Backs configuration files up, and replaces each one whole or not at all.
 
 A symbolic link is followed and stays a link; mode and owner stay. Before the first file of a plan is written,
 everything that could prevent a write is checked.
@@ -17,7 +17,8 @@ from typing import Any
 
 from mcp_memory.errors import Busy, McpMemoryError, NotFound, PreconditionFailed, Refused
 from mcp_memory.integrations import jsonc, toml
-from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, decode
+from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
+from mcp_memory.integrations.text_file import read, read_text
 from mcp_memory.models import Etag
 from mcp_memory.runtime.atomic_rename import KernelRenames
 from mcp_memory.runtime.os_errors import naming_the_cause
@@ -32,38 +33,9 @@ MARK = ".mcp-memory-"
 
 _RENAMES = KernelRenames()
 
-MAX_BYTES = 64_000_000
-"""A size above that of any configuration a client could load."""
-
 LOCK_S, STALE_S = 5.0, 10.0
 """The time to wait for a client that is writing its file, and the age at which its lock is treated as stale (as in
 `proper-lockfile`, which Claude Code uses)."""
-
-
-def read(file: Path) -> bytes | None:
-    """Return the file's bytes, None if the file doesn't exist. Raises Refused if it isn't a regular file,
-    StorageFailed."""
-    with naming_the_cause(str(file)):
-        try:
-            # O_NONBLOCK: opening a FIFO must not wait for its writer.
-            descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return None
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise Refused(f"{file} is not a regular file", hint="move it away, then try again")
-            with open(descriptor, "rb", closefd=False) as opened:
-                content = opened.read(MAX_BYTES + 1)
-        finally:
-            os.close(descriptor)
-    if len(content) > MAX_BYTES:
-        raise Refused(f"{file} has more than {MAX_BYTES:,} bytes", hint="this is no configuration; check what it is")
-    return content
-
-
-def read_text(file: Path) -> str:
-    """Return the file's text, empty if the file doesn't exist. Raises as `read`, and Refused if it isn't UTF-8."""
-    return decode(read(file))
 
 
 def read_table(file: Path) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from mcp_memory.errors import Refused
 from mcp_memory.integrations.config_entries import ConfigEntry
 from mcp_memory.integrations.own_memory import OwnMemory
+from mcp_memory.integrations.text_file import decode
 
 _STRING = r'"""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|' + r"'[^'\n]*'"
 _SECRET = re.compile(
@@ -182,14 +183,6 @@ def _naming(file: Path) -> Generator[None]:
     except Refused as refused:
         hint = refused.hint or "nothing was changed; correct the file, then try again"
         raise Refused(f"{file}: {refused.message}", hint=hint) from None
-
-
-def decode(content: bytes | None) -> str:
-    """Return a file's text; empty for a missing file. Raises Refused if it isn't UTF-8."""
-    try:
-        return (content or b"").decode()
-    except UnicodeDecodeError as error:
-        raise Refused(f"byte {error.start} is not UTF-8") from None
 
 
 def _shown(content: bytes | None, *, hides: bool) -> list[str]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from threading import Lock
 
 from mcp_memory.errors import ConfigInvalid, InvalidInput, NotFound, PreconditionFailed, Refused, StorageFailed
-from mcp_memory.integrations import config_files
-from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, decode
+from mcp_memory.integrations import text_file
 from mcp_memory.projects.matching import NearMatch, find_project, learn, namesakes, near_matches, new_project
 from mcp_memory.projects.project_book import FILE, Project, ProjectBook
 from mcp_memory.projects.repository_facts import RepositoryFacts, find_repository_facts, is_label
@@ -77,7 +76,7 @@ class Projects:
         signature = (found.st_mtime_ns, found.st_size, found.st_ino)
         if signature != self._signature:
             try:
-                self._book = ProjectBook.parse(config_files.read_text(self._file))
+                self._book = ProjectBook.parse(text_file.read_text(self._file))
             except ConfigInvalid as error:
                 self.problem = error.message
                 if self._signature is None:
@@ -158,8 +157,8 @@ class Projects:
     def _change(self, change: Callable[[ProjectBook], tuple[ProjectBook, Project]]) -> Project:
         with self._lock:
             for tries_left in reversed(range(MOST_TRIES)):
-                old = config_files.read(self._file)
-                before = self._book if old is None else ProjectBook.parse(decode(old))
+                old = text_file.read(self._file)
+                before = self._book if old is None else ProjectBook.parse(text_file.decode(old))
                 book, project = change(before)
                 try:
                     if book != before or old is None:
@@ -176,8 +175,7 @@ class Projects:
         """Write the list. Raises PreconditionFailed, StorageFailed."""
         if not (self._writes and self._is_vault_there):
             raise StorageFailed("the vault is not there", hint="mount the disk or finish the sync")
-        change = ConfigChange(ConfigTarget(self._file, ()), old, book.text.encode())
-        config_files.apply(change, datetime.now().astimezone())
+        _replace(self._file, old, book.text.encode())
 
     @property
     def _is_vault_there(self) -> bool:
@@ -195,8 +193,16 @@ class Projects:
 
 def plant_projects(vault: Path, data: bytes) -> None:
     """Give a new vault the list of an exported one. Raises ConfigInvalid, PreconditionFailed, StorageFailed."""
-    ProjectBook.parse(decode(data))
-    config_files.apply(ConfigChange(ConfigTarget(vault / FILE, ()), None, data), datetime.now().astimezone())
+    ProjectBook.parse(text_file.decode(data))
+    _replace(vault / FILE, None, data)
+
+
+def _replace(file: Path, old: bytes | None, new: bytes) -> None:
+    # Imported here because each search in a shell reads the list, and few write it.
+    from mcp_memory.integrations import config_files
+    from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
+
+    config_files.apply(ConfigChange(ConfigTarget(file, ()), old, new), datetime.now().astimezone())
 
 
 def _is_gone(folder: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_memory.core.feature import ErasedText, NoteCopies
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.integrations.marked_block import taught_block, taught_items, with_taught_items
 from mcp_memory.models import NotePath
@@ -30,7 +30,7 @@ class TaughtFiles(NoteCopies):
 
     def erase(self, erased: ErasedText) -> Sequence[NotePath]:
         for file in self._find(erased)[0]:
-            text = config_files.read_text(file)
+            text = text_file.read_text(file)
             items = [item for note, item in taught_items(text).items() if note not in erased.ids]
             new = with_taught_items(file.name, text, items).encode() or None
             target = ConfigTarget(file, (taught_block(file.name, items),))
@@ -44,7 +44,7 @@ class TaughtFiles(NoteCopies):
         found, unreadable = list[Path](), list[Path]()
         for file in self._files.read() if erased.ids else ():
             try:
-                if {*erased.ids} & taught_items(config_files.read_text(file)).keys():
+                if {*erased.ids} & taught_items(text_file.read_text(file)).keys():
                     found.append(file)
             except McpMemoryError:
                 unreadable.append(file)

@@ -21,7 +21,7 @@ from typing import Any
 from mcp_memory.core.config import EngineConfig
 from mcp_memory.core.opening import make_state_private, open_vault
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from mcp_memory.models import NoteId, NotePath
 from mcp_memory.text.markdown import sections
@@ -70,7 +70,7 @@ def replace_entry(vault: Vault) -> object:
 
 
 def settings_change(folder: Path) -> ConfigChange:
-    old = config_files.read(folder / "settings.json")
+    old = text_file.read(folder / "settings.json")
     return ConfigChange(ConfigTarget(folder / "settings.json", ()), old, b'{"ours": 1}\n', keeps_old=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.clients import (
     HOOK_EVENTS,
     OVER_STDIO,
@@ -68,9 +68,7 @@ def planned(
     wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=hooks)
     wanted = with_hook_trust(wanted, hashes) if hashes else wanted
     wanted = wanted if own_memory else map(with_own_memory_off, wanted)
-    return [
-        plan_install(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted
-    ]
+    return [plan_install(target, text_file.read(target.file), config_files.backups(target.file)) for target in wanted]
 
 
 def install(home: Path, client: str, **more) -> list[ConfigChange]:
@@ -82,7 +80,7 @@ def install(home: Path, client: str, **more) -> list[ConfigChange]:
 def uninstall(home: Path, client: str, *, scope: Scope = "user", **more: str) -> list[ConfigChange]:
     wanted = config_targets(client, scope, ClientPaths(home, {}, home / "repo"), wire(client, **more), hooks=True)
     return _applied(
-        [plan_uninstall(target, config_files.read(target.file), config_files.backups(target.file)) for target in wanted]
+        [plan_uninstall(target, text_file.read(target.file), config_files.backups(target.file)) for target in wanted]
     )
 
 

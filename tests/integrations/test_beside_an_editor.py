@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mcp_memory.errors import PreconditionFailed
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget
 from tests.integrations.machine import NOON
 
@@ -51,7 +51,7 @@ def test_no_save_of_a_program_that_saves_all_the_time_is_lost(tmp_path: Path, pa
     assert editor.stdout.readline() == "ready\n"
     written = refused = 0
     for number in range(400):
-        old = config_files.read(file)
+        old = text_file.read(file)
         assert old is not None
         new = json.dumps({**json.loads(old), "ours": number}).encode()
         try:

@@ -21,7 +21,7 @@ from mcp_memory.cli.options import CommandContext
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.hooks import hook_log
-from mcp_memory.integrations import commands, config_files
+from mcp_memory.integrations import commands, text_file
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import CONNECTABLE, OVER_STDIO, PROGRAMS, TITLES, ClientPaths, Scope, ask_entry
 from mcp_memory.integrations.config_entries import rule_for
@@ -127,7 +127,7 @@ class _Examination:
                 continue
             for target in targets_of(client, scope, self._settings, self._paths):
                 try:
-                    content = config_files.read(target.file)
+                    content = text_file.read(target.file)
                 except McpMemoryError as error:
                     _add_todo(status, str(error))
                 else:

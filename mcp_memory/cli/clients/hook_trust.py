@@ -15,7 +15,7 @@ from typing import Any
 from mcp_memory import __version__
 from mcp_memory.cli.console import confirm
 from mcp_memory.errors import Refused
-from mcp_memory.integrations import commands, config_files
+from mcp_memory.integrations import commands, config_files, text_file
 from mcp_memory.integrations.claude_settings import ClaudeSettings
 from mcp_memory.integrations.clients import HOOK_EVENTS, OVER_STDIO, ClientPaths, Scope, config_file, explain_unread
 from mcp_memory.integrations.clients.opencode import OpenCodePlugin
@@ -96,7 +96,7 @@ def hashes_of(file: Path, content: bytes) -> dict[str, str]:
 def has_trust(wanted: Sequence[ConfigTarget]) -> bool:
     """Return whether Codex has a record that it trusts our hooks, in this version or an earlier version."""
     return any(
-        isinstance(entry, HookTrust) and entry.is_in((config_files.read(target.file) or b"").decode(errors="replace"))
+        isinstance(entry, HookTrust) and entry.is_in((text_file.read(target.file) or b"").decode(errors="replace"))
         for target in wanted
         for entry in target.entries
     )

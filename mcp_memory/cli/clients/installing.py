@@ -19,7 +19,7 @@ from mcp_memory.cli.options import scope as scope_option
 from mcp_memory.client.credentials import Credentials
 from mcp_memory.daemon import launch
 from mcp_memory.errors import InvalidInput, McpMemoryError, Refused
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.clients import (
     CLIENTS,
     CONNECTABLE,
@@ -149,9 +149,7 @@ def plan_connection(
     if any(not target.entries for target in wanted):
         shared = _shared_instructions(client, scope, settings, paths)
         wanted = [target for target in wanted if target.entries or target.file.resolve() not in shared]
-    changes = [
-        plan_install(each, config_files.read(each.file), _backups(each.file, settings, paths)) for each in wanted
-    ]
+    changes = [plan_install(each, text_file.read(each.file), _backups(each.file, settings, paths)) for each in wanted]
     for change in changes:
         if change.target.entries and (why := explain_unread(client, change.target, change.old)):
             raise Refused(why, hint="nothing was changed; correct the file, then try again")
@@ -169,7 +167,7 @@ def plan_disconnection(settings: Settings, client: str, scope: Scope) -> Install
     paths = find_client_paths()
     shared = _shared_instructions(client, scope, settings, paths)
     changes = [
-        plan_uninstall(target, config_files.read(target.file), _backups(target.file, settings, paths))
+        plan_uninstall(target, text_file.read(target.file), _backups(target.file, settings, paths))
         for target in targets_of(client, scope, settings, paths)
         if target.file.resolve() not in shared
     ]
@@ -238,7 +236,7 @@ def _connection(
 def _hashes(wanted: Sequence[ConfigTarget]) -> dict[str, str]:
     """Return the hashes by which Codex will trust our hooks as planned. Raises Refused."""
     hooks = next(target for target in wanted if target.has(HookEntries))
-    content = plan_install(hooks, config_files.read(hooks.file)).new or b""
+    content = plan_install(hooks, text_file.read(hooks.file)).new or b""
     if why_not := explain_unread("codex", hooks, content):
         raise Refused(why_not, hint="nothing was changed; fix the file, then try again")
     return hashes_of(hooks.file, content)
@@ -271,7 +269,7 @@ def _readable(
     """Yield the client's files that can be read, with their content."""
     for target in targets_of(client, scope, settings, paths):
         with suppress(McpMemoryError):
-            yield target, config_files.read(target.file)
+            yield target, text_file.read(target.file)
 
 
 def _shared_instructions(client: str, scope: Scope, settings: Settings, paths: ClientPaths) -> set[Path]:

@@ -22,7 +22,7 @@ from mcp_memory.client.connection import MCP, Address
 from mcp_memory.client.http_connection import HttpConnection
 from mcp_memory.daemon import launch
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import commands, config_files
+from mcp_memory.integrations import commands, text_file
 from mcp_memory.integrations.clients import ClientPaths
 from mcp_memory.integrations.envfile import EnvVariable
 from mcp_memory.integrations.server_entry import helper_of
@@ -165,7 +165,7 @@ def _headers(helper: object, settings: Settings, paths: ClientPaths) -> dict[str
     for target in targets_of("openclaw", "user", settings, paths):
         for entry in target.known:
             if isinstance(entry, EnvVariable):
-                text = (config_files.read(target.file) or b"").decode(errors="replace")
+                text = (text_file.read(target.file) or b"").decode(errors="replace")
                 if token := paths.environ.get(entry.name) or entry.value_in(text):
                     return {"Authorization": f"Bearer {token}"}
                 raise ValueError(f"{entry.name} is not in {target.file}")

@@ -14,7 +14,7 @@ from mcp_memory.cli.console import print_status
 from mcp_memory.cli.daemon.service import restarted_by_systemd
 from mcp_memory.daemon import launch
 from mcp_memory.errors import InvalidInput, Refused
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.clients import ClientPaths, memory_folder
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, plan_install, plan_uninstall
 from mcp_memory.integrations.own_memory import OwnMemoryInPlace
@@ -59,7 +59,7 @@ def plan_workspace(settings: Settings, paths: ClientPaths, use: str) -> list[Con
         hint = f"--workspace source; or set path = {json.dumps(str(folder))} under [vault] yourself, and import"
         raise Refused(why, hint=hint)
     target = ConfigTarget(_file(settings), (OwnMemoryInPlace(CLIENT, str(folder), as_vault),))
-    change = plan_install(target, config_files.read(target.file), config_files.backups(target.file))
+    change = plan_install(target, text_file.read(target.file), config_files.backups(target.file))
     return [] if change.is_nothing else [change]
 
 
@@ -75,7 +75,7 @@ def plan_without_workspace(settings: Settings, paths: ClientPaths) -> tuple[list
     folder = str(memory_folder(CLIENT, paths) or "")
     entries = (OwnMemoryInPlace(CLIENT, folder), OwnMemoryInPlace(CLIENT, folder, as_vault=True))
     target = ConfigTarget(_file(settings), entries)
-    change = plan_uninstall(target, config_files.read(target.file), config_files.backups(target.file))
+    change = plan_uninstall(target, text_file.read(target.file), config_files.backups(target.file))
     is_vault = Path(folder).resolve() == settings.vault_path
     what = "is the vault no longer, and keeps its notes" if is_vault else "is searched no longer"
     told = f"{folder} {what}; to copy them into the vault: mcp-memory import {shlex.quote(folder)}"

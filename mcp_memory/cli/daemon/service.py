@@ -13,7 +13,7 @@ from mcp_memory.cli.clients.snippets import command_path, vault_option
 from mcp_memory.cli.options import CommandContext, command_options, located
 from mcp_memory.daemon import launch
 from mcp_memory.errors import DeadlineExceeded, McpMemoryError, Refused
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.commands import FOREIGN
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
 from mcp_memory.runtime.paths import PREFIX, absolute
@@ -65,7 +65,7 @@ def install(cli: CommandContext, dry_run: bool) -> None:
     mcp-memory service install"""
     settings = cli.settings
     file = unit_file(settings)
-    old = config_files.read(file)
+    old = text_file.read(file)
     # An old unit may hold your edits, so it is kept.
     change = ConfigChange(ConfigTarget(file, ()), old, unit(settings).encode(), keeps_old=old is not None)
     if not dry_run:
@@ -94,7 +94,7 @@ def uninstall(cli: CommandContext) -> None:
     \b
     mcp-memory service uninstall"""
     file = unit_file(cli.settings)
-    old = config_files.read(file)
+    old = text_file.read(file)
     change = ConfigChange(ConfigTarget(file, ()), old, None, keeps_old=old != unit(cli.settings).encode())
     config_files.check(change)
     backup: Path | None = None

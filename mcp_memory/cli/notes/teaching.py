@@ -12,7 +12,7 @@ from mcp_memory.cli.console import confirm, say
 from mcp_memory.cli.notes.note_choice import note_words, notes_found, with_note
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import NotFound, Refused
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import config_files, text_file
 from mcp_memory.integrations.config_plan import ConfigChange, ConfigTarget, diff
 from mcp_memory.integrations.marked_block import taught_block, taught_items, with_taught_items
 
@@ -44,8 +44,8 @@ def teach(cli: CommandContext, note: str, place: str, undo: bool, dry_run: bool,
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     file = root / _FILES[place]
-    old = config_files.read(file)
-    text = config_files.read_text(file)
+    old = text_file.read(file)
+    text = text_file.read_text(file)
     taught = taught_items(text)
     chosen = _chosen_among(cli, note, taught, file) if undo else _chosen(cli, note, root)
     ids = [one for one in taught if one != chosen["id"]] if undo else list(dict.fromkeys([*taught, chosen["id"]]))

@@ -12,7 +12,7 @@ import click
 from mcp_memory.cli.engine_session import EngineSession, no_vault
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.errors import AlreadyExists, McpMemoryError, NotFound, Refused
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import text_file
 from mcp_memory.models import NotePath, NoteState, Status
 from mcp_memory.runtime.os_errors import naming_the_cause
 from mcp_memory.runtime.private_files import sync_folder
@@ -125,7 +125,7 @@ class _Export:
 
         with naming_the_cause(str(root / MARKER)):
             marker = (root / MARKER).read_bytes()
-        archive.write(self._out, marker, files(), config_files.read(root / PROJECTS), odd)
+        archive.write(self._out, marker, files(), text_file.read(root / PROJECTS), odd)
         return number
 
     def write_jsonl(self) -> int:

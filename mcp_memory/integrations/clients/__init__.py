@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from mcp_memory.errors import McpMemoryError, Refused
-from mcp_memory.integrations import config_files, jsonc
+from mcp_memory.integrations import jsonc, text_file
 from mcp_memory.integrations.clients.claude_code import ClaudeCode
 from mcp_memory.integrations.clients.client import Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.clients.codex import Codex
@@ -25,8 +25,9 @@ from mcp_memory.integrations.clients.opencode import OpenCode
 from mcp_memory.integrations.clients.stdio_client import StdioClient
 from mcp_memory.integrations.clients.vscode import VsCode
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEntries, HookEvent, HookTrust
-from mcp_memory.integrations.config_plan import ConfigTarget, decode
+from mcp_memory.integrations.config_plan import ConfigTarget
 from mcp_memory.integrations.marked_block import InstructionBlock
+from mcp_memory.integrations.text_file import decode
 
 T = TypeVar("T")
 E = TypeVar("E", bound=ConfigEntry)
@@ -123,5 +124,5 @@ def overriding_file(client: str, target: ConfigTarget) -> Path | None:
     if client != "codex" or not any(isinstance(piece, InstructionBlock) for piece in target.entries):
         return None
     with suppress(McpMemoryError):
-        return other if (config_files.read(other) or b"").strip() else None
+        return other if (text_file.read(other) or b"").strip() else None
     return None

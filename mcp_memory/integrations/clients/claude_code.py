@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import text_file
 from mcp_memory.integrations.clients.client import ACTIONS, OWN_TOOLS, Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.config_entries import ConfigEntry, HookEvent, PermissionRule
 from mcp_memory.integrations.config_plan import ConfigTarget
@@ -64,13 +64,13 @@ class ClaudeCode(Client):
 def _server_name(config: Path, server: ServerEntry) -> str:
     """Return the name that our entry has in the file, or will get."""
     with suppress(McpMemoryError):  # reported when the entry is planned
-        return server.name_in(config_files.read_text(config))
+        return server.name_in(text_file.read_text(config))
     return server.name
 
 
 def _permission(config: Path, server: ServerEntry, name: str) -> tuple[PermissionRule, ...]:
     with suppress(McpMemoryError):  # reported when the entry is planned
-        text = config_files.read_text(config)
+        text = text_file.read_text(config)
         if not server.is_taken(text):
             return (PermissionRule(name, tuple(other for other in server.names(text) if other != name)),)
     return ()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from mcp_memory.errors import McpMemoryError
-from mcp_memory.integrations import config_files
+from mcp_memory.integrations import text_file
 from mcp_memory.integrations.clients.client import ACTIONS, Client, ClientPaths, ConnectionDetails, Scope
 from mcp_memory.integrations.config_entries import HookEntries, HookEvent, HookTrust
 from mcp_memory.integrations.config_plan import ConfigTarget
@@ -69,6 +69,6 @@ def _trust_keys(file: Path, hooks: HookEntries) -> tuple[str, ...]:
     with suppress(McpMemoryError):  # reported when the hooks are planned
         return tuple(
             f"{file}:{re.sub(r'(?<!^)(?=[A-Z])', '_', event).lower()}:{group}:{number}"
-            for event, group, number in hooks.places(config_files.read_text(file))
+            for event, group, number in hooks.places(text_file.read_text(file))
         )
     return ()
