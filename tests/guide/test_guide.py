@@ -59,9 +59,9 @@ def test_every_setting_exists():
             assert setting[2] in tree[setting[1]], word
 
 
-def test_every_file_of_the_state_folder_is_in_its_table_and_no_other():
-    table = GUIDE["architecture"].partition("## The state folder")[2].partition("\n## ")[0]
-    listed = set(re.findall(r"^\| `([\w.-]+)` \|", table, re.MULTILINE))
+def test_every_file_of_the_state_folder_is_in_its_list_and_no_other():
+    section = GUIDE["architecture"].partition("## The state folder")[2].partition("\n## ")[0]
+    listed = set(re.findall(r"^- `([\w.-]+)`:", section, re.MULTILINE))
     assert listed <= set(texts()), "names of files that no module knows"
     assert set(state_files()) <= listed
 
