@@ -43,6 +43,7 @@ from mcp_memory.recall.moments.action_advice import ActionAdvisor
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.withdrawals import MOST_BYTES as TOLD_BYTES
 from mcp_memory.recall.moments.withdrawals import Withdrawals
+from mcp_memory.recall.remarks.announcements import Announcements
 from mcp_memory.recall.seen_passages import SeenPassages
 from mcp_memory.runs.journal import RunJournal
 from mcp_memory.runs.journaled_runs import JournaledRuns
@@ -140,7 +141,7 @@ def _recall_ports(
     updates, seen = CrossSessionUpdates(), SeenPassages(config.state / "given")
     briefer = Briefer(
         answerer, index, search.model, seen, updates, config.recall, filters, indexing.freshness, log, withdrawals,
-        OffRecordSessions(config.state),
+        OffRecordSessions(config.state), Announcements(config.recall.private_marks),
     )  # fmt: skip
     advisor = ActionAdvisor(briefer, indexing.conflicts)
     return RecallPorts(answerer, briefer, advisor, withdrawals, updates, log, uses)

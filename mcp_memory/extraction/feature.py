@@ -45,7 +45,7 @@ def build(core: Core) -> Feature:
     neighbours = Neighbours(core.index, lambda: core.search.model.at_hand, core.clock)
     ingest = CandidateIngest(core, candidates, neighbours, model)
     digest = Digest(core.index, candidates, core.clock)
-    core.recall.briefer.announcers.append(digest)
+    core.recall.briefer.announcements.announcers.append(digest)
     if config.automatic:
         core.background.capture.service.listeners.append(ingest.ingest)
     statements = StatementOperations(core, ingest, neighbours)

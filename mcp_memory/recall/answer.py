@@ -6,16 +6,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
-from mcp_memory.errors import McpMemoryError, NotFound
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
-from mcp_memory.models import Filters, NotePath, NoteState, Passage
+from mcp_memory.models import Filters, NotePath, Passage
 from mcp_memory.recall.config import PhaseConfig, RecallConfig
 from mcp_memory.recall.context_budget import CUT, NOTE, BudgetedText, TextFrame, fit, render, with_notice
 from mcp_memory.recall.current_values import CurrentValues
 from mcp_memory.recall.cutoff import for_question, told_once
-from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
-from mcp_memory.recall.remarks.chain_remarks import remarks_on, successor_of
-from mcp_memory.recall.remarks.nearest_links import describe_links
+from mcp_memory.recall.note_reader import NoteReader
+from mcp_memory.recall.remarks.chain_remarks import remarks_on
 from mcp_memory.recall.reminders import commitments, due_line
 from mcp_memory.recall.session_start import SessionStart, memory_over_budget
 from mcp_memory.recall.source_rank import PromptBars, with_foreign
@@ -24,17 +23,10 @@ from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.filters import asks_for_commitments
 from mcp_memory.search.ranking import RankedChunk, RankedList
 from mcp_memory.search.searcher import Searcher
-from mcp_memory.text.escape_invisible import in_quotes
 from mcp_memory.text.language.terms import topic_asked_about
-from mcp_memory.text.markdown import sections
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
-from mcp_memory.vault.config import TRANSCRIPTS
 from mcp_memory.vault.note_file import MEMORY, NoteFile
-from mcp_memory.vault.succession.entry_marks import superseded
 from mcp_memory.vault.vault import Vault
-from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
-
-BEGINNING_CHARS = 30  # of an entry beside its id
 
 MOST_PASSAGES = 100
 LEAST_PASSAGES = 10
@@ -45,8 +37,6 @@ half of a recall. Measured: 100 characters lose no evidence on dialogues and doc
 START_TITLE = "memory at session start"
 ORDERS_TITLE = "memory for sub-agents"
 DUE_TITLE, COMMITMENTS_TITLE = "commitments that are due", "commitments"
-
-SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
 
 READ_DEADLINE_S = 10.0
 LOOK_S, TOPIC_S = 1.0, 2.0
@@ -97,6 +87,10 @@ class RecallAnswerer:
     @property
     def topics(self) -> TopicPages:
         return TopicPages(self.vault, self.index, self.subjects)
+
+    @property
+    def reader(self) -> NoteReader:
+        return NoteReader(self.vault, self.index, self.topics, self.current, self.config.private_marks, self.clock)
 
     async def question(
         self,
@@ -169,7 +163,7 @@ class RecallAnswerer:
         """Return notes verbatim, or their lines `"10-20"`, and the nearest linked notes; a path with an entry hash
         selects that log entry. `project`: the reader's project."""
         excerpts, links, remarks = await in_thread(
-            lambda: self._verbatim(paths, lines, project), deadline_s=READ_DEADLINE_S, what="reading notes"
+            lambda: self.reader.excerpts(paths, lines, project), deadline_s=READ_DEADLINE_S, what="reading notes"
         )
         frame = self._frame("notes", budget_tokens, remarks)
         assembly = fit(excerpts, frame.room(budget_tokens))
@@ -179,13 +173,7 @@ class RecallAnswerer:
 
     async def verbatim(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
         """Return one note, or one log entry, with its text as on disk, without forgotten entries."""
-
-        def read() -> tuple[NoteFile, str]:
-            file = self._visible(path)
-            if entry is None and not forgotten_lines(file):
-                return file, file.text
-            return file, "\n".join(excerpt.text for excerpt in note_excerpts(file, entry))
-
+        read = partial(self.reader.text, path, entry)
         return await in_thread(read, deadline_s=READ_DEADLINE_S, what="reading the note")
 
     async def start(self, filters: Filters, budget_tokens: int, usual_tokens: int | None = None) -> RecalledText:
@@ -223,7 +211,7 @@ class RecallAnswerer:
 
     def _session_start(self, filters: Filters, memory: NoteFile | None = None) -> SessionStart:
         def read(path: NotePath) -> NoteFile:
-            return memory if memory and path == MEMORY else self._visible(path)
+            return memory if memory and path == MEMORY else self.reader.visible(path)
 
         wanted = replace(filters, private=self.config.private_marks, now=self.clock())
         return SessionStart(
@@ -241,47 +229,6 @@ class RecallAnswerer:
         except McpMemoryError as error:  # the passages answer as well
             log.warning("recall: without a topic's page: %s", error.code)
             return None
-
-    def _verbatim(
-        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, project: str | None
-    ) -> tuple[list[Excerpt], list[str], list[str]]:
-        """Return the excerpts with lines about them: the notes of pages, the nearest links, superseded notes, the
-        entries of `MEMORY.md`, and the session that wrote a note."""
-        files = [(self._visible(path, with_candidates=False), entry) for path, entry in paths]
-        excerpts, replaced = list[Excerpt](), list[str]()
-        for file, entry in files:
-            mark = ""
-            for known in superseded(file, entry):
-                remark, head = successor_of(self.vault.chains, known)
-                replaced.append(remark)
-                if head and not lines and (entry or not file.record.is_log):
-                    excerpts, mark = [*excerpts, *note_excerpts(head)], "superseded"
-            found = note_excerpts(file, entry, lines)
-            excerpts += [replace(one, remark=mark or self.current.remark_on(one.shown_id)) for one in found]
-        wanted = Filters(project=project, private=self.config.private_marks, now=self.clock())
-        links = describe_links(self.index, [file for file, entry in files if not entry], wanted)
-        if (MEMORY, None) in paths:
-            known = sections.entries((memory := self.vault.read(MEMORY)).text, memory.body_start)
-            ids = ", ".join(f"#{entry.hash} {in_quotes(entry.title[:BEGINNING_CHARS])}" for entry in known)
-            replaced += [f"Entries, for supersedes and memory_forget: {ids}"] if ids else []
-        replaced += [SAID_IN_SESSIONS] if not lines and any(file.record.session for file, _ in files) else []
-        return without_repeats(excerpts), links, replaced
-
-    def _visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
-        """Return a note that may be shown. Raises NotFound for a forgotten note, for a file that isn't a note (ignored,
-        or something else in the vault), and unless `with_candidates`, for a candidate, which no person has reviewed."""
-        file = self.vault.read(path)
-        if self.index.note(path) is None and path not in self.vault.list().files:
-            raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
-        if file.record.state is NoteState.DELETED:
-            raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
-        if file.record.state is NoteState.INBOX and not with_candidates:
-            raise NotFound(f"{path} waits for a person to review it", hint="mcp-memory review")
-        if file.record.state is NoteState.SUMMARY and (
-            quotes_forgotten(file.text, self.vault, self.index) or self.topics.is_overtaken(file.record)
-        ):
-            return withheld(file, self.vault, self.index)
-        return file
 
     def _start_frame(self, budget_tokens: int) -> TextFrame:
         over = memory_over_budget(self.vault, self.config.memory_lines)

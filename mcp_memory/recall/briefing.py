@@ -5,9 +5,8 @@ stale notes."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol
 
 import anyio
 
@@ -23,7 +22,7 @@ from mcp_memory.recall.cross_session_updates import ROOM_TOKENS, CrossSessionUpd
 from mcp_memory.recall.moments.left_off import where_left_off
 from mcp_memory.recall.moments.off_record_sessions import OffRecordSessions
 from mcp_memory.recall.moments.withdrawals import Withdrawals
-from mcp_memory.recall.remarks.announcements import announcement
+from mcp_memory.recall.remarks.announcements import Announcements, announcement
 from mcp_memory.recall.reminders import AHEAD, TOLD, Reminder, Stage, commitments, reminders
 from mcp_memory.recall.seen_passages import SeenPassages, mark_of
 from mcp_memory.runtime.threads import in_thread
@@ -46,18 +45,6 @@ would miss: decisions and their reasons, the person's preferences and correction
 numbers and names, and where the work stands (kind="log"). One fact a note. Search first, so that nothing is stored
 twice; use `supersedes` where an older note is no longer true. Say nothing to the person about this."""
 """The request to an agent before its context is compacted."""
-
-
-class Announcer(Protocol):
-    """Called in worker threads."""
-
-    def announcements(self, project: str | None) -> list[NoteRecord]:
-        """Return the notes that were stored without asking you and not yet announced to a session of this project."""
-        ...
-
-    def mark_announced(self, ids: Sequence[NoteId]) -> None:
-        """Record that a session start has named these notes. Raises StorageFailed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +76,7 @@ class Briefer:
     log: BriefingLog
     withdrawals: Withdrawals
     off_record: OffRecordSessions
-    announcers: list[Announcer] = field(default_factory=list[Announcer])
+    announcements: Announcements
 
     async def start(self, session: str, project: str | None, *, deadline_s: float, left_off: bool = False) -> Briefing:
         """Return the notes that every session should know and, if wanted, a line on the end of the project's last
@@ -102,7 +89,9 @@ class Briefer:
             wanted = self.filters(project=project)
             # the notes of projects don't belong outside them
             wanted = replace(wanted, project=wanted.project or NO_PROJECT)
-            news = await in_thread(partial(self._news, wanted.project), deadline_s=LOOK_S, what="looking for news")
+            news = await in_thread(
+                partial(self.announcements.waiting, wanted.project), deadline_s=LOOK_S, what="looking for news"
+            )
             budget, usual = self.config.start_budget_tokens, self.config.start_usual_tokens
             due = await self._reminders(session, wanted, TOLD)
             may_tell = replace(wanted, private=self.config.private_marks)
@@ -125,16 +114,8 @@ class Briefer:
                     recalled = replace(recalled, assembly=longer)
                     named.append(note.id)
             briefing = await self._briefing(session, wanted.project, recalled, passages, notes)
-            await in_thread(partial(self._mark_announced, named), deadline_s=LOOK_S, what="noting what was shown")
+            await in_thread(partial(self.announcements.mark, named), deadline_s=LOOK_S, what="noting what was shown")
             return briefing
-
-    def _news(self, project: str | None) -> list[NoteRecord]:
-        found = [note for announcer in self.announcers for note in announcer.announcements(project)]
-        return [note for note in found if not self.config.private_marks.cover(note)]
-
-    def _mark_announced(self, ids: Sequence[NoteId]) -> None:
-        for announcer in self.announcers:
-            announcer.mark_announced(ids)
 
     async def orders(self, session: str, project: str | None, *, deadline_s: float) -> Briefing:
         """Return the notes that every sub-agent should know: the project's standing orders. Raises DeadlineExceeded."""

@@ -7,17 +7,6 @@ from mcp_memory.index.base import Index
 from mcp_memory.index.sqlite.database import Database
 from mcp_memory.models import Conflict, Etag, NotePath
 
-_CREATE = (
-    """CREATE TABLE IF NOT EXISTS conflicts (
-        older TEXT, newer TEXT, older_path TEXT, newer_path TEXT, newer_at TEXT, before TEXT, after TEXT,
-        why TEXT, PRIMARY KEY (older, newer))""",
-    "CREATE INDEX IF NOT EXISTS conflicts_older ON conflicts (older_path)",
-    "CREATE INDEX IF NOT EXISTS conflicts_newer ON conflicts (newer_path)",
-    "CREATE TABLE IF NOT EXISTS compared (path TEXT PRIMARY KEY, etag TEXT NOT NULL)",
-)
-"""Made when they are first written to, so that an index of before stays valid."""
-_EXISTS = "SELECT 1 FROM sqlite_master WHERE name = 'compared'"
-
 
 class ConflictTable(Index):
     """The part of an index in SQLite that is about contradictions."""
@@ -26,20 +15,15 @@ class ConflictTable(Index):
 
     def conflicts(self) -> list[Conflict]:
         with self.database.read() as connection:
-            if not connection.execute(_EXISTS).fetchone():
-                return []
             rows = connection.execute("SELECT * FROM conflicts ORDER BY newer, older").fetchall()
         return [Conflict(*row) for row in rows]
 
     def compared(self) -> dict[NotePath, Etag]:
         with self.database.read() as connection:
-            is_there = connection.execute(_EXISTS).fetchone()
-            return dict(connection.execute("SELECT path, etag FROM compared").fetchall()) if is_there else {}
+            return dict(connection.execute("SELECT path, etag FROM compared").fetchall())
 
     def put_conflicts(self, compared: Mapping[NotePath, Etag | None], found: Sequence[Conflict]) -> None:
         with self.database.write() as connection:
-            for statement in _CREATE:
-                connection.execute(statement)
             for path, etag in compared.items():
                 if etag != "":
                     connection.execute("DELETE FROM conflicts WHERE older_path = ? OR newer_path = ?", (path, path))

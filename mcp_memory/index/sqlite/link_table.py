@@ -6,13 +6,13 @@ A link's target is looked up when asked, so that it doesn't matter which of the 
 # ruff: noqa: S608 - table names are made of a generation's number alone, see schema.Tables
 
 import sqlite3
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache, partial
 
 from mcp_memory.index.keywords.tokenizer import bindable
 from mcp_memory.index.sqlite.conflict_table import ConflictTable
 from mcp_memory.index.sqlite.schema import Tables
+from mcp_memory.index.sqlite.snapshot import open_snapshot
 from mcp_memory.models import NotePath, NoteRecord, NoteState
 from mcp_memory.text.markdown.note_links import NoteLink, ResolvedLink, names_of
 
@@ -44,13 +44,14 @@ class LinkTable(ConflictTable):
     """The part of an index in SQLite that is about links."""
 
     def named(self, key: str) -> list[NotePath]:
-        with self._active() as (connection, tables):
-            return list(_named(connection, tables, bindable(key))) if tables else []
+        with open_snapshot(self.database) as now:
+            return list(_named(now.connection, now.tables, bindable(key))) if now else []
 
     def links_from(self, path: NotePath | None = None) -> list[ResolvedLink]:
-        with self._active() as (connection, tables):
-            if tables is None:
+        with open_snapshot(self.database) as now:
+            if now is None:
                 return []
+            connection, tables = now.connection, now.tables
             wanted, values = ("WHERE path = ?", [bindable(path)]) if path is not None else ("", [])
             joined = f"{tables.notes} JOIN {tables.links} link USING (number)"
             rows = connection.execute(f"SELECT {_LINK} FROM {joined} {wanted} ORDER BY path, at", values)
@@ -58,9 +59,10 @@ class LinkTable(ConflictTable):
             return [ResolvedLink(NotePath(row[0]), NoteLink(*row[1:]), find(row[-1])) for row in rows.fetchall()]
 
     def links_to(self, path: NotePath, limit: int = 100_000) -> tuple[list[ResolvedLink], int]:
-        with self._active() as (connection, tables):
-            if tables is None:
+        with open_snapshot(self.database) as now:
+            if now is None:
                 return [], 0
+            connection, tables = now.connection, now.tables
             names = connection.execute(
                 f"SELECT name, number FROM {tables.names} JOIN {tables.notes} USING (number) WHERE path = ?",
                 [bindable(path)],
@@ -77,12 +79,6 @@ class LinkTable(ConflictTable):
                 [*values, max(limit, 0)],
             )
             return [ResolvedLink(NotePath(row[0]), NoteLink(*row[1:]), (path,)) for row in rows], count
-
-    @contextmanager
-    def _active(self) -> Generator[tuple[sqlite3.Connection, Tables | None]]:
-        with self.database.read() as connection:
-            row = connection.execute("SELECT number FROM generations WHERE active").fetchone()
-            yield connection, Tables(row[0]) if row else None
 
 
 def _named(connection: sqlite3.Connection, tables: Tables, name: str) -> tuple[NotePath, ...]:

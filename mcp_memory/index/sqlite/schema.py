@@ -7,7 +7,7 @@ the vectors as they arrive, so "everything newer than slot N" is a range.
 A generation is a set of tables; the embedding cache is shared by all.
 """
 
-VERSION = 5
+VERSION = 6
 """The number of the schema. A file with another number has another schema, so the index is rebuilt."""
 
 APPLICATION_ID = 0x6D6D656D
@@ -42,6 +42,13 @@ CREATE TABLE generations (
     chunks INTEGER NOT NULL DEFAULT 0,
     pending INTEGER NOT NULL DEFAULT 0
 );
+CREATE TABLE conflicts (
+    older TEXT, newer TEXT, older_path TEXT, newer_path TEXT, newer_at TEXT, before TEXT, after TEXT, why TEXT,
+    PRIMARY KEY (older, newer)
+);
+CREATE INDEX conflicts_older ON conflicts (older_path);
+CREATE INDEX conflicts_newer ON conflicts (newer_path);
+CREATE TABLE compared (path TEXT PRIMARY KEY, etag TEXT NOT NULL);  -- the versions of notes that were compared
 """
 
 ORDER = "date IS NULL, date DESC, id DESC, path"

@@ -4,10 +4,8 @@ A write is one transaction, a read one snapshot. A cache entry belongs to the to
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +34,7 @@ from mcp_memory.index.sqlite.database import BUSY_S, Database
 from mcp_memory.index.sqlite.link_table import LinkTable
 from mcp_memory.index.sqlite.note_filter import AdmissionCache, AdmittedNotes
 from mcp_memory.index.sqlite.schema import Tables
+from mcp_memory.index.sqlite.snapshot import Snapshot, open_snapshot
 from mcp_memory.index.vectors.store import VectorStore, quantise
 from mcp_memory.index.vectors.top_k import among_best, best
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteRecord, Passage, Problem, TextHash
@@ -44,17 +43,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mcp_memory.models import Vectors
-
-
-@dataclass(frozen=True, slots=True)
-class _Snapshot:
-    """The active generation inside one transaction."""
-
-    connection: sqlite3.Connection
-    generation: Generation
-    tables: Tables
-    chunks: int
-    token: int
 
 
 class SqliteIndex(LinkTable):
@@ -168,7 +156,7 @@ class SqliteIndex(LinkTable):
             return best(k, corpus.chunks[stretches(starts[few], sizes)], np.repeat(scores[few], sizes))
 
     def dense(self, vector: Vectors, k: int, filters: Filters) -> ScoredRows:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             if now is None or not now.generation.dimension:
                 return ScoredRows()
             return self._vectors.search(now.connection, now.generation, vector, k, self._admitted(now, filters))
@@ -202,35 +190,35 @@ class SqliteIndex(LinkTable):
 
     # -- notes and passages ------------------------------------------------------------------------------------
     def get(self, chunk_ids: Iterable[int]) -> dict[int, Passage]:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             found = row_reader.passages_by_id(now.connection, now.tables, chunk_ids) if now else ()
             return {passage.chunk_id: passage for passage in found}
 
     def passages(self, path: NotePath) -> list[Passage]:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             return list(row_reader.passages_of_note(now.connection, now.tables, path)) if now else []
 
     def find_notes(self, key: NoteKey, value: str) -> list[NoteRecord]:
         clause = f"{'content' if key == 'content_hash' else key} = ? ORDER BY path"
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             return row_reader.records(now.connection, now.tables, clause, [bindable(value)]) if now else []
 
     def find_ids(self, ending: str) -> list[NoteId]:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             return row_reader.ids_ending(now.connection, now.tables, ending) if now else []
 
     def projects(self) -> list[str]:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             return row_reader.projects(now.connection, now.tables) if now else []
 
     def mean_vectors(self, paths: Sequence[NotePath]) -> NDArray[np.float32]:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             if now is None or not now.generation.dimension:
                 return np.zeros((len(paths), 0), dtype=np.float32)
             return row_reader.mean_vectors(now.connection, now.tables, paths, now.generation.dimension)
 
     def notes(self, filters: Filters, limit: int = 1000) -> list[NoteRecord]:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             return row_reader.records_admitted(now.connection, now.tables, filters, limit) if now else []
 
     def scan(self, generation: int, after: NotePath | None = None, limit: int = 10_000) -> list[NoteRecord]:
@@ -246,7 +234,7 @@ class SqliteIndex(LinkTable):
             return Watermark(token, *(row or (0, 0, 0)))
 
     def unread(self) -> UnreadFiles:
-        with self._snapshot() as now:
+        with open_snapshot(self.database) as now:
             if now is None or now.chunks <= FEW:
                 return UnreadFiles()
             caches = (self._words, self._vectors) if now.generation.dimension else (self._words,)
@@ -267,23 +255,10 @@ class SqliteIndex(LinkTable):
 
     # -- inside ------------------------------------------------------------------------------------------------
     @contextmanager
-    def _snapshot(self) -> Generator[_Snapshot | None]:
-        """Open the active generation, or None."""
-        with self.database.read() as connection:
-            row = connection.execute(
-                "SELECT number, fingerprint, embedding, dimension, chunks, token FROM generations, state WHERE active"
-            ).fetchone()
-            if row is None:
-                yield None
-            else:
-                *facts, chunks, token = row
-                yield _Snapshot(connection, Generation(*facts, active=True), Tables(facts[0]), chunks, token)
-
-    @contextmanager
-    def _corpus(self) -> Generator[tuple[_Snapshot | None, TermCorpus]]:
+    def _corpus(self) -> Generator[tuple[Snapshot | None, TermCorpus]]:
         """Open a snapshot and the words in it; without an active generation, None and no words."""
         while True:
-            with self._snapshot() as now:
+            with open_snapshot(self.database) as now:
                 if now is None:
                     yield None, TermCorpus()
                     return
@@ -291,7 +266,7 @@ class SqliteIndex(LinkTable):
                     yield now, corpus
                     return
 
-    def _admitted(self, now: _Snapshot, filters: Filters) -> AdmittedNotes:
+    def _admitted(self, now: Snapshot, filters: Filters) -> AdmittedNotes:
         return self._admission.get(now.connection, now.generation.number, now.token, filters)
 
     def _drop_caches(self) -> None:

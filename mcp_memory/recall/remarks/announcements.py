@@ -1,6 +1,10 @@
 """Names the notes that were stored without review, and who said them."""
 
-from mcp_memory.models import NoteRecord
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mcp_memory.models import NoteId, NoteRecord, PrivateMarks
 from mcp_memory.text.escape_invisible import in_quotes
 
 _REASONS = {
@@ -10,6 +14,36 @@ _REASONS = {
 }
 _UNKNOWN = "Stored from a session without review"
 """Notes of earlier versions don't record who said it."""
+
+
+class Announcer(Protocol):
+    """Called in worker threads."""
+
+    def announcements(self, project: str | None) -> list[NoteRecord]:
+        """Return the notes that were stored without asking you and not yet announced to a session of this project."""
+        ...
+
+    def mark_announced(self, ids: Sequence[NoteId]) -> None:
+        """Record that session starts have named these notes. Raises StorageFailed."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Announcements:
+    """The notes that features stored without review, except private notes. For worker threads."""
+
+    private: PrivateMarks
+    announcers: list[Announcer] = field(default_factory=list[Announcer])
+
+    def waiting(self, project: str | None) -> list[NoteRecord]:
+        """Return the notes that a session of this project hasn't been shown."""
+        found = [note for announcer in self.announcers for note in announcer.announcements(project)]
+        return [note for note in found if not self.private.cover(note)]
+
+    def mark(self, ids: Sequence[NoteId]) -> None:
+        """Record that a session start has named these notes. Raises StorageFailed."""
+        for announcer in self.announcers:
+            announcer.mark_announced(ids)
 
 
 def announcement(note: NoteRecord, *, is_quoted: bool) -> str:

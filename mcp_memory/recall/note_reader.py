@@ -1,0 +1,87 @@
+"""Read whole notes, their entries and lines for an answer, with remarks on what replaced them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from mcp_memory.errors import NotFound
+from mcp_memory.index.base import Index
+from mcp_memory.models import Filters, NotePath, NoteState, PrivateMarks
+from mcp_memory.recall.current_values import CurrentValues
+from mcp_memory.recall.excerpts import Excerpt, forgotten_lines, note_excerpts, without_repeats
+from mcp_memory.recall.remarks.chain_remarks import successor_of
+from mcp_memory.recall.remarks.nearest_links import describe_links
+from mcp_memory.recall.topic_page import TopicPages
+from mcp_memory.text.escape_invisible import in_quotes
+from mcp_memory.text.markdown import sections
+from mcp_memory.vault.config import TRANSCRIPTS
+from mcp_memory.vault.note_file import MEMORY, NoteFile
+from mcp_memory.vault.succession.entry_marks import superseded
+from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.withheld_pages import quotes_forgotten, withheld
+
+BEGINNING_CHARS = 30
+"""The characters of an entry that appear beside its id."""
+
+SAID_IN_SESSIONS = f"What was said in sessions: memory_search path=@{TRANSCRIPTS}"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReader:
+    """Reads files and the index: for worker threads."""
+
+    vault: Vault
+    index: Index
+    topics: TopicPages
+    current: CurrentValues
+    private: PrivateMarks
+    clock: Callable[[], datetime]
+
+    def text(self, path: NotePath, entry: str | None) -> tuple[NoteFile, str]:
+        """Return one note, or one log entry, with its text as on disk, without forgotten entries."""
+        file = self.visible(path)
+        if entry is None and not forgotten_lines(file):
+            return file, file.text
+        return file, "\n".join(excerpt.text for excerpt in note_excerpts(file, entry))
+
+    def excerpts(
+        self, paths: Sequence[tuple[NotePath, str | None]], lines: str | None, project: str | None
+    ) -> tuple[list[Excerpt], list[str], list[str]]:
+        """Return the excerpts with lines about them: the notes of pages, the nearest links, superseded notes, the
+        entries of `MEMORY.md`, and the session that wrote a note."""
+        files = [(self.visible(path, with_candidates=False), entry) for path, entry in paths]
+        shown, replaced = list[Excerpt](), list[str]()
+        for file, entry in files:
+            mark = ""
+            for known in superseded(file, entry):
+                remark, head = successor_of(self.vault.chains, known)
+                replaced.append(remark)
+                if head and not lines and (entry or not file.record.is_log):
+                    shown += note_excerpts(head)
+                    mark = "superseded"
+            found = note_excerpts(file, entry, lines)
+            shown += [replace(one, remark=mark or self.current.remark_on(one.shown_id)) for one in found]
+        wanted = Filters(project=project, private=self.private, now=self.clock())
+        links = describe_links(self.index, [file for file, entry in files if not entry], wanted)
+        if (MEMORY, None) in paths:
+            known = sections.entries((memory := self.vault.read(MEMORY)).text, memory.body_start)
+            ids = ", ".join(f"#{entry.hash} {in_quotes(entry.title[:BEGINNING_CHARS])}" for entry in known)
+            replaced += [f"Entries, for supersedes and memory_forget: {ids}"] if ids else []
+        replaced += [SAID_IN_SESSIONS] if not lines and any(file.record.session for file, _ in files) else []
+        return without_repeats(shown), links, replaced
+
+    def visible(self, path: NotePath, *, with_candidates: bool = True) -> NoteFile:
+        """Return a note that may be shown. Raises NotFound for a forgotten note, for a file that isn't a note (ignored,
+        or something else in the vault), and unless `with_candidates`, for a candidate, which no person has reviewed."""
+        file = self.vault.read(path)
+        if self.index.note(path) is None and path not in self.vault.list().files:
+            raise NotFound(f"{path} is not one of the vault's notes", hint="memory_search finds notes")
+        if file.record.state is NoteState.DELETED:
+            raise NotFound(f"{path} was forgotten", hint="memory_forget with restore=true brings it back")
+        if file.record.state is NoteState.INBOX and not with_candidates:
+            raise NotFound(f"{path} waits for a person to review it", hint="mcp-memory review")
+        if file.record.state is NoteState.SUMMARY and (
+            quotes_forgotten(file.text, self.vault, self.index) or self.topics.is_overtaken(file.record)
+        ):
+            return withheld(file, self.vault, self.index)
+        return file
