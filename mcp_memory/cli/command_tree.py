@@ -114,12 +114,7 @@ _GROUPS = {
     "Clients": {
         "install": ("clients.installing:install", "Connect Claude Code, Codex, Gemini CLI and others"),
         "uninstall": ("daemon.uninstall:uninstall", "Disconnect a client, or remove all but the vault"),
-        "plugin": ("clients.plugin:plugin", "Show or write the plugin for the clients' marketplaces"),
-        "hooks": ("clients.hooks:hooks", "Report what the hooks gave to agents, and what failed"),
-        "token": ("daemon.admin:token", "Print, renew or revoke a client's token"),
-        "headers": ("clients.hooks:headers", "Print a client's HTTP headers, for its headers helper"),
-        "stdio": ("clients.hooks:stdio", "Serve a client that only speaks stdio"),
-        "hook": ("clients.hooks:hook", "What clients run for each prompt and session"),
+        "clients": ("clients.clients:clients", "List what is connected; what hooks gave, tokens, the plugin"),
     },
     "Daemon": {
         "stop": ("daemon.running:stop", "Stop the daemon"),

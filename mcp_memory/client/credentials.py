@@ -112,7 +112,7 @@ class Credentials:
         if tokens[client] is None:
             raise Refused(
                 f"the client {client!r} was revoked",
-                hint=f"to allow it again: mcp-memory token --client {client} --rotate",
+                hint=f"to allow it again: mcp-memory clients token --client {client} --rotate",
             )
         return str(tokens[client])
 

@@ -29,7 +29,7 @@ What a client's command hook runs: reads the client's JSON from standard input, 
 context in the form that Claude Code and Codex take. EVENT is session-start, prompt, before-tool, after-tool,
 subagent-start, pre-compact, stop or session-end; flush prints what to ask an agent before its context is compacted, if
 its client can give it a turn for that, and heartbeat the commitments that are due. After any error, and past its budget
-([hooks] in the configuration), it prints nothing and exits with 0; `mcp-memory hooks report` shows what happened.
+([hooks] in the configuration), it prints nothing and exits with 0; `mcp-memory clients hooks` shows what happened.
 
   --client NAME  the client: claude-code, codex …; each has its own token
   --vault DIR    the vault's folder; default: as configured

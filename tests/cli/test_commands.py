@@ -19,11 +19,12 @@ from mcp_memory.cli.spoken_dates import coming_date, past_date
 from tests.daemon.place import Place, Ran
 
 CONFIG = ["path", "show", "default"]
+CLIENTS = ["hooks", "plugin", "token"]
 
 
 @pytest.mark.parametrize(
     "command",
-    [[name] for name in COMMANDS] + [["config", name] for name in CONFIG] + [["hooks", "report"]],
+    [[name] for name in COMMANDS] + [["config", name] for name in CONFIG] + [["clients", name] for name in CLIENTS],
     ids=" ".join,
 )
 def test_help_says_what_it_does_and_shows_an_example(command: list[str]):
@@ -37,8 +38,8 @@ def test_help_says_what_it_does_and_shows_an_example(command: list[str]):
     assert "--config" in more
 
 
-WITHOUT_JSON = {"hook", "headers", "stdio", "serve", "default"}
-"""What clients and systemd run, and a file to copy."""
+WITHOUT_JSON = {"serve", "default"}
+"""What systemd runs, and a file to copy."""
 SHORT = {"-k": "--kind", "-n": "--limit", "-p": "--project", "-h": "--help"}
 NUMBERS = {"--limit", "--sessions"}
 
@@ -57,21 +58,20 @@ def every_command(command: click.Command = commands, name: str = "") -> Iterator
 
 def test_an_option_is_called_the_same_in_every_command():
     for name, command in every_command():
-        if name not in {"hook", "headers", "stdio"}:  # these read their own arguments
-            options = {flag: set(one.opts) for one in command.params for flag in one.opts if flag.startswith("-")}
-            assert ("--json" in options) is (name.split()[-1] not in WITHOUT_JSON), name
-            for flag, names in options.items():
-                if flag in SHORT:
-                    assert SHORT[flag] in names or (flag == "-n" and names & NUMBERS), f"{name} {flag}"
-                assert len(flag) > 2 or flag in SHORT, f"{name} {flag}: a short name that no other command has"
-                if flag in {"--kind", "--project"} | NUMBERS:
-                    assert set(SHORT) & names, f"{name} {flag} has no short name"
-            for date in {"since", "until", "expires"} & {one.name for one in command.params}:
-                (option,) = (one for one in command.params if one.name == date)
-                assert option.callback in {past_date, coming_date}, f"{name} --{date} reads dates as others do"
+        options = {flag: set(one.opts) for one in command.params for flag in one.opts if flag.startswith("-")}
+        assert ("--json" in options) is (name.split()[-1] not in WITHOUT_JSON), name
+        for flag, names in options.items():
+            if flag in SHORT:
+                assert SHORT[flag] in names or (flag == "-n" and names & NUMBERS), f"{name} {flag}"
+            assert len(flag) > 2 or flag in SHORT, f"{name} {flag}: a short name that no other command has"
+            if flag in {"--kind", "--project"} | NUMBERS:
+                assert set(SHORT) & names, f"{name} {flag} has no short name"
+        for date in {"since", "until", "expires"} & {one.name for one in command.params}:
+            (option,) = (one for one in command.params if one.name == date)
+            assert option.callback in {past_date, coming_date}, f"{name} --{date} reads dates as others do"
 
 
-@pytest.mark.parametrize("group", ["", "config", "service", "hooks"])
+@pytest.mark.parametrize("group", ["", "config", "service", "clients"])
 def test_each_command_has_one_line_that_is_not_cut(group: str):
     shown = CliRunner().invoke(commands, [*group.split(), "--help"], terminal_width=80).output.splitlines()
     assert [line for line in shown[1:] if "..." in line or len(line) > 80] == []
@@ -142,7 +142,7 @@ SERVED = [
     (2, ["serve", "--host", "0.0.0.0"]),
     (2, ["serve", "--config", "none.toml"]),
     (2, ["start", "--config", "none.toml"]),
-    (2, ["token", "--client", "a b"]),
+    (2, ["clients", "token", "--client", "a b"]),
     (2, ["headers", "--client", "a b"]),
     (2, ["--config", "none.toml", "status"]),
     (2, ["status", "--config", "none.toml"]),
@@ -150,14 +150,13 @@ SERVED = [
     (2, ["config", "--config", "none.toml", "show"]),
     (3, ["--vault", "elsewhere", "status"]),
     (3, ["status", "--vault", "elsewhere"]),
-    (3, ["--vault", "elsewhere", "headers"]),
     (3, ["headers", "--vault", "elsewhere"]),
     (4, ["recall", "--id", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]),
     (4, ["recall", "--path", "notes/none.md"]),
     (4, ["forget", "01ARZ3NDEKTSV4RRFFQ69G5FAV"]),
     (4, ["restore", "notes/none.md"]),
     (4, ["adopt", "notes/none"]),
-    (4, ["token", "--client", "stranger", "--revoke"]),
+    (4, ["clients", "token", "--client", "stranger", "--revoke"]),
 ]
 
 
@@ -206,8 +205,8 @@ def test_json_everywhere(served: Place):
     assert isinstance(served.run("doctor", "--json").json["findings"], list)
     assert served.run("doctor", "--accept", "--json").ok().json == {"pruned": 0}
     assert served.run("config", "show", "--json").ok().json["settings"]["daemon"]["host"] == "127.0.0.1"
-    assert served.run("token", "--json", "--client", "x").ok().json["client"] == "x"
-    assert served.run("token", "--json", "--client", "x", "--revoke").ok().json["revoked"] is True
+    assert served.run("clients", "token", "--json", "--client", "x").ok().json["client"] == "x"
+    assert served.run("clients", "token", "--json", "--client", "x", "--revoke").ok().json["revoked"] is True
     assert served.run("status", "--json").ok().json["ready"] is True
 
 

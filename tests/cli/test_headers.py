@@ -31,7 +31,6 @@ def test_headers_of_a_client(served: Place):
     assert headers == {"Authorization": f"Bearer {served.credentials.token('my-editor')}"}
     project = served.run("headers", "--client", "my-editor", "--project", "mill").ok().json
     assert project.pop("Mcp-Memory-Folder") and project == {**headers, "Mcp-Memory-Project": "mill"}
-    assert served.run("--vault", str(served.vault), "headers", "--client", "my-editor").ok().json == headers
     assert served.run("headers", "--vault", str(served.vault)).ok().json == served.run("headers").ok().json
 
 

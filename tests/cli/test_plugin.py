@@ -20,8 +20,8 @@ SHOP = CHECKOUT / FOLDER
 def test_the_shipped_files_are_what_the_command_makes(served: Place) -> None:
     assert marketplace() == CHECKOUT
     assert differing(CHECKOUT, plugin_files(None)) == []
-    assert "as generated" in served.run("plugin", "--check").ok().out
-    assert "--here" in served.run("plugin").ok().out, "this vault and its address are not any machine's"
+    assert "as generated" in served.run("clients", "plugin", "--check").ok().out
+    assert "--here" in served.run("clients", "plugin").ok().out, "this vault and its address are not any machine's"
     generated = {*plugin_files(None)}
     there = {str(p.relative_to(CHECKOUT)) for root in (SHOP, CHECKOUT / ".claude-plugin") for p in _files(root)}
     assert there == generated, "nothing else lies there"
@@ -75,13 +75,13 @@ def test_npm_has_nothing_to_fetch() -> None:
 
 def test_made_for_this_machine_they_name_its_program_and_vault(served: Place, tmp_path: Path) -> None:
     shop = tmp_path / "shop"
-    shown = served.run("plugin", "--write", str(shop), "--here").ok().out
+    shown = served.run("clients", "plugin", "--write", str(shop), "--here").ok().out
     assert f"claude plugin marketplace add {shop} && claude plugin install mcp-memory@mcp-memory" in shown
     for client in ("claude-code", "codex"):
         assert f"--vault {served.vault}" in (shop / FOLDER / client / "hooks.json").read_text()
     assert f"--vault {served.vault}" in (shop / FOLDER / "openclaw.plugin.json").read_text()
     assert (shop / FOLDER / "index.js").read_bytes() == (SHOP / "index.js").read_bytes()
-    assert served.run("plugin", "--check", "--write", str(shop)).code == 2
+    assert served.run("clients", "plugin", "--check", "--write", str(shop)).code == 2
 
 
 def test_the_wheel_carries_them_where_they_are_looked_for() -> None:

@@ -160,7 +160,7 @@ def test_wrong_options_are_said_before_anything_is_served(place: Place):
         ran = place.run("stdio", *arguments, MCP_MEMORY_VAULT="")
         assert (ran.code, ran.out) == (2, "")
     assert "example" in place.run("stdio", "--help").ok().out
-    assert "mcpServers" in place.run("--vault", "x", "stdio", "--help").ok().out
+    assert "mcpServers" in place.run("stdio", "--vault", "x", "--help").ok().out
 
 
 def _lives(pid: int) -> bool:

@@ -197,10 +197,10 @@ def test_an_error_without_a_number_and_an_answer_of_many_lines(place: Place):
 def test_a_client_that_was_revoked(served: Place):
     with shim(served, client="banned") as client:
         assert "result" in client.ask("ping")
-        served.run("token", "--client", "banned", "--revoke").ok()
+        served.run("clients", "token", "--client", "banned", "--revoke").ok()
         error = client.ask("ping", number=2)["error"]
         assert error["data"]["code"] == "refused" and "--rotate" in error["message"]
-        served.run("token", "--client", "banned", "--rotate").ok()
+        served.run("clients", "token", "--client", "banned", "--rotate").ok()
         assert "result" in client.ask("ping", number=3)
 
 

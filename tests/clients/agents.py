@@ -142,7 +142,7 @@ def openclaw(machine: Machine, model: OpenAIStub) -> Agent:
     file = machine.home / ".openclaw" / "openclaw.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(config), encoding="utf-8")
-    token = machine.mcp_memory("token", "--client", "openclaw").out.strip()
+    token = machine.mcp_memory("clients", "token", "--client", "openclaw").out.strip()
     command = ("openclaw", "agent", "--local", "--agent", "main", "--message")
     return Agent(machine, model, command, machine.environ(DO_NOT_TRACK="1", MCP_MEMORY_TOKEN=token), OPENCLAW_S)
 
@@ -219,7 +219,7 @@ def first_request(model: ModelStub, path: str, before: int = 0) -> str:
 
 def doctored(machine: Machine, client: str) -> dict:
     """What the doctor says of the client. It ends with 1 where any client wants something."""
-    command = ("mcp-memory", "doctor", "--clients", "--json")
+    command = ("mcp-memory", "clients", "--json")
     found = json.loads(run(*command, environ=machine.environ(), cwd=machine.home).out)["clients"]
     return next(each for each in found if each["client"] == client)
 

@@ -73,7 +73,7 @@ def test_what_was_said_to_either_is_searchable_on_request(
         }
 
     eventually(lambda: captured() == {("claude-code", "is called Bjarne"), ("codex", "has a cat")})
-    sessions = json.loads(wired.mcp_memory("hooks", "report", "--json", "--sessions", "2").out)["sessions"]
+    sessions = json.loads(wired.mcp_memory("clients", "hooks", "--json", "--sessions", "2").out)["sessions"]
     assert {each["client"] for each in sessions if each["notes"]} == {"claude-code", "codex"}
 
 
@@ -94,7 +94,7 @@ def test_a_client_that_speaks_http_itself_is_answered_without_a_process(
     served: Machine, anthropic: AnthropicStub, tmp_path: Path
 ) -> None:
     claude = claude_code(served, anthropic)
-    token = served.mcp_memory("token", "--client", "claude-code").out.strip()
+    token = served.mcp_memory("clients", "token", "--client", "claude-code").out.strip()
     hook = {
         "type": "http",
         "url": f"http://127.0.0.1:{served.port}/hook/prompt",
@@ -108,6 +108,6 @@ def test_a_client_that_speaks_http_itself_is_answered_without_a_process(
     before, words = len(anthropic.exchanges), (*claude.command, "--settings", str(settings))
     environ = {**claude.environ, "MCP_MEMORY_TOKEN": token, "MCP_MEMORY_HOOKS_ENABLED": "false"}  # the commands are off
     replace(claude, command=words, environ=environ).ask("When does the mill at Ven grind?")
-    reported = served.mcp_memory("hooks", "report", "--sessions", "1", "--json").out
+    reported = served.mcp_memory("clients", "hooks", "--sessions", "1", "--json").out
     assert json.loads(reported)["sessions"][0]["given"] == 1
     assert told in first_request(anthropic, "/messages", before)

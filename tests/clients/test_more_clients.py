@@ -93,7 +93,7 @@ def test_gemini_cli(served: Machine, gemini: GeminiStub) -> None:
             managed.write_text('{"mcp": {"allowed": ["github"]}}')
             its = served.environ(GEMINI_CLI_SYSTEM_SETTINGS_PATH=str(managed), **trusted)
             assert "- Blocked" in run("gemini", "mcp", "list", environ=its, cwd=served.home).err, "by the organization"
-            looked = run("mcp-memory", "doctor", "--clients", environ=its, cwd=served.home).out
+            looked = run("mcp-memory", "clients", environ=its, cwd=served.home).out
         assert f"hooksConfig.enabled = false in {settings} switches our hooks off" in looked
         assert f"mcp.allowed or mcp.excluded in {managed}" in looked
         settings.write_text(text.replace('"trust": true', '"trust": true,', 1))

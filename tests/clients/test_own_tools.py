@@ -108,7 +108,7 @@ def test_codex(served: Machine, openai: OpenAIStub) -> None:
     decided = "The lock opens at high water only, because the gate leaks."
     talk = here.ask(call("memory_append", content=decided, kind="decision"))
     note = (served.vault / talk.receipt(0)["path"]).read_text()
-    sessions = json.loads(served.mcp_memory("hooks", "report", "--json").out)["sessions"]
+    sessions = json.loads(served.mcp_memory("clients", "hooks", "--json").out)["sessions"]
     assert "project: lock\n" in note and sessions[0]["session"] in note
     told = []
     for agent in (here, there):

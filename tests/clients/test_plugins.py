@@ -73,7 +73,7 @@ def test_claude_code(served: Machine, anthropic: AnthropicStub, told: str) -> No
 def test_codex(served: Machine, openai: OpenAIStub, told: str) -> None:
     """Made for this machine, since Codex has no setting for the address."""
     shop, environ = served.home / "shop", served.environ(STUB_KEY="stub")
-    served.mcp_memory("plugin", "--write", str(shop), "--here")
+    served.mcp_memory("clients", "plugin", "--write", str(shop), "--here")
     config = served.home / ".codex" / "config.toml"
     config.parent.mkdir(exist_ok=True)
     config.write_text(codex_model(openai).replace("plugins = false,", "plugins = true,", 1), encoding="utf-8")

@@ -33,7 +33,7 @@ KINDS = ("preference", "decision", "fact", "fix", "log")
 @pytest.fixture(scope="module")
 def filled(served: Machine) -> Machine:
     """With 150 notes."""
-    token = served.mcp_memory("token", "--client", "tests").out.strip()
+    token = served.mcp_memory("clients", "token", "--client", "tests").out.strip()
     said = "Heron {0} is counted at weir {1} by Ada, because the count of {0} was wrong."
     with closing(http.client.HTTPConnection("127.0.0.1", served.port)) as daemon:
         for number in range(150):

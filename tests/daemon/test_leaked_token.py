@@ -14,19 +14,19 @@ from tests.daemon.wire import Wire
 
 def test_a_revocation_lasts_until_a_person_takes_it_back(place: Place):
     with place.serving() as served:
-        first = place.run("token", "--client", "codex").ok().out.strip()
+        first = place.run("clients", "token", "--client", "codex").ok().out.strip()
         with Wire(served) as wire:
             assert wire.api("status", token=first).status == 200
-            place.run("token", "--client", "codex", "--revoke").ok()
+            place.run("clients", "token", "--client", "codex", "--revoke").ok()
             assert wire.api("status", token=first).status == 401, "from the very next call on"
-            for command in ("headers", "token"):
-                ran = place.run(command, "--client", "codex")
+            for command in (["headers"], ["clients", "token"]):
+                ran = place.run(*command, "--client", "codex")
                 assert ran.code == 1
                 assert "was revoked" in ran.err
                 assert "token --client codex --rotate" in ran.err
                 assert "Bearer" not in ran.out
             assert wire.api("status", token=first).status == 401
-            again = place.run("token", "--client", "codex", "--rotate").ok().out.strip()
+            again = place.run("clients", "token", "--client", "codex", "--rotate").ok().out.strip()
             assert place.run("headers", "--client", "codex").ok().json["Authorization"] == f"Bearer {again}"
             assert wire.api("status", token=again).status == 200
             assert wire.api("status", token=first).status == 401

@@ -188,7 +188,7 @@ def test_state_of_somebody_else_is_refused(place: Place):
         pytest.skip("only root can make somebody else's folder")
     place.state.root.mkdir(parents=True)
     os.chown(place.state.root, 65534, 65534)
-    for command in (("serve",), ("start",), ("append", "x"), ("token",)):
+    for command in (("serve",), ("start",), ("append", "x"), ("clients", "token")):
         ran = place.run(*command)
         assert ran.code == 2, ran
         assert "belongs to user 65534" in ran.err
@@ -197,14 +197,14 @@ def test_state_of_somebody_else_is_refused(place: Place):
 
 
 def test_tokens_that_others_could_have_written_are_refused(place: Place):
-    place.run("token").ok()
+    place.run("clients", "token").ok()
     place.state.tokens.chmod(0o644)
-    ran = place.run("token")
+    ran = place.run("clients", "token")
     assert ran.code == 2
     assert "chmod 600" in ran.err
     place.state.tokens.unlink()
     place.state.tokens.symlink_to("/etc/passwd")
-    assert place.run("token").code == 1
+    assert place.run("clients", "token").code == 1
 
 
 def test_a_state_folder_that_cannot_be_made(place: Place):

@@ -137,7 +137,7 @@ def test_the_report_names_what_was_given(filled: Place):
             ("after-tool", "silent"),
         ):
             log.write(json.dumps({"event": event, "outcome": "failed", "cause": cause}) + "\n")
-    found = filled.run("hooks", "report", "--sessions", "1", "--json").ok().json
+    found = filled.run("clients", "hooks", "--sessions", "1", "--json").ok().json
     (told,) = found["sessions"]
     assert (told["session"], told["given"], told["silent"]) == ("reported", 1, 1)
     assert PORT in [found["titles"][note]["title"] for note in told["notes"]]
@@ -149,7 +149,7 @@ def test_the_report_names_what_was_given(filled: Place):
     doctor = filled.run("doctor").out
     assert "hooks timed out and gave agents nothing: " in doctor and "such a call is not stopped by an order" in doctor
     assert "raise hooks.prompt_ms and hooks.session_start_ms" in doctor
-    drawn = filled.run("hooks", "report").ok().out
+    drawn = filled.run("clients", "hooks").ok().out
     assert "1 of the last" in drawn and "prompts: keywords only: the embedding model is unavailable" in drawn
     assert PORT in drawn and "reported" in drawn and "the input is not JSON" in drawn
     assert "longer than [hooks] allows" in drawn and "deadline_exceeded" not in drawn
@@ -162,7 +162,7 @@ def test_the_report_names_a_file_once_for_all_its_entries(filled: Place):
     line = {"event": "prompt", "client": "codex", "session": "entries", "outcome": "given", "notes": ids}
     with filled.state.hooks.open("a") as log:
         log.write(json.dumps(line) + "\n")
-    told = filled.run("hooks", "report", "--sessions", "1").ok().out
+    told = filled.run("clients", "hooks", "--sessions", "1").ok().out
     assert told.count("/20") == 1 and "(2 entries)" in told
 
 

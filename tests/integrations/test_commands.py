@@ -135,7 +135,7 @@ def test_what_clients_start_runs_beside_another_python(served: Place, home: Path
     for client in ("claude-code", "codex", "cursor"):
         served.run("install", client, "--yes").ok()
     plugin, shipped = tmp_path / "plugin", Path("configs/plugin/claude-code/hooks.json")
-    served.run("plugin", "--write", str(plugin), "--here").ok()
+    served.run("clients", "plugin", "--write", str(plugin), "--here").ok()
     hooks = [json.loads(file.read_text())["hooks"] for file in (home / ".claude/settings.json", plugin / shipped)]
     server = json.loads((plugin / shipped.parents[1] / ".claude-plugin/plugin.json").read_text())["mcpServers"]
     helpers = [
@@ -164,13 +164,13 @@ def test_a_proxy_in_the_way_is_seen_and_what_works_is_offered(served: Place, hom
     file.write_text('{"env": {"NO_PROXY": "intranet"}}')
     environ = {"HTTPS_PROXY": "http://proxy:1", "NO_PROXY": "127.0.0.1", "PATH": "/usr/bin:/bin"}
     installed = served.run("install", "claude-code", "--yes", **environ).ok().out
-    looked = served.run("doctor", "--clients", "--json", **environ).json["clients"][0]
+    looked = served.run("clients", "--json", **environ).json["clients"][0]
     (way,), (todo,) = looked["wired"], [line for line in looked["todo"] if "proxy" in line]
     assert way["reachable"].startswith("HTTPS_PROXY in your environment sends Claude Code's calls to a proxy")
     assert todo in installed and f'add "NO_PROXY": "intranet,127.0.0.1" to "env" in {file}' in todo
     assert f"claude mcp add -s user {SERVER} -- " in todo and "stdio --client claude-code" in todo
     file.write_text(file.read_text().replace("intranet", "intranet,127.0.0.1"))
-    assert served.run("doctor", "--clients", "--json", **environ).json["clients"][0]["wired"][0]["reachable"] is None
+    assert served.run("clients", "--json", **environ).json["clients"][0]["wired"][0]["reachable"] is None
     served.run("uninstall", "claude-code", "--yes").ok()
     shutil.rmtree(home / ".claude")
 
@@ -214,7 +214,7 @@ def test_another_program_that_answers_at_the_daemons_port_is_not_the_daemon(serv
         try:
             Address("127.0.0.1", port, "", address.pid, address.version, address.vault).write(served.state.daemon)
             config.write_text(config.read_text().replace(url, f"http://127.0.0.1:{port}/mcp"))
-            looked = served.run("doctor", "--clients", "--json", PATH="/usr/bin:/bin").json["clients"]
+            looked = served.run("clients", "--json", PATH="/usr/bin:/bin").json["clients"]
             (way,) = looked[0]["wired"]
         finally:
             address.write(served.state.daemon)
@@ -250,7 +250,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     path = os.pathsep.join([str(programs / "new"), str(programs / "old"), "/usr/bin", "/bin"])
     for client in ("claude-code", "openclaw"):
         served.run("install", client, "--yes").ok()
-    looked = served.run("doctor", "--clients", "--json", PATH=path)
+    looked = served.run("clients", "--json", PATH=path)
     claude, codex, openclaw = looked.json["clients"][:3]
     assert not (home / ".openclaw" / ".env").exists(), "no file holds a token"
     assert looked.code == 1
@@ -271,7 +271,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     entries = json.loads(installed)["plugins"]["entries"]
     entries |= {"mcp-memory": {**entries["mcp-memory"], "enabled": False}, "memory-core": {"enabled": True}}
     config.write_text(json.dumps({"plugins": {**json.loads(installed)["plugins"], "entries": entries}}))
-    looked = served.run("doctor", "--clients", "--json", PATH=path).json["clients"]
+    looked = served.run("clients", "--json", PATH=path).json["clients"]
     assert set(looked[0]["hooks"].values()) == {"off"}
     assert looked[2]["hooks"] == {"plugin": "off"}
     assert "hooks are off: mcp-memory install openclaw" in looked[2]["todo"]
@@ -281,7 +281,7 @@ def test_the_doctor_looks_at_clients(served: Place, home: Path) -> None:
     env, token = home / ".openclaw" / ".env", served.credentials.token("openclaw")
     assert env.read_text() == f"{token_variable(served)}={token}\n"
     env.write_text(f"{token_variable(served)}=wrong\n")
-    (way,) = served.run("doctor", "--clients", "--json", PATH=path).json["clients"][2]["wired"]
+    (way,) = served.run("clients", "--json", PATH=path).json["clients"][2]["wired"]
     assert way["reachable"] == "its token is unknown, or was revoked"
     settings.write_text(settings.read_text().replace('"disableAllHooks": true,', "", 1))
     for client in ("claude-code", "openclaw"):
@@ -388,7 +388,7 @@ def test_the_doctor_runs_no_strangers_command(served: Place, home: Path, program
     line = f"{program.format(repo=tmp_path)} headers --vault {served.vault} --client claude-code"
     entry = {"type": "http", "url": Address.read(served.state.daemon).url, "headersHelper": line}
     (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"memory": entry}}))
-    looked = served.run("doctor", "--clients", "--json", cwd=tmp_path, PATH="/usr/bin:/bin").json
+    looked = served.run("clients", "--json", cwd=tmp_path, PATH="/usr/bin:/bin").json
     wired = looked["clients"][0]["wired"]
     assert not (tmp_path / "was-run").exists()
     assert all("another headers helper" in each["reachable"] for each in wired), "nor is it called fine"
@@ -404,7 +404,7 @@ def test_the_doctor_says_what_a_helper_lacks(served: Place, home: Path) -> None:
     config.write_text(re.sub("(?m)^http_headers_helper = .*", f'http_headers_helper = "{line}"', text))
     programs.mkdir(exist_ok=True)
     (programs / "mcp-memory").touch(mode=0o755)
-    looked = served.run("doctor", "--clients", "--json", PATH=f"{programs}:/usr/bin:/bin").json["clients"]
+    looked = served.run("clients", "--json", PATH=f"{programs}:/usr/bin:/bin").json["clients"]
     assert f"without MCP_MEMORY_STATE={served.root / 'state'}" in looked[1]["wired"][0]["reachable"]
     config.write_text(text)
     served.run("uninstall", "codex", "--yes").ok()
@@ -421,7 +421,7 @@ def test_the_doctor_sees_stdio_and_what_comes_twice(served: Place, home: Path, t
     mine = f'\n[mcp_servers.mine]\ncommand = "{evil}"\n{options}\n'
     other = '\n[mcp_servers.other]\ncommand = "mcp-memory"\nargs = ["stdio", "--client", "mine"]\n'
     config.write_text(config.read_text() + mine + other)
-    codex = served.run("doctor", "--clients", "--json", PATH="/usr/bin:/bin").json["clients"][1]
+    codex = served.run("clients", "--json", PATH="/usr/bin:/bin").json["clients"][1]
     assert [(each["how"], each["file"]) for each in codex["wired"]] == [
         (how, str(config)) for how in ("install", "stdio")
     ]

@@ -47,7 +47,7 @@ def test_the_person_and_their_programs_say_both(daemon: Running, monkeypatch: py
 @pytest.mark.parametrize("name", [PERSON, PERSON.upper()])
 @pytest.mark.parametrize(
     "words",
-    [["headers"], ["token"], ["hook", "prompt"], ["stdio"]],
+    [["headers"], ["clients", "token"], ["hook", "prompt"], ["stdio"]],
     ids=" ".join,
 )
 def test_no_command_hands_out_the_persons_token(daemon: Running, words: list[str], name: str):
@@ -67,8 +67,8 @@ def test_no_command_hands_out_the_persons_token(daemon: Running, words: list[str
 
 def test_a_persons_token_that_got_out_is_replaced_unseen_and_never_revoked(daemon: Running):
     leaked = daemon.token(PERSON)
-    assert daemon.place.run("token", "--client", PERSON, "--revoke").code == 1
-    assert daemon.place.run("token", "--client", PERSON, "--rotate").ok().out == "cli: rotated\n"
+    assert daemon.place.run("clients", "token", "--client", PERSON, "--revoke").code == 1
+    assert daemon.place.run("clients", "token", "--client", PERSON, "--rotate").ok().out == "cli: rotated\n"
     assert daemon.token(PERSON) != leaked
     with Wire(daemon, client=PERSON) as person:
         assert person.api("status").status == 200

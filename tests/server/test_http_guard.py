@@ -223,12 +223,12 @@ def test_a_revoked_or_rotated_token_is_refused_from_the_next_call_on(daemon: Run
     place = daemon.place
     with Wire(daemon, client="leaver") as leaver:
         assert leaver.send("POST", "/mcp", BODY).status == 200
-        place.run("token", "--client", "leaver", "--revoke").ok()
+        place.run("clients", "token", "--client", "leaver", "--revoke").ok()
         assert leaver.send("POST", "/mcp", BODY).status == 401
         assert leaver.api("status").status == 401
     with Wire(daemon, client="spinner") as spinner:
         assert spinner.api("status").status == 200
-        fresh = place.run("token", "--client", "spinner", "--rotate").ok().out.strip()
+        fresh = place.run("clients", "token", "--client", "spinner", "--rotate").ok().out.strip()
         assert spinner.api("status").status == 401
         assert spinner.send("POST", "/mcp", BODY).status == 401
         assert spinner.api("status", token=fresh).status == 200

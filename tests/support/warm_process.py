@@ -40,6 +40,7 @@ IMPORTED = (
     "mcp_memory.engine.factory", "mcp_memory.daemon.connections", "mcp_memory.daemon.runtime_files",
     "mcp_memory.server.app", "mcp_memory.server.subscriptions", "anyio._backends._asyncio",
     "uvicorn.lifespan.on", "uvicorn.loops.auto", "key_value.aio.adapters.pydantic", "key_value.aio.stores.memory",
+    "mcp_memory.cli.clients.proxies", "mcp_memory.cli.clients.client_status",
     *(f"mcp_memory.cli.{command.partition(':')[0]}" for command in COMMANDS.values()),
 )  # fmt: skip
 

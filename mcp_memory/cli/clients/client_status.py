@@ -1,4 +1,4 @@
-"""Checks each client for `doctor --clients`: whether it is installed, connected and answered, and what its hooks do."""
+"""Checks whether each client is installed, connected and answered, and what its hooks do."""
 
 import os
 import re
@@ -249,7 +249,7 @@ def _plugin_remedy(plugin: InstalledPlugin, settings: Settings) -> str:
     address = address_of(settings)
     if plugin.has_address and plugin.entry.get("url") != address:
         return f"claude plugin install {plugin.key} --config url={address}"
-    return "make one for this machine: mcp-memory plugin --write FOLDER --here"
+    return "make one for this machine: mcp-memory clients plugin --write FOLDER --here"
 
 
 def _server(target: ConfigTarget) -> Mapping[str, Any]:

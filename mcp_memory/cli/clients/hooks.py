@@ -1,4 +1,4 @@
-"""Entries of the command tree for the programs that clients run (hook, headers, stdio), and the hooks report."""
+"""The command `clients hooks`: shows what the hooks put in front of agents."""
 
 import os
 from collections import Counter
@@ -8,64 +8,26 @@ from typing import Any
 
 import click
 
-from mcp_memory.cli.clients import proxies
-from mcp_memory.cli.console import Heading, say
-from mcp_memory.cli.options import CommandContext, command_options, located
-from mcp_memory.hooks import hook_log, run
-from mcp_memory.hooks.hook_command import USAGE
+from mcp_memory.cli.console import Heading
+from mcp_memory.cli.options import CommandContext, command_options
+from mcp_memory.hooks import hook_log
 from mcp_memory.hooks.hook_report import LATE, LIMITED, HooksReport, report
 from mcp_memory.text.pluralize import counted
 
 _LATE = dict.fromkeys(LATE, "it would have taken longer than [hooks] allows, as on a busy machine")
 
-# These commands parse their own arguments, so that they start faster when they are the first word.
-_OWN_ARGUMENTS = {"ignore_unknown_options": True, "allow_extra_args": True}
 
-
-@click.command(context_settings=_OWN_ARGUMENTS, add_help_option=False)
-@click.pass_context
-def hook(ctx: click.Context) -> None:
-    """Put memory in front of an agent: what its client's command hooks run."""
-    if {"-h", "--help"} & set(ctx.args):
-        say(USAGE.rstrip())
-        return
-    run([*ctx.args, *ctx.obj.words()])
-
-
-@click.command(context_settings=_OWN_ARGUMENTS, add_help_option=False)
-@click.pass_context
-def headers(ctx: click.Context) -> None:
-    """Print a client's HTTP headers as JSON, for its headers helper."""
-    ctx.exit(proxies.headers([*ctx.obj.words(), *ctx.args]))
-
-
-@click.command(context_settings=_OWN_ARGUMENTS, add_help_option=False)
-@click.pass_context
-def stdio(ctx: click.Context) -> None:
-    """Serve a client that only speaks stdio."""
-    ctx.exit(proxies.stdio([*ctx.obj.words(), *ctx.args]))
-
-
-@click.group()
-@located
-def hooks() -> None:
-    """Show what the hooks have put in front of agents.
-
-    \b
-    mcp-memory hooks report --sessions 3 --json"""
-
-
-@hooks.command("report", short_help="Show what each session was given, how long it took, what failed.")
+@click.command(short_help="Show what each session was given, how long it took, what failed.")
 @click.option(
     "-n", "--sessions", type=click.IntRange(min=1), default=10, show_default=True, help="How many, the latest."
 )
 @command_options
-def hooks_report(cli: CommandContext, sessions: int) -> None:
+def hooks(cli: CommandContext, sessions: int) -> None:
     """Show what each session was given unasked, how many tokens, how long it took, how often nothing, and what failed.
 
     \b
-    mcp-memory hooks report --sessions 3
-    mcp-memory hooks report --json | jq .failures"""
+    mcp-memory clients hooks --sessions 3
+    mcp-memory clients hooks --json | jq .failures"""
     files = [hook_log.fallback_file(os.environ), str(cli.settings.state.hooks)]
     found = report((line for file in files for line in hook_log.read_lines(file)), sessions)
     ids = list(dict.fromkeys(note for session in found.sessions for note in session.notes))
@@ -86,7 +48,7 @@ def _lines(found: HooksReport, notes: Mapping[str, Any]) -> Iterator[str]:
             many = f" ({counted(len(named), 'entry', 'entries')})" if len(named) > 1 else ""
             yield f"    {path}  {' · '.join(dict.fromkeys(named))}{many}"
     if not found.sessions:
-        yield "no hook was called yet: see mcp-memory hook --help"
+        yield "no hook was called yet: mcp-memory clients shows whether they are connected"
     if found.prompts:
         tokens = "" if found.tokens_per_prompt is None else f", else {found.tokens_per_prompt:.0f} tokens (median)"
         yield f"prompts     {found.prompts}, nothing for {found.silent_prompts / found.prompts:.0%} of them{tokens}"

@@ -26,20 +26,21 @@ CLIENTS = ("claude-code", "codex")
 @click.option("--check", is_flag=True, help="Exit with 1 if a file differs from what --write makes.")
 @command_options
 def plugin(cli: CommandContext, write: Path | None, here: bool, check: bool) -> None:
-    """The plugin for Claude Code, Codex and OpenClaw: hooks, tools and a skill, for their own marketplaces.
+    """Show or write the plugin for clients' marketplaces.
 
-    Without an option: where it is, and the commands that add it. `install` doesn't need it.
+    It brings hooks, tools and a skill to Claude Code, Codex and OpenClaw. Without an option, shows where it is, and the
+    commands that add it. `install` doesn't need it.
 
     \b
-    mcp-memory plugin
-    mcp-memory plugin --write ~/memory-plugin --here
-    mcp-memory plugin --check"""
+    mcp-memory clients plugin
+    mcp-memory clients plugin --write ~/memory-plugin --here
+    mcp-memory clients plugin --check"""
     if (write and check) or (here and not write):
         raise click.UsageError("one of --write DIR [--here] and --check")
     files = plugin_files(cli.settings if here else None)
     root = write or marketplace()
     if check and (wrong := differing(root, files)):
-        raise McpMemoryError(f"not as generated: {', '.join(wrong)}", hint=f"mcp-memory plugin --write {root}")
+        raise McpMemoryError(f"not as generated: {', '.join(wrong)}", hint=f"mcp-memory clients plugin --write {root}")
     if write:
         with naming_the_cause(str(root)):
             for name, text in files.items():
@@ -59,7 +60,7 @@ def plugin(cli: CommandContext, write: Path | None, here: bool, check: bool) -> 
         if not here and not _fits_any_machine(cli.settings):
             url = snippets.TEMPLATE_URL
             lines.append(f"  → this plugin points at {url}, but your setup differs. To make a matching one:")
-            lines.append("    mcp-memory plugin --write DIR --here")
+            lines.append("    mcp-memory clients plugin --write DIR --here")
     cli.show({"marketplace": str(root.absolute()), "files": sorted(files), "commands": commands}, lines)
 
 

@@ -87,7 +87,7 @@ def unreachable(
     running = Address.read(settings.state.daemon)
     status = _greet(running.authority, (running.host, running.port), headers)
     if status == 401:
-        rotate = "mcp-memory token --client openclaw --rotate, then mcp-memory install openclaw"
+        rotate = "mcp-memory clients token --client openclaw --rotate, then mcp-memory install openclaw"
         return Obstacle("its token is unknown, or was revoked", None if helper else rotate)
     why_not = f"the daemon answers with HTTP {status}" if status else "no daemon answers"
     return None if status == 200 else Obstacle(why_not, "mcp-memory status")

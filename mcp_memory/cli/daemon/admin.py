@@ -1,4 +1,4 @@
-"""Maintenance commands: adopt, reindex, config, token."""
+"""Maintenance commands: adopt, reindex, config."""
 
 import os
 
@@ -6,7 +6,6 @@ import click
 
 from mcp_memory.cli.console import confirm, say
 from mcp_memory.cli.options import CommandContext, command_options, located
-from mcp_memory.client.credentials import DEFAULT_CLIENT, PERSON, Credentials
 from mcp_memory.daemon import settings_in_force
 from mcp_memory.runtime import paths
 from mcp_memory.settings.settings import as_tree, shipped
@@ -105,27 +104,3 @@ def config_default() -> None:
     \b
     mcp-memory config default > ~/.config/mcp-memory/config.toml"""
     say(shipped("default.toml").rstrip())
-
-
-@click.command()
-@click.option("--client", default=DEFAULT_CLIENT, show_default=True, help="The client's name.")
-@click.option("--rotate", is_flag=True, help="Make a new token and reject the old one; also readmits a revoked client.")
-@click.option("--revoke", is_flag=True, help="Reject this client until you rotate its token.")
-@command_options
-def token(cli: CommandContext, client: str, rotate: bool, revoke: bool) -> None:
-    """Print a client's bearer token, creating it on first use. Prefer `headers`, which checks the daemon first.
-
-    \b
-    mcp-memory token --client inspector"""
-    state = cli.settings.state
-    state.make()
-    credentials = Credentials(state.tokens)
-    if revoke:
-        credentials.revoke(client)
-        cli.show({"client": client, "revoked": True}, [f"{client}: revoked"])
-        return
-    value = credentials.rotate(client) if rotate else credentials.token(client)
-    if client == PERSON:
-        cli.show({"client": client, "rotated": True}, [f"{client}: rotated"])
-    else:
-        cli.show({"client": client, "token": value}, [value])

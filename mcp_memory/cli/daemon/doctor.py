@@ -21,27 +21,15 @@ LEAST_ENDING = 6
 @click.command()
 @click.option("--fix", is_flag=True, help="Apply the safe fixes and list them.")
 @click.option("--accept", is_flag=True, help="Confirm that missing notes are gone, and remove them from the index.")
-@click.option("--clients", is_flag=True, help="Check the clients instead: versions, connections, hooks.")
 @command_options
-def doctor(cli: CommandContext, fix: bool, accept: bool, clients: bool) -> None:
+def doctor(cli: CommandContext, fix: bool, accept: bool) -> None:
     """List problems, each with a remedy. Exits with 0 if there is nothing to do, else 1.
-
-    --clients checks Claude Code, Codex and OpenClaw: their versions, how each is connected (install, plugin, stdio) and
-    in which file, and whether the daemon can be reached that way. It also checks whether hooks run and tools may be
-    called, and when each client last ran a hook or called.
 
     \b
     mcp-memory doctor
-    mcp-memory doctor --fix
-    mcp-memory doctor --clients"""
-    if fix + accept + clients > 1:
-        raise InvalidInput("more than one of --fix, --accept and --clients", hint="pass one of them")
-    if clients:
-        from mcp_memory.cli.clients.client_status import show_clients
-
-        if not show_clients(cli):
-            click.get_current_context().exit(1)
-        return
+    mcp-memory doctor --fix"""
+    if fix and accept:
+        raise InvalidInput("--fix and --accept don't go together", hint="pass one of them")
     if accept:
         answer = cli.ask("accept")
         cli.show(answer, [f"{answer['pruned']} missing notes removed from the index"])
