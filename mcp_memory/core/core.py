@@ -30,7 +30,7 @@ from mcp_memory.runtime.health import Health
 from mcp_memory.runtime.idle_detector import IdleDetector
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
 from mcp_memory.search.filters import filters_from
-from mcp_memory.search.near_duplicates import NearDuplicates
+from mcp_memory.search.near_notes import NearNotes
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.summarizers.base import Summarizer
@@ -59,7 +59,7 @@ class SearchPorts:
     model: EmbedderLifecycle
     searcher: Searcher
     lookup: NoteLookup
-    near_duplicates: NearDuplicates
+    near_notes: NearNotes
     answers_at: dict[str, Callable[[SearchRequest], Awaitable[SearchResult]]] = field(
         default_factory=dict[str, Callable[[SearchRequest], Awaitable[SearchResult]]]
     )

@@ -55,7 +55,7 @@ from mcp_memory.runtime.os_errors import failed
 from mcp_memory.runtime.private_files import make_private, sync_folder
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.embedder_lifecycle import EmbedderLifecycle
-from mcp_memory.search.near_duplicates import NearDuplicates
+from mcp_memory.search.near_notes import NearNotes
 from mcp_memory.search.note_lookup import NoteLookup
 from mcp_memory.search.searcher import Searcher
 from mcp_memory.storage import STORAGE, open_storage
@@ -105,7 +105,8 @@ def make_core(config: EngineConfig, vault: Vault, index: Index, clock: Clock) ->
     freshness = Freshness(vault, writer, config.chunking, reconciler, watcher, health)
     indexing = IndexingPorts(writer, reconciler, conflicts, sweeper, watcher, freshness)
     searcher = Searcher(index, model, config.search, clock, freshness)
-    search = SearchPorts(model, searcher, NoteLookup(index, vault.ledger), NearDuplicates(index, conflicts))
+    near_notes = NearNotes(index, conflicts, model, clock)
+    search = SearchPorts(model, searcher, NoteLookup(index, vault.ledger), near_notes)
     projects = Projects(vault.roots()[""], index.projects)
     scheduler = Scheduler(config.jobs, config.state, idle_detector, clock, summarizer.asked_in_s)
     capture = CaptureService(config.state, config.capture, vault.layout.tz, clock, watcher.hint, projects.label_of)

@@ -18,7 +18,7 @@ import anyio
 from mcp_memory.capture.off_record_turns import on_record
 from mcp_memory.capture.readers.message import ReaderContext, TranscriptMessage
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.conflicts.detector import NoteText
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.erasing import Eraser
 from mcp_memory.core.verbs.forgetting import forget_note
@@ -28,7 +28,6 @@ from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import kept, read_new_entries, with_due
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
-from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.replaced_notes import (
     Contrary,
     RejectedCandidate,
@@ -38,10 +37,10 @@ from mcp_memory.extraction.replaced_notes import (
     rejected_candidates,
     title_now,
 )
-from mcp_memory.models import Filters, NoteId, NoteState, Outcome, Passage, PrivateMarks, Receipt, is_channel
+from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
+from mcp_memory.search.near_notes import NearPassage
 from mcp_memory.statements.candidate import Candidate, Voice, id_of
-from mcp_memory.statements.comparison import say_the_same
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.lessons import same_lesson
@@ -78,14 +77,14 @@ class IngestResult:
 class CandidateIngest:
     """Ingests one transcript at a time. `model`: the language model, used if the configuration enables it."""
 
-    def __init__(self, core: Core, candidates: CandidateLog, neighbours: Neighbours, model: Summarizer) -> None:
+    def __init__(self, core: Core, candidates: CandidateLog, model: Summarizer) -> None:
         self._core = core
         self._vault = core.vault
         self._index = core.index
         self._clock = core.clock
         self._config = core.config.section("extraction", ExtractionConfig)
         self._log = candidates
-        self._neighbours = neighbours
+        self._near_notes = core.search.near_notes
         self._model = model
         self._recent: dict[tuple[str, str], Sequence[TranscriptMessage]] = {}
         """The last messages of the latest sessions, which later messages may answer or retract."""
@@ -99,7 +98,7 @@ class CandidateIngest:
             find = partial(notes_made_of, captured, captured.taken_back, self._index, self._vault)
             for path in await in_thread(find, deadline_s=EXTRACT_S, what="looking for what was taken back"):
                 await Eraser(self._core).erase(path, None)
-        embedder = self._neighbours.embedder()
+        embedder = self._core.search.model.at_hand
         model = SentenceModel(embedder) if embedder else None
         read = partial(extract_candidates, captured.messages, model, before, captured.material)
         found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
@@ -209,16 +208,15 @@ class CandidateIngest:
 
     async def _nearest_unless_known(
         self, candidate: Candidate, captured: CapturedMessages, rejected: Sequence[RejectedCandidate]
-    ) -> list[tuple[Passage, float]] | None:
-        """Return the nearest passages with their cosine; None if one says the same, or you rejected the candidate."""
+    ) -> list[NearPassage] | None:
+        """Return the nearest passages; None if one says the same, or you rejected the candidate."""
         if any(one.rules_out(candidate) for one in rejected):
             return None
-        near = await self._neighbours.nearest(candidate.text, project=captured.project)
+        near = await self._near_notes.nearest(candidate.text, project=captured.project)
         # The candidate's own log always contains the statement.
-        near = [(passage, cosine) for passage, cosine in near if passage.note.path != captured.file]
-        for passage, cosine in near:
-            text = passage.chunk.text.strip()
-            if say_the_same(candidate.text, text, cosine) or same_lesson(candidate.text, text):
+        near = [one for one in near if one.passage.note.path != captured.file]
+        for one in near:
+            if one.compare(candidate.text).says_the_same or same_lesson(candidate.text, one.passage.chunk.text.strip()):
                 return None
         return near
 

@@ -11,7 +11,8 @@ from ulid import ULID
 from mcp_memory.client.credentials import PERSON
 from mcp_memory.errors import IndexUnavailable, InvalidInput, NotFound
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.conflict_scan import ConflictScan, StatedText
+from mcp_memory.indexing.conflict_scan import ConflictScan
+from mcp_memory.indexing.stated_texts import StatedText
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import Conflict, NoteId, NotePath
 from mcp_memory.runtime.threads import in_thread
@@ -84,7 +85,7 @@ class ConflictReview:
     def _read(self) -> list[dict[str, Any]]:
         found = self._conflicts.open_conflicts
         paths = {path for one in found for path in (one.older_path, one.newer_path)}
-        known = {stated.id: self._side(stated) for path in paths for stated in self._conflicts.texts_of(path)}
+        known = {stated.id: self._side(stated) for path in paths for stated in self._conflicts.texts.at(path)}
         return [
             {"older": known[one.older], "newer": known[one.newer], "why": one.why}
             for one in reversed(found)

@@ -16,7 +16,6 @@ from mcp_memory.extraction.candidate_ingest import CandidateIngest
 from mcp_memory.extraction.candidate_log import CandidateLog, Digest
 from mcp_memory.extraction.config import ExtractionConfig
 from mcp_memory.extraction.conflict_review import ConflictReview
-from mcp_memory.extraction.neighbours import Neighbours
 from mcp_memory.extraction.requests import ConflictsRequest, DecideRequest, ExtractRequest, HeldRequest
 from mcp_memory.extraction.review import Review
 from mcp_memory.jobs.due import AfterQuiet
@@ -42,13 +41,12 @@ def build(core: Core) -> Feature:
         chosen = replace(core.config.summarizer, model=config.model)
         model = open_summarizer(chosen, core.config.state / "reviewer.json")
     candidates = CandidateLog(core.config.state / "candidates.jsonl")
-    neighbours = Neighbours(core.index, lambda: core.search.model.at_hand, core.clock)
-    ingest = CandidateIngest(core, candidates, neighbours, model)
+    ingest = CandidateIngest(core, candidates, model)
     digest = Digest(core.index, candidates, core.clock)
     core.recall.briefer.announcements.announcers.append(digest)
     if config.automatic:
         core.background.capture.service.listeners.append(ingest.ingest)
-    statements = StatementOperations(core, ingest, neighbours)
+    statements = StatementOperations(core, ingest)
 
     async def read_logs(_: JobTurn) -> JobReport | None:
         stored = await ingest.ingest_logs()
@@ -87,10 +85,9 @@ def _long_inbox(digest: Digest, least: int) -> Sequence[Finding]:
 class StatementOperations:
     """Answers requests about statements and contradictions with plain JSON values."""
 
-    def __init__(self, core: Core, ingest: CandidateIngest, neighbours: Neighbours) -> None:
+    def __init__(self, core: Core, ingest: CandidateIngest) -> None:
         self._core = core
         self._ingest = ingest
-        self._neighbours = neighbours
         self._conflicts = ConflictReview(core.vault, core.index, core.indexing.writer, core.indexing.conflicts)
 
     async def extract(self, request: ExtractRequest) -> Payload:
@@ -105,7 +102,7 @@ class StatementOperations:
 
     async def held(self, request: HeldRequest) -> Payload:
         """Return the note with each statement, or None."""
-        found = [await self._neighbours.holder(text) for text in request.texts]
+        found = [await self._core.search.near_notes.holder(text) for text in request.texts]
         return {"held": [note and asdict(note) for note in found]}
 
     async def conflicts(self, request: ConflictsRequest) -> Payload:

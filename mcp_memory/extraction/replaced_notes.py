@@ -7,16 +7,18 @@ from typing import cast
 
 from mcp_memory.capture.off_record_turns import TakenBack
 from mcp_memory.capture.session_reader import CapturedMessages
-from mcp_memory.conflicts.detector import Contradiction, NoteText
-from mcp_memory.conflicts.overtaken import replacement
+from mcp_memory.comparison.comparison import say_the_same
+from mcp_memory.comparison.other_value import Contradiction, NoteText
+from mcp_memory.comparison.overtaken import replacement
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.conflict_scan import ConflictScan, StatedText
-from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState, Passage
+from mcp_memory.indexing.conflict_scan import ConflictScan
+from mcp_memory.indexing.stated_texts import StatedText
+from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
+from mcp_memory.search.near_notes import NearPassage
 from mcp_memory.statements.candidate import Candidate
 from mcp_memory.statements.classifier import likelihood
-from mcp_memory.statements.comparison import likeness, say_the_same
 from mcp_memory.statements.cues import has_cue
 from mcp_memory.text.language.facts import FactKind, facts
 from mcp_memory.text.language.terms import content_words
@@ -38,7 +40,7 @@ Contrary = tuple[StatedText, Contradiction]
 def find_replaced(
     new: NoteText,
     taken_back: NoteId | None,
-    near: Sequence[tuple[Passage, float]],
+    near: Sequence[NearPassage],
     index: Index,
     conflicts: ConflictScan,
 ) -> list[Contrary]:
@@ -50,23 +52,23 @@ def find_replaced(
             return [(old, Contradiction(note.title, None, outright=True))]
     if found := conflicts.contradicted_by(new):
         return found
-    notes = {
-        passage.note.path: (passage, cosine)
-        for passage, cosine in sorted(near, key=lambda one: one[1])
-        if passage.note.state is NoteState.ACTIVE and not passage.note.is_log and passage.note.project == new.project
-    }.values()
-    closeness = [cosine for _, cosine in notes]
+    nearest: dict[NotePath, NearPassage] = {}
+    for one in sorted(near, key=lambda one: one.cosine):
+        note = one.passage.note
+        if note.state is NoteState.ACTIVE and not note.is_log and note.project == new.project:
+            nearest[note.path] = one
+    texts = [one.passage.chunk.text.strip() for one in nearest.values()]
+    closeness = [one.cosine for one in nearest.values()]
     if not any(closeness):  # no model is loaded
-        closeness = [likeness(new.text, passage.chunk.text) for passage, _ in notes]
-    others = [
-        (likelihood("replaces", replacement_features(new.text, passage.chunk.text.strip(), closeness, at)), passage)
-        for at, (passage, _) in enumerate(notes)
+        closeness = [_likeness(new.text, text) for text in texts]
+    likelihoods = [
+        likelihood("replaces", replacement_features(new.text, text, closeness, at)) for at, text in enumerate(texts)
     ]
-    likely, closest = max(others, key=lambda pair: pair[0], default=(0.0, None))
-    if closest is None or likely < REPLACES:
+    likely = max(likelihoods, default=0.0)
+    if likely < REPLACES:
         return []
-    note = closest.note
-    text = closest.chunk.text.strip()
+    closest = likelihoods.index(likely)
+    note, text = [*nearest.values()][closest].passage.note, texts[closest]
     old = StatedText(note.id, note.path, NoteText(text, note.title, note.kind, note.project), note.created)
     return [(old, replacement(old.note))]
 
@@ -81,7 +83,7 @@ class RejectedCandidate:
     def rules_out(self, candidate: Candidate) -> bool:
         """Return whether the candidate says the same, unless you have stated it outright since."""
         is_later = candidate.outright and candidate.at is not None and candidate.at.timestamp() > self.at
-        return not is_later and say_the_same(candidate.text, self.text)
+        return not is_later and say_the_same(self.text, candidate.text)
 
 
 def rejected_candidates(log: CandidateLog, index: Index, vault: Vault) -> list[RejectedCandidate]:
@@ -126,9 +128,15 @@ def replacement_features(new: str, old: str, closeness: Sequence[float], at: int
     both = words & known
     return [
         near, near - rest, near * changes, float(changes), float(has_cue(new.lower(), "norm")),
-        likeness(new, old), len(both) / max(len(words | known), 1), len(both) / max(len(known), 1), float(len(both)),
+        _likeness(new, old), len(both) / max(len(words | known), 1), len(both) / max(len(known), 1), float(len(both)),
         *differ(FactKind.NUMBER, FactKind.DATE, FactKind.IDENTIFIER), *differ(FactKind.NAME),
     ]  # fmt: skip
+
+
+def _likeness(new: str, known: str) -> float:
+    """Return the share of the shorter statement's words that the longer statement contains, 0 to 1."""
+    one, two = content_words(new), content_words(known)
+    return len(one & two) / (min(len(one), len(two)) or 1)
 
 
 def outright_replaced(contrary: Sequence[Contrary]) -> Contrary | None:

@@ -7,34 +7,29 @@ The files decide: a conflict disappears if either note is superseded, forgotten 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, time, timedelta
-from itertools import groupby, islice
+from datetime import datetime
+from itertools import islice
 from time import monotonic
 
-from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction
+from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.other_value import Contradiction, NoteText, clipped
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.replacements import Replaced, ReplacedNotes, StatedText
+from mcp_memory.indexing.replacements import Replaced, ReplacedNotes
+from mcp_memory.indexing.stated_texts import StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, NoteState, Passage, PrivateMarks
+from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
 from mcp_memory.runtime.idle_detector import give_way
 from mcp_memory.runtime.threads import in_thread
-from mcp_memory.text.markdown import logs
-from mcp_memory.vault.note_file import MEMORY
 from mcp_memory.vault.succession.chains import Chains
-from mcp_memory.vault.succession.entry_marks import admits, entry_record
 
-NEAREST, NEAREST_OF_NEW = 12, 6
-"""The most passages that a statement is compared with, chosen by shared words; fewer for a new statement, while a
-caller waits."""
+NEAREST_OF_NEW = 6
+"""The most passages that a new statement is compared with, while a caller waits."""
 MAX_PARTNERS = 50
 """The most notes that a changed note is compared with again because it contradicted them, since they may not be near
 it."""
-MAX_PASSAGES = 8
-"""The most passages of a note; a note with more is a document."""
 MOST_ENTRIES = 200
 """The most entries of a log, the latest, that are compared whenever it changes."""
 SCAN_S, BATCH_S = 5.0, 0.25
@@ -45,10 +40,6 @@ differently."""
 BY_VECTOR, MOST_AWAITED = " by vector", 500
 """The suffix of the etag of a note that had a vector when it was compared; and the most other notes for which each scan
 checks whether they have a vector now."""
-CLOCKS_DIFFER = timedelta(days=1)
-
-_HEADING = re.compile(r"(?:[0-9]{1,2}:[0-9]{2}\S*\s*)(?P<title>.*?)(?:\s*\((?:project|tags):.*\))?$")
-_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class ConflictScan:
@@ -58,13 +49,13 @@ class ConflictScan:
         self._index, self._writer, self._chains, self._clock = index, writer, chains, clock
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
-        self._known_texts: dict[NotePath, list[StatedText]] = {}
+        self.texts = StatedTexts(index, clock)
         self._known_likely: dict[NoteId, Replaced] = {}
-        """What was read and compared since notes last changed: near notes are near one another."""
+        """The notes that were compared since notes last changed: near notes are near one another."""
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
         self._awaits_vectors = False
-        self._replaced = ReplacedNotes(index, writer, clock, self.texts_of, self._is_older)
+        self._replaced = ReplacedNotes(index, writer, clock, self.texts)
         writer.listeners.append(self._notes_changed)
 
     async def scan(self, seconds: float = SCAN_S) -> None:
@@ -86,11 +77,11 @@ class ConflictScan:
         """Return the statements that a new one contradicts, the latest first; none that these marks cover. Raises
         IndexUnavailable."""
         new = StatedText(NoteId(""), NotePath(""), new_text, when or self._clock())
-        near = list(self._nearest(new_text, private, NEAREST_OF_NEW))
+        near = list(self.texts.nearest(new_text, private, NEAREST_OF_NEW))
         ends = (one for one in self._newest(near) if "#" not in one.id)  # a long log isn't read while a caller waits
         near += [one for one in ends if (note := self._index.note(one.path)) and Filters(private=private).admits(note)]
         found = self._contradicted(new, near)
-        ordered = sorted(found, key=lambda pair: self._date(pair[0]), reverse=True)
+        ordered = sorted(found, key=lambda pair: self.texts.date(pair[0]), reverse=True)
         return list({older.id: (older, why) for older, why in ordered}.values())
 
     def newer_of(self, note_id: NoteId) -> Conflict | None:
@@ -113,27 +104,11 @@ class ConflictScan:
     def concerns(self, note_id: NoteId) -> bool:
         return note_id in self._by_older or note_id in self._by_newer
 
-    def texts_of(self, path: NotePath) -> list[StatedText]:
-        """Return the statements of a note or log; none for a document, or for a retired note."""
-        known = self._known_texts
-        if path not in known:
-            known[path] = self._read_texts(path)
-        return known[path]
-
     # -- in threads --------------------------------------------------------------------------------------------
 
-    def _read_texts(self, path: NotePath) -> list[StatedText]:
-        note = self._index.note(path)
-        if note is None or note.state is not NoteState.ACTIVE or path.startswith("@"):
-            return []
-        if path == MEMORY or note.always_load:
-            return []  # the notes that every session starts with are changed only by name
-        passages = self._index.passages(path)
-        groups = groupby(passages, lambda passage: passage.chunk.entry) if note.is_log else [(None, passages)]
-        return [text for entry, group in groups if (text := _stated(entry, list(group)))]
-
     def _notes_changed(self, _: Sequence[NotePath]) -> None:
-        self.is_due, self._known_texts, self._known_likely = True, {}, {}
+        self.is_due, self._known_likely = True, {}
+        self.texts.forget()
 
     def _scan(self) -> bool:
         """Compare once; return whether there is more to do."""
@@ -170,7 +145,8 @@ class ConflictScan:
         by_date = sorted(known, key=lambda conflict: (conflict.is_certain, dates.get(conflict.older, "")))
         self._by_newer = {conflict.newer: conflict for conflict in by_date}
         if not todo:
-            self._known_texts, self._known_likely = {}, {}
+            self._known_likely = {}
+            self.texts.forget()
         return bool(todo or again)
 
     def _embedded_since(self, paths: Iterable[NotePath]) -> list[NotePath]:
@@ -190,22 +166,22 @@ class ConflictScan:
 
     def _conflicts_of(self, path: NotePath) -> Iterator[Conflict]:
         partners = [path_of for one in self.open_conflicts if (path_of := one.partner_of(path))][-MAX_PARTNERS:]
-        known = [stated for partner in dict.fromkeys(partners) for stated in self.texts_of(partner)]
-        for stated in self.texts_of(path)[-MOST_ENTRIES:]:
-            others = [*self._nearest(stated.note), *known]
+        known = [stated for partner in dict.fromkeys(partners) for stated in self.texts.at(partner)]
+        for stated in self.texts.at(path)[-MOST_ENTRIES:]:
+            others = [*self.texts.nearest(stated.note), *known]
             others += self._newest(others)
             near = list({other.id: other for other in others if other.id != stated.id}.values())
             yield from self._forks(stated)
             found = [(older, stated, why) for older, why in self._contradicted(stated, near)]
             for newer in near:
-                if self._is_older(stated, newer):
-                    why = find_contradiction(stated.note, newer.note)
+                if self.texts.is_older(stated, newer):
+                    why = Comparison(stated.note, newer.note).other_value
                     other = self._by_newer.get(newer.id)
                     likely = () if why or (other and other.is_certain) else self._likely(newer)
                     why = why or next((one for old, one in likely if old.id == stated.id), None)
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:
-                at = self._date(newer).isoformat()
+                at = self.texts.date(newer).isoformat()
                 yield Conflict(older.id, newer.id, older.path, newer.path, at, why.before, why.after, why.why)
 
     def _forks(self, stated: StatedText) -> Iterator[Conflict]:
@@ -215,35 +191,22 @@ class ConflictScan:
             return
         for rival in filter(None, map(self._index.note, self._chains.rivals(note))):
             replaced = [name for name in note.supersedes if name in rival.supersedes]
-            for other in self.texts_of(rival.path) if replaced else ():
+            for other in self.texts.at(rival.path) if replaced else ():
                 if other.id != stated.id and not other.holds_beside(stated):
-                    older, newer = sorted((stated, other), key=lambda one: (self._date(one), one.id))
+                    older, newer = sorted((stated, other), key=lambda one: (self.texts.date(one), one.id))
                     known = next((found.title for found in self._index.note_by_id(replaced[0])), replaced[0])
-                    at, why = self._date(newer).isoformat(), f'{FORK} "{known}"'
+                    at, why = self.texts.date(newer).isoformat(), f'{FORK} "{known}"'
                     yield Conflict(older.id, newer.id, older.path, newer.path, at, clipped(older.note.text), None, why)
-
-    def _nearest(self, to: NoteText, private: PrivateMarks | None = None, most: int = NEAREST) -> Iterator[StatedText]:
-        filters = Filters(project=to.project or None, now=self._clock(), private=private)
-        rows = self._index.lexical(to.terms, most, filters, by="overlap")
-        found = self._index.get(rows.ids.tolist()).values()
-        near = [one for one in found if not one.note.path.startswith("@") and admits(filters, one)]
-        yield from (
-            stated
-            for path in dict.fromkeys(one.note.path for one in near if not one.note.is_log)
-            for stated in self.texts_of(path)
-        )
-        # A day may have thousands of entries, so a log isn't read again for each entry found in it.
-        entries = {passage.shown_id: passage for passage in near if passage.note.is_log and passage.chunk.entry}
-        yield from filter(None, (_stated(passage.chunk.entry, [passage]) for passage in entries.values()))
 
     def _newest(self, others: Sequence[StatedText]) -> list[StatedText]:
         """Return the latest statements that contradict these."""
         ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
-        return [other for end, path in ends.items() for other in self.texts_of(path) if other.id == end]
+        return [other for end, path in ends.items() for other in self.texts.at(path) if other.id == end]
 
     def _contradicted(self, newer: StatedText, near: Sequence[StatedText]) -> list[tuple[StatedText, Contradiction]]:
-        olders = [older for older in near if self._is_older(older, newer)]
-        found = [(older, why) for older in olders if (why := find_contradiction(older.note, newer.note))]
+        olders = [older for older in near if self.texts.is_older(older, newer)]
+        compared = [(older, Comparison(older.note, newer.note).other_value) for older in olders]
+        found = [(older, value) for older, value in compared if value]
         return found or list(self._likely(newer))
 
     def _likely(self, newer: StatedText) -> Replaced:
@@ -253,44 +216,7 @@ class ConflictScan:
             known[newer.id] = self._replaced.find(newer)
         return known[newer.id]
 
-    def _is_older(self, older: StatedText, newer: StatedText) -> bool:
-        """Return whether one statement is older than the other. A general statement doesn't replace a project's. If
-        both have no date, neither is older."""
-        dates = self._date(older), self._date(newer)
-        first = min(older, newer, key=lambda one: (not one.is_foreign, self._date(one), not one.id, one.id))
-        is_general = older.note.project and not newer.note.project
-        is_dated = dates != (_LONG_AGO, _LONG_AGO)
-        return first is older and is_dated and older.id != newer.id and not is_general and not older.holds_beside(newer)
-
-    def _date(self, stated: StatedText) -> datetime:
-        """Return the date of a statement; a future date can't order two statements."""
-        when = stated.when
-        return when if when and when <= self._clock() + CLOCKS_DIFFER else _LONG_AGO
-
 
 def _weight(conflict: Conflict) -> tuple[bool, str]:
     """Rank the conflicts about one older statement: compared ones before probable ones, then the latest."""
     return conflict.is_certain, conflict.newer_at
-
-
-def _stated(entry: str | None, passages: Sequence[Passage]) -> StatedText | None:
-    if not passages or len(passages) > MAX_PASSAGES:
-        return None
-    first, text = passages[0], "\n\n".join(passage.chunk.text for passage in passages)
-    note, marks = first.note, _words(first.note.meta.get("compatible_with", ()))
-    if not note.is_log:
-        own = NoteText(text, note.title, note.kind, note.project)
-        return StatedText(note.id, note.path, own, note.updated or note.created, frozenset(marks), note.is_foreign)
-    if entry is None or entry_record(note, entry).state is not NoteState.ACTIVE:
-        return None
-    headings = [(head, match["title"]) for head in first.chunk.headings if (match := _HEADING.match(head))]
-    heading, title = headings[0] if headings else ("", "")
-    own = NoteText(text, title, note.kind, logs.labels([heading]).project)
-    clock = time.fromisoformat(first.chunk.time or "00:00")
-    when = note.created and note.created.replace(hour=clock.hour, minute=clock.minute)
-    beside = frozenset(mark.removeprefix(f"{entry}=") for mark in marks if mark.startswith(f"{entry}="))
-    return StatedText(first.shown_id, note.path, own, when, beside)
-
-
-def _words(values: Iterable[object]) -> list[str]:
-    return [str(value) for value in values]

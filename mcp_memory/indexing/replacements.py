@@ -9,30 +9,15 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from mcp_memory.conflicts import overtaken
-from mcp_memory.conflicts.detector import Contradiction, NoteText
+from mcp_memory.comparison import overtaken
+from mcp_memory.comparison.other_value import Contradiction
 from mcp_memory.index.base import Index
+from mcp_memory.indexing.stated_texts import StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
-from mcp_memory.models import Filters, NoteId, NotePath
+from mcp_memory.models import Filters, NotePath
 
 NEAREST_BY_VECTOR = (24, 96, 384)
 """The numbers of passages to read, one after the other while too few older passages of the project are found."""
-
-
-@dataclass(frozen=True, slots=True)
-class StatedText:
-    """A note, its place, and when it was made; `compatible`: the ids of notes that it doesn't replace. An imported note
-    counts as older than the person's own."""
-
-    id: NoteId
-    path: NotePath
-    note: NoteText
-    when: datetime | None = None
-    compatible: frozenset[str] = frozenset()
-    is_foreign: bool = False
-
-    def holds_beside(self, other: StatedText) -> bool:
-        return other.id in self.compatible or self.id in other.compatible
 
 
 Replaced = Sequence[tuple[StatedText, Contradiction]]
@@ -45,8 +30,7 @@ class ReplacedNotes:
     index: Index
     writer: IndexWriter
     clock: Callable[[], datetime]
-    texts_of: Callable[[NotePath], Sequence[StatedText]]
-    is_older: Callable[[StatedText, StatedText], bool]
+    texts: StatedTexts
 
     @property
     def judges(self) -> bool:
@@ -83,10 +67,10 @@ class ReplacedNotes:
             rows = self.index.dense(vector, most, filters).ids.tolist()
             passages = self.index.get(rows)
             paths = dict.fromkeys(passages[row].note.path for row in rows if row in passages)
-            olders = [one for path in paths for one in self.texts_of(path) if self._is_older_there(one, newer)]
+            olders = [one for path in paths for one in self.texts.at(path) if self._is_older_there(one, newer)]
             if len(olders) >= overtaken.NEAREST_OLDER or len(rows) < most:
                 break
         return olders[: overtaken.NEAREST_OLDER]
 
     def _is_older_there(self, one: StatedText, newer: StatedText) -> bool:
-        return "#" not in one.id and one.note.project == newer.note.project and self.is_older(one, newer)
+        return "#" not in one.id and one.note.project == newer.note.project and self.texts.is_older(one, newer)

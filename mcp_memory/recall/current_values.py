@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from mcp_memory.client.credentials import PERSON
-from mcp_memory.conflicts.change_words import HISTORY
+from mcp_memory.comparison.change_words import HISTORY
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, Passage

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from itertools import accumulate
 
+from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.recall.config import PhaseConfig
 from mcp_memory.search.ranking import RankedChunk
-from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.terms import content_words
-from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.text.tokens import CHARS_PER_TOKEN
 from mcp_memory.vault.succession.entry_marks import note_of
 
@@ -24,8 +23,8 @@ MOST_WEAK = 5
 developer's evidence, and .919 instead of .924 of the evidence about conversations. Without the limit, a question
 without an answer got 700 tokens."""
 
-STATEMENT_CHARS, FEWEST_WORDS = 300, 2
-"""The most characters of a statement, and the fewest meaningful words."""
+STATEMENT_CHARS = 300
+"""The most characters of a statement."""
 
 
 def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[RankedChunk]:
@@ -36,30 +35,22 @@ def for_prompt(ranked: Sequence[RankedChunk], phase: PhaseConfig) -> list[Ranked
 
 
 def told_once(ranked: Sequence[RankedChunk]) -> list[RankedChunk]:
-    """Skip a short passage if another note of its project has all its words and the same numbers and negations. An
-    agent's note often repeats what you said in a session. If both have the same words, the better one stays."""
-    said = [content_words(chunk.passage.chunk.text) - GENERIC_WORDS for chunk in ranked]
+    """Skip a short passage if another note of its project has all its words and the same facts. An agent's note often
+    repeats what you said in a session. If both have the same words, the better one stays."""
 
     def is_said_by(at: int, other: int) -> bool:
         one, two = ranked[at].passage, ranked[other].passage
-        if one.shown_id == two.shown_id or note_of(one).project != note_of(two).project or not said[at] <= said[other]:
+        if one.shown_id == two.shown_id or note_of(one).project != note_of(two).project:
             return False
-        return _claimed(one.chunk.text) == _claimed(two.chunk.text) and (other < at or said[at] != said[other])
+        first, second = NoteText(one.chunk.text), NoteText(two.chunk.text)
+        return Comparison(second, first).adds_nothing and (other < at or not Comparison(first, second).adds_nothing)
 
     places = range(len(ranked))
     return [
         ranked[at]
         for at in places
-        if len(ranked[at].passage.chunk.text) > STATEMENT_CHARS
-        or len(said[at]) < FEWEST_WORDS
-        or not any(is_said_by(at, other) for other in places)
+        if len(ranked[at].passage.chunk.text) > STATEMENT_CHARS or not any(is_said_by(at, other) for other in places)
     ]
-
-
-def _claimed(text: str) -> set[tuple[FactKind, str]]:
-    """Return the text's numbers, dates and identifiers, and the word behind each negation."""
-    found = (fact for fact in facts(text) if fact.kind is not FactKind.NAME)
-    return {(fact.kind, fact.key.split()[0] if fact.kind is FactKind.NEGATION else fact.key) for fact in found}
 
 
 def for_question(ranked: Sequence[RankedChunk], phase: PhaseConfig, *, is_weak: bool = False) -> list[RankedChunk]:

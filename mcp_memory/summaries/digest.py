@@ -9,11 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
+from mcp_memory.comparison.comparison import say_the_same
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.index.base import Index
 from mcp_memory.models import Filters, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import MOST_NOTES, date_of, newest_notes
-from mcp_memory.statements.comparison import say_the_same
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.topics.page import SESSIONS, SUMMARIES, link, page_id
 from mcp_memory.vault.note_file import NoteFile
@@ -103,7 +103,7 @@ class Digests:
         parts, told = defaultdict[str, list[str]](list), list[str]()
         for note in about:
             part = next((name for name, kinds in _PARTS.items() if note.kind in kinds), _OTHER)
-            if part != "Sessions" and any(say_the_same(note.title, one) for one in told[-MOST_COMPARED:]):
+            if part != "Sessions" and any(say_the_same(one, note.title) for one in told[-MOST_COMPARED:]):
                 continue
             told.append(note.title)
             project = f" {note.project}:" if note.project else ""

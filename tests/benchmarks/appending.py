@@ -14,7 +14,7 @@ import anyio
 from mcp_memory.daemon.serve import SWITCH_S
 from mcp_memory.engine.factory import open_engine
 from mcp_memory.models import Contradicted
-from mcp_memory.search.near_duplicates import NearDuplicates
+from mcp_memory.search.near_notes import NearNotes
 from tests.benchmarks.calls import WARM_UP, timed
 from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.figures import Figure, percentile
@@ -50,12 +50,12 @@ async def _appends(site: Site) -> tuple[list[float], list[float], list[float]]:
     async with open_engine(site.engine_config) as opened:
         engine = KeywordEngine(opened)
         await engine.settled()
-        looks = NearDuplicates.contradicted_by
+        looks = NearNotes.contradicted_by
         for number in range(NOTES.notes):
             content = NOTES.text(number).split("\n\n")[1]
             file = folder / f"{number}.md"
             floor.append(timed(lambda file=file, content=content: _durable_write(file, content.encode())))
-            with patch.object(NearDuplicates, "contradicted_by", _none if number % 2 else looks):
+            with patch.object(NearNotes, "contradicted_by", _none if number % 2 else looks):
                 start = time.perf_counter()
                 receipt = await engine.append(content, kind="fact")
                 (without if number % 2 else ours).append(time.perf_counter() - start)

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mcp_memory.conflicts import overtaken
-from mcp_memory.conflicts.detector import NoteText
+from mcp_memory.comparison import overtaken
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.embedders.base import EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from tests.benchmarks.extraction_sessions import AT_ONCE, MODELS, SESSIONS, files_in, read_session, share_of_words

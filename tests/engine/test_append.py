@@ -19,7 +19,7 @@ from mcp_memory.errors import (
 )
 from mcp_memory.index.sqlite.database import Database
 from mcp_memory.models import NoteId, NotePath, Outcome, SimilarNote
-from mcp_memory.search import near_duplicates
+from mcp_memory.search import near_notes
 from mcp_memory.storage.locks import PathLocks
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.vault.config import VaultConfig
@@ -190,7 +190,7 @@ async def test_what_no_longer_says_it_is_stored_anew(world: World, change: str) 
 
 
 async def test_near_duplicates_are_told_and_not_merged(toy_world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(near_duplicates, "DEADLINE_S", 30.0)  # on a busy machine they'd be left out
+    monkeypatch.setattr(near_notes, "DEADLINE_S", 30.0)  # on a busy machine they'd be left out
     async with toy_world.engine() as engine:
         first = await engine.append("the violet teapot has a crack near its spout", kind="fact", title="Teapot")
         other = await engine.append("the violet teapot has a crack near the spout", kind="fact", title="Teapot")

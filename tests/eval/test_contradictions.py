@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from mcp_memory.conflicts.detector import NoteText, find_contradiction
+from mcp_memory.comparison.comparison import Comparison
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.text.markdown import frontmatter
 from tests.evaluation.sets import read_set
 
@@ -20,7 +21,7 @@ EVAL = Path(__file__).parent
 @pytest.mark.parametrize("name", ["development", "held_out"])
 def test_contradictions_are_found_and_look_alikes_left_alone(name: str) -> None:
     pairs = [json.loads(line) for line in (EVAL / "contradictions" / f"{name}.jsonl").read_text().splitlines()]
-    flagged = {pair["id"] for pair in pairs if find_contradiction(*_statements(pair))}
+    flagged = {pair["id"] for pair in pairs if Comparison(*_statements(pair)).other_value}
     contrary = {pair["id"] for pair in pairs if pair["contradicts"]}
     assert len(pairs) >= 120 and len(contrary) <= len(pairs) / 2
     assert not flagged - contrary
@@ -33,7 +34,7 @@ def test_only_notes_that_no_longer_hold_are_contradicted(name: str) -> None:
     outdated = {span.path for question in questions for span in question.outdated}
     notes = sorted(_notes(EVAL / name / "vault"), key=lambda note: note[0])
     found = {
-        older for (_, older, one), (_, newer, other) in combinations(notes, 2) if find_contradiction(one, other)
+        older for (_, older, one), (_, newer, other) in combinations(notes, 2) if Comparison(one, other).other_value
     }  # fmt: skip
     superseded = {path for _, path, _ in notes if "-old" in path}
     assert found and found <= outdated | superseded

@@ -18,10 +18,10 @@ from mcp_memory.cli.console import Heading, Remark
 from mcp_memory.cli.options import CommandContext, command_options
 from mcp_memory.client.credentials import DEFAULT_CLIENT
 from mcp_memory.errors import InvalidInput, Refused
+from mcp_memory.search.near_notes import Holder
 from mcp_memory.settings.settings import Settings
 from mcp_memory.statements.audit_oracle import AuditItem, audit_items
 from mcp_memory.statements.candidate import Candidate
-from mcp_memory.statements.comparison import Holder
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.text.pluralize import counted
 

@@ -9,7 +9,7 @@ from time import monotonic
 
 import anyio
 
-from mcp_memory.conflicts.detector import NoteText
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.core.core import Core
 from mcp_memory.core.requests import AppendRequest
 from mcp_memory.core.verbs.known_kinds import kind_to_store
@@ -107,10 +107,10 @@ async def append_note(core: Core, draft: Draft, supersedes: Place | None = None)
 
     async def find_near() -> None:
         filters = Filters(now=core.clock(), project=draft.project, private=private)
-        near.extend(await core.search.near_duplicates.find(draft.content, filters))
+        near.extend(await core.search.near_notes.similar(draft.content, filters))
 
     async def find_contrary() -> None:
-        contrary.extend(await core.search.near_duplicates.contradicted_by(_text_of(draft), draft.created, private))
+        contrary.extend(await core.search.near_notes.contradicted_by(_text_of(draft), draft.created, private))
 
     failed: McpMemoryError | None = None
     receipt = _UNKNOWN

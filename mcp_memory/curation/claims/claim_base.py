@@ -13,15 +13,15 @@ from importlib.resources import files
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from mcp_memory.comparison.comparison import say_the_same
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
 from mcp_memory.curation.claims.statements import statements
 from mcp_memory.index.base import Index
 from mcp_memory.models import Conflict, Filters, NoteId, NotePath, NoteRecord, Passage
 from mcp_memory.recall.note_list import date_of, newest_notes
 from mcp_memory.statements.candidate import StatementKind
-from mcp_memory.statements.comparison import SAME_COSINE, SAME_WORDS
 from mcp_memory.text.language.facts import Fact, FactKind, facts
-from mcp_memory.text.language.terms import content_words, fold, overlap
+from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import GENERIC_WORDS
 from mcp_memory.vault.succession.entry_marks import is_private
 
@@ -155,11 +155,10 @@ def _refuted(stated: Sequence[Evidence], olders: Mapping[NoteId, Conflict]) -> S
 def _grouped(stated: Sequence[Evidence], vectors: "Mapping[NoteId, Vectors]") -> list[list[Evidence]]:
     """Group statements of a project that say the same, in the order of the notes. Their words match, or their vectors
     if they are whole notes. Numbers, dates, names and negations must agree."""
-    words = {id(one): content_words(one.text) for one in stated}
     kept = defaultdict[object, list[list[Evidence]]](list)
     for one in stated:
         alike = kept[one.note.project, facts(one.text)]
-        near = (group for group in alike if _is_same(one, group[0], words, vectors))
+        near = (group for group in alike if say_the_same(group[0].text, one.text, _cosine(one, group[0], vectors)))
         group = next(near, None)
         if group is None:
             alike.append(group := [])
@@ -167,13 +166,9 @@ def _grouped(stated: Sequence[Evidence], vectors: "Mapping[NoteId, Vectors]") ->
     return [group for alike in kept.values() for group in alike]
 
 
-def _is_same(
-    one: Evidence, other: Evidence, words: Mapping[int, frozenset[str]], vectors: "Mapping[NoteId, Vectors]"
-) -> bool:
-    if overlap(words[id(one)], words[id(other)]) >= SAME_WORDS:
-        return True
+def _cosine(one: Evidence, other: Evidence, vectors: "Mapping[NoteId, Vectors]") -> float:
     first, second = vectors.get(one.note.id), vectors.get(other.note.id)
-    return first is not None and second is not None and float(first @ second) >= SAME_COSINE
+    return 0.0 if first is None or second is None else float(first @ second)
 
 
 def _projects(claims: Sequence[Claim]) -> Iterator[Subject]:

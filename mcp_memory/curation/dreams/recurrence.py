@@ -2,20 +2,18 @@
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date
-from functools import lru_cache
 from typing import NamedTuple
 
-from mcp_memory.conflicts.detector import NoteText, find_contradiction
+from mcp_memory.comparison.comparison import SAME_IN_REVIEW, Comparison, Cosine, say_the_same
+from mcp_memory.comparison.other_value import NoteText
 from mcp_memory.curation.dreams.config import DreamsConfig
 from mcp_memory.runtime.idle_detector import give_way
-from mcp_memory.statements.comparison import SAME_WORDS, say_the_same
 from mcp_memory.statements.language import introduces
 from mcp_memory.statements.statement_rules import classify
 from mcp_memory.statements.user_sentences import user_sentences
-from mcp_memory.text.language.facts import FactKind, facts
-from mcp_memory.text.language.terms import content_words, overlap
+from mcp_memory.text.language.terms import content_words
 from mcp_memory.text.markdown import logs
 from mcp_memory.text.pluralize import counted
 
@@ -28,13 +26,6 @@ MOST_CHARS = 300
 
 DOUBT = 0.75
 """The factor by which each further day or different question reduces the doubt. Chosen, not fitted."""
-
-RELATED_WORDS, RELATED_COSINE = 0.25, 0.65
-"""The minimum similarity, by words and by vectors, of two statements that are treated as the same if numbers, names and
-negation agree. Chosen in `tests/eval/ninety_days` so that no wrong pair passes and 51 of 90 right pairs do; a person
-sees the text before it is stored."""
-
-Cosine = Callable[[str, str], float]
 
 
 class Said(NamedTuple):
@@ -107,8 +98,7 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
             words = content_words(one.text)
             near = [number for number, _ in Counter(n for word in words for n in of_word[word]).most_common(8)]
             first = {number: groups[number][0] for number in near}
-            alike = (number for number in near if is_known(one.text, [first[number].text], cosine))
-            same = (number for number in alike if not _contradicts(one, first[number]))
+            same = (number for number in near if _compare(first[number], one, cosine).says_the_same)
             of_text[one.text] = next(same, len(groups))
             for word in words:
                 of_word[word].add(of_text[one.text])
@@ -120,9 +110,7 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
         related = Counter(number for word in content_words(last.text) for number in of_word[word])
         others = [groups[number][-1] for number, count in related.items() if count > 1 and groups[number] != group]
         later = (other for other in others if other.day >= last.day)
-        return any(
-            find_contradiction(NoteText(last.text, kind=last.kind), NoteText(one.text, kind=one.kind)) for one in later
-        )
+        return any(_compare(last, one, cosine).other_value for one in later)
 
     recurring: list[Recurrence] = []
     for group in groups:
@@ -136,22 +124,9 @@ def find_recurring(said: Iterable[Said], cosine: Cosine) -> list[Recurrence]:
 
 def is_known(text: str, known: Iterable[str], cosine: Cosine) -> bool:
     """Return whether a known statement says the same, by words or by `cosine`."""
-    words = content_words(text)
-    for other in known:
-        shared = overlap(words, content_words(other))
-        if shared >= RELATED_WORDS and not (_names(text) - _names(other) and _names(other) - _names(text)):
-            near = shared >= SAME_WORDS or cosine(text, other) >= RELATED_COSINE
-            if near and say_the_same(text, other, float(near)):
-                return True
-        if text == other:
-            return True
-    return False
+    return any(say_the_same(other, text, cosine, SAME_IN_REVIEW) for other in known)
 
 
-def _contradicts(newer: Said, older: Said) -> bool:
-    return bool(find_contradiction(NoteText(older.text, kind=older.kind), NoteText(newer.text, kind=newer.kind)))
-
-
-@lru_cache(4096)
-def _names(text: str) -> frozenset[str]:
-    return frozenset({fact.key for fact in facts(text) if fact.kind is FactKind.NAME})
+def _compare(older: Said, newer: Said, cosine: Cosine) -> Comparison:
+    first, second = NoteText(older.text, kind=older.kind), NoteText(newer.text, kind=newer.kind)
+    return Comparison(first, second, cosine, SAME_IN_REVIEW)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.conflicts import overtaken
-from mcp_memory.conflicts.detector import NoteText
-from mcp_memory.conflicts.overtaken import likelihood, may_be_overtaken, pair_features
+from mcp_memory.comparison import overtaken
+from mcp_memory.comparison.other_value import NoteText
+from mcp_memory.comparison.overtaken import likelihood, may_be_overtaken, pair_features
 
 pytestmark = pytest.mark.fast
 

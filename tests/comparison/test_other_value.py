@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_memory.conflicts.detector import Contradiction, NoteText, find_contradiction
+from mcp_memory.comparison.other_value import Contradiction, NoteText, find_contradiction
 
 pytestmark = pytest.mark.fast
 

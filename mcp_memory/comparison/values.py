@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
-from mcp_memory.conflicts.change_words import EMPTY, MONTHS, NUMBERS, TITLES, UNITS, WEEKDAYS, normal
+from mcp_memory.comparison.change_words import EMPTY, MONTHS, NUMBERS, TITLES, UNITS, WEEKDAYS, normal
 from mcp_memory.text.language.terms import fold
 from mcp_memory.text.language.word_lists import function_words
 

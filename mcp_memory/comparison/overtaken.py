@@ -18,10 +18,11 @@ from itertools import product
 from math import exp
 from typing import Any
 
-from mcp_memory.conflicts.change_words import REPLACED, WEAK, words_of_change
-from mcp_memory.conflicts.detector import Contradiction, NoteText, clipped, find_contradiction, numbers_differ
-from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
-from mcp_memory.conflicts.values import MEASURED, common_keys
+from mcp_memory.comparison.change_words import REPLACED, WEAK, words_of_change
+from mcp_memory.comparison.other_value import Contradiction, NoteText, clipped, find_contradiction
+from mcp_memory.comparison.sentence import ParsedSentence, parse_statement
+from mcp_memory.comparison.two_things import numbers_differ
+from mcp_memory.comparison.values import MEASURED, common_keys
 from mcp_memory.text.language.facts import EXACT, facts
 from mcp_memory.text.language.terms import fold
 
@@ -64,7 +65,7 @@ class _Trees:
 
 @cache
 def _trees() -> _Trees:
-    table: dict[str, Any] = json.loads((files("mcp_memory.conflicts") / "overtaken.json").read_text("utf-8"))
+    table: dict[str, Any] = json.loads((files("mcp_memory.comparison") / "overtaken.json").read_text("utf-8"))
     return _Trees(table["embedding"], table["start"], table["trees"])
 
 

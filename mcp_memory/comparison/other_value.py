@@ -1,4 +1,4 @@
-"""Decides whether a newer statement contradicts an older one, from words and structure.
+"""Finds the value of an older statement that a newer one changes or rejects, from words and structure.
 
 A wrong contradiction is worse than a missed one: two statements of the same form (production and staging, two people,
 two runs) must not be mistaken for one. `tests/eval/contradictions` has the figures.
@@ -9,9 +9,10 @@ from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mcp_memory.conflicts.change_words import EVENT, EXCEPT, OPPOSITES, SWITCHES, WEAK, Rejection
-from mcp_memory.conflicts.sentence import ParsedSentence, parse_statement
-from mcp_memory.conflicts.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
+from mcp_memory.comparison.change_words import EVENT, EXCEPT, SWITCHES, WEAK, Rejection
+from mcp_memory.comparison.sentence import ParsedSentence, parse_statement
+from mcp_memory.comparison.two_things import are_apart, are_in_two_places, is_modified
+from mcp_memory.comparison.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
 from mcp_memory.models import LIKELY
 from mcp_memory.text.language.terms import terms
 
@@ -106,7 +107,7 @@ class _Pair:
     def _rejected(
         self, old: ParsedSentence, new: ParsedSentence, rejection: Rejection, gone: Sequence[Token]
     ) -> Contradiction | None:
-        if self._two_subjects(old, new) or _in_two_places(old, new):
+        if self._two_subjects(old, new) or are_in_two_places(old, new):
             return None
         hits = [token for token in old.tokens if _is_among(token, gone)]
         hit_keys, gone_keys = {token.key for token in hits}, {token.key for token in gone}
@@ -156,17 +157,9 @@ class _Pair:
         return self._new_to_leads[old.lead] and not common_keys({new.lead}, old.keys | self._older.topic)
 
     def _apart(self, old: ParsedSentence, new: ParsedSentence) -> bool:
-        """Return whether the sentences are about two places, months, numbers (`Sprint 14`, `Sprint 15`) or subjects."""
-        if old.environments != new.environments or (old.months and new.months and not old.months & new.months):
-            return True
-        if self._two_subjects(old, new) or (old.labels and new.labels and not old.labels & new.labels):
-            return True
-        if any((old.words & group) - new.words and (new.words & group) - old.words for group in OPPOSITES):
-            return True
-        if numbers_differ(old, new):
-            return True
+        """Return whether the sentences are about two things, or the older one is about the past."""
         is_past = self._older.kind == "log" and EVENT.match(old.text)
-        return bool(is_past)
+        return bool(is_past) or are_apart(old, new) or self._two_subjects(old, new)
 
     def _one_subject(self, old: ParsedSentence, new: ParsedSentence) -> bool:
         said = {token.key for token in old.main if not token.is_value or token.type == "name"}
@@ -250,31 +243,6 @@ def _switched(old: ParsedSentence, new: ParsedSentence) -> Contradiction | None:
         if re.search(form.format(one), old.text) and re.search(form.format(other), new.text):
             return Contradiction(one, other)
     return None
-
-
-def numbers_differ(old: ParsedSentence, new: ParsedSentence) -> bool:
-    """Return whether the sentences are about two numbers, such as `Sprint 14` and `Sprint 15`."""
-    return bool(old.subject_numbers - new.keys and new.subject_numbers - old.keys)
-
-
-def is_modified(old: ParsedSentence, new: ParsedSentence) -> bool:
-    """Return whether a shared word follows a different word in each sentence: `audit logs` and `access logs`."""
-    return any(
-        not (token.is_value or other.is_value)
-        and is_same(token.key, other.key)
-        and token.start - one.end <= 1
-        and other.start - two.end <= 1
-        and one.key not in new.keys
-        and two.key not in old.keys
-        and not {one.type, two.type} & (MEASURED | {"identifier"})
-        for one, token in zip(old.tokens, old.tokens[1:], strict=False)
-        for two, other in zip(new.tokens, new.tokens[1:], strict=False)
-    )
-
-
-def _in_two_places(old: ParsedSentence, new: ParsedSentence) -> bool:
-    one, two = old.environments, new.environments
-    return bool(one and two and not one & two)
 
 
 def _is_among(token: Token, found: Sequence[Token]) -> bool:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from mcp_memory.conflicts.change_words import (
+from mcp_memory.comparison.change_words import (
     BEFORE_NAME,
     CHANGE_VERB,
     CLAUSE,
@@ -19,7 +19,7 @@ from mcp_memory.conflicts.change_words import (
     when_spans,
     words_of_change,
 )
-from mcp_memory.conflicts.values import MEASURED, WITH_UNIT, Token, tokens
+from mcp_memory.comparison.values import MEASURED, WITH_UNIT, Token, tokens
 from mcp_memory.text.language.sentences import sentences
 
 MAX_CHARS, MAX_SENTENCES = 1200, 8

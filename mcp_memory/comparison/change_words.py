@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp_memory.text.language.terms import plain
 
-_TABLE: dict[str, Any] = tomllib.loads((files("mcp_memory.conflicts") / "change_words.toml").read_text("utf-8"))
+_TABLE: dict[str, Any] = tomllib.loads((files("mcp_memory.comparison") / "change_words.toml").read_text("utf-8"))
 _OLD, _DOT = r"(?P<old>[^,.;:()—–]{1,60}?)", "\u2024"
 _END = r"(?=[,.;:()—–]|\s+(?:but|and|or|because|since|from|for|with|so|sondern|und|weil|mais|et|sino|y)\b|$)"
 _WITHIN_VALUES = re.compile(r"(?<=\w)[.,:](?=\w)")

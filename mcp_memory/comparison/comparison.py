@@ -1,0 +1,168 @@
+"""Answers whether two texts say the same, state another value of the same thing, or neither. Pure.
+
+A wrong "same" loses a statement, and a wrong "other value" marks a note that is still true: in doubt, it is neither.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property, lru_cache
+
+from mcp_memory.comparison.change_words import OPPOSITES, SWITCHES
+from mcp_memory.comparison.other_value import Contradiction, NoteText, find_contradiction
+from mcp_memory.comparison.sentence import parse_statement
+from mcp_memory.comparison.two_things import are_apart, differ_within
+from mcp_memory.text.language.facts import EXACT, Fact, FactKind, facts
+from mcp_memory.text.language.terms import content_words, overlap, words
+
+Cosine = Callable[[str, str], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Closeness:
+    """The least closeness of two texts: a share of common content words, or else a cosine, which counts only with
+    `common` of the words."""
+
+    words: float
+    cosine: float
+    common: float = 0.0
+
+
+SAME = Closeness(words=0.8, cosine=0.9)
+"""The closeness of texts that say the same. Lower values would mistake statements of one form about two things for each
+other ("staging listens on port 5433", "production …")."""
+SAME_IN_REVIEW = Closeness(words=0.8, cosine=0.65, common=0.25)
+"""The same, for texts that a person sees before anything is stored. Chosen in `tests/eval/ninety_days`, so that no
+wrong pair passes and 51 of 90 right ones do."""
+CONTAINED = Closeness(words=0.6, cosine=0.85)
+"""The closeness from which one text contains another, which may be shorter."""
+SIMILAR_WORDS = 0.5
+"""The share of common words of texts that are worth showing beside each other. Nearly all pairs of notes with a MiniLM
+cosine of .9 or more have it."""
+LEAST_WORDS = 3
+"""The fewest content words of a text that adds nothing to another text."""
+
+_NAMING = content_words("call called name named heißt heißen genannt appelle appelé llama llaman")
+"""Verbs that only link a name with its bearer."""
+_CONTRARY = [*OPPOSITES, *map(frozenset, SWITCHES)]
+
+
+class Answer(StrEnum):
+    SAME = "same"
+    OTHER_VALUE = "other value"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison of a newer text with an older one; each question is only looked into when it is asked. `cosine` is
+    the similarity of their embeddings, if known; a function is called only where the words don't decide."""
+
+    older: NoteText
+    newer: NoteText
+    cosine: float | Cosine = 0.0
+    least: Closeness = SAME
+
+    @property
+    def answer(self) -> Answer:
+        if self.other_value:
+            return Answer.OTHER_VALUE
+        return Answer.SAME if self.says_the_same else Answer.NEITHER
+
+    @cached_property
+    def other_value(self) -> Contradiction | None:
+        """The two values, if the newer text changes or rejects what the older one says."""
+        return find_contradiction(self.older, self.newer)
+
+    @property
+    def says_the_same(self) -> bool:
+        """Return whether the texts are close, have the same facts, and are about one thing."""
+        if self.older.text.strip() == self.newer.text.strip():
+            return True
+        return self._agrees and self._is_close and not self._is_about_another_thing and not self.other_value
+
+    @property
+    def adds_nothing(self) -> bool:
+        """Return whether the older text has all words of the newer one, the same facts, and no other value."""
+        return self._has_all_words and self._agrees and not self.other_value
+
+    @property
+    def shared_words(self) -> float:
+        return overlap(self._old.words, self._new.words)
+
+    @property
+    def containment(self) -> float:
+        """The closeness with which the older text contains the newer one; 0 if it doesn't, or lacks one of its numbers,
+        dates and identifiers. Names may be spelled differently."""
+        share = len(self._new.words & self._old.words) / (len(self._new.words) or 1)
+        cosine = self._cosine()
+        if share < CONTAINED.words and cosine < CONTAINED.cosine:
+            return 0.0
+        missing = self._new.exact - self._old.exact
+        return max(share, cosine) if all(fact.key in self.older.text for fact in missing) else 0.0
+
+    @property
+    def _is_close(self) -> bool:
+        shared = self.shared_words
+        if shared >= self.least.words or (self._new.exact and self._has_all_words):
+            return True
+        return shared >= self.least.common and self._cosine() >= self.least.cosine
+
+    @property
+    def _has_all_words(self) -> bool:
+        return len(self._new.words) >= LEAST_WORDS and self._new.words <= self._old.words
+
+    @property
+    def _agrees(self) -> bool:
+        """Return whether the texts have the same numbers, dates, identifiers and negations, and no two names."""
+        old, new = self._old, self._new
+        if new.exact != old.exact or new.negated != old.negated:
+            return False
+        return not (new.names - old.names and old.names - new.names)
+
+    @property
+    def _is_about_another_thing(self) -> bool:
+        """Return whether the texts have contrary words, or a sentence is apart from all sentences of the other text."""
+        if any(differ_within(group, self._old.spelled, self._new.spelled) for group in _CONTRARY):
+            return True
+        olds, news = parse_statement(self.older.text, ""), parse_statement(self.newer.text, "")
+        return bool(olds) and any(all(are_apart(old, new) for old in olds) for new in news)
+
+    def _cosine(self) -> float:
+        return self.cosine if isinstance(self.cosine, float) else self.cosine(self.older.text, self.newer.text)
+
+    @property
+    def _old(self) -> "_Reading":
+        return _read(self.older.text)
+
+    @property
+    def _new(self) -> "_Reading":
+        return _read(self.newer.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A text, read once and compared often. `negated` are the words behind negations, which are found only in
+    English; in other languages numbers decide. `spelled` are all words as written, in lower case."""
+
+    words: frozenset[str]
+    spelled: frozenset[str]
+    exact: frozenset[Fact]
+    names: frozenset[str]
+    negated: frozenset[str]
+
+
+@lru_cache(4096)
+def _read(text: str) -> _Reading:
+    found = facts(text)
+    return _Reading(
+        content_words(text) - _NAMING,
+        frozenset(words(text)),
+        frozenset(fact for fact in found if fact.kind in EXACT),
+        frozenset(fact.key for fact in found if fact.kind is FactKind.NAME),
+        frozenset(fact.key.split()[0] for fact in found if fact.kind is FactKind.NEGATION),
+    )
+
+
+def say_the_same(older: str, newer: str, cosine: float | Cosine = 0.0, least: Closeness = SAME) -> bool:
+    return Comparison(NoteText(older), NoteText(newer), cosine, least).says_the_same

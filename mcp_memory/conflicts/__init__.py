@@ -1,1 +1,0 @@
-"""Decides whether a newer statement contradicts an older one. Pure: no I/O, no clock, no model."""
