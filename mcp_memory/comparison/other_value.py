@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from mcp_memory.comparison.change_words import EVENT, EXCEPT, SWITCHES, WEAK, Rejection
-from mcp_memory.comparison.sentence import ParsedSentence, parse_statement
-from mcp_memory.comparison.two_things import are_apart, are_in_two_places, is_modified
+from mcp_memory.comparison.sentence import (
+    ParsedSentence,
+    are_apart,
+    are_in_two_places,
+    is_modified,
+    parse_statement,
+)
 from mcp_memory.comparison.values import COUNTED, MEASURED, Token, common_keys, is_same, tokens
 from mcp_memory.models import LIKELY
 from mcp_memory.text.language.terms import terms

@@ -20,8 +20,7 @@ from typing import Any
 
 from mcp_memory.comparison.change_words import REPLACED, WEAK, words_of_change
 from mcp_memory.comparison.other_value import Contradiction, NoteText, clipped, find_contradiction
-from mcp_memory.comparison.sentence import ParsedSentence, parse_statement
-from mcp_memory.comparison.two_things import numbers_differ
+from mcp_memory.comparison.sentence import ParsedSentence, numbers_differ, parse_statement
 from mcp_memory.comparison.values import MEASURED, common_keys
 from mcp_memory.text.language.facts import EXACT, facts
 from mcp_memory.text.language.terms import fold

@@ -23,13 +23,12 @@ from mcp_memory.core.core import Core
 from mcp_memory.core.verbs.erasing import Eraser
 from mcp_memory.core.verbs.forgetting import forget_note
 from mcp_memory.core.verbs.storing import append_for_source
-from mcp_memory.errors import DeadlineExceeded, NotFound, Refused, SummarizerUnavailable
+from mcp_memory.errors import DeadlineExceeded, NotFound, Refused
 from mcp_memory.extraction.candidate_log import CandidateLog, CandidateOutcome
 from mcp_memory.extraction.commitments import kept, read_new_entries, with_due
 from mcp_memory.extraction.config import ExtractionConfig
-from mcp_memory.extraction.llm_extraction import build_prompts, verbatim_candidates
+from mcp_memory.extraction.llm_extraction import ModelAnswer, ask_model
 from mcp_memory.extraction.replaced_notes import (
-    Contrary,
     RejectedCandidate,
     find_replaced,
     notes_made_of,
@@ -37,14 +36,15 @@ from mcp_memory.extraction.replaced_notes import (
     rejected_candidates,
     title_now,
 )
+from mcp_memory.indexing.stated_texts import Contrary
 from mcp_memory.models import Filters, NoteId, NoteState, Outcome, PrivateMarks, Receipt, is_channel
 from mcp_memory.runtime.threads import in_thread
 from mcp_memory.search.near_notes import NearPassage
 from mcp_memory.statements.candidate import Candidate, Voice, id_of
+from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.lessons import same_lesson
-from mcp_memory.statements.sentence_model import SentenceModel
 from mcp_memory.summarizers.base import Summarizer
 from mcp_memory.text.markdown.frontmatter import Value
 from mcp_memory.vault.config import LOG
@@ -102,10 +102,12 @@ class CandidateIngest:
         model = SentenceModel(embedder) if embedder else None
         read = partial(extract_candidates, captured.messages, model, before, captured.material)
         found = await in_thread(read, deadline_s=EXTRACT_S, what="reading the transcript")
-        more, problem = await self._ask_model(captured.messages)
+        asked = ModelAnswer()
+        if self._config.language_model:
+            asked = await ask_model(self._model, captured.messages, self._core.config.summarizer)
         ends = await self._mark_done(captured)  # they don't need a note of their own
-        new = [one for one in (*found, *more) if not one.text.casefold().startswith(ends)]
-        return replace(await self._ingest(new, captured), problem=problem)
+        new = [one for one in (*found, *asked.candidates) if not one.text.casefold().startswith(ends)]
+        return replace(await self._ingest(new, captured), problem=asked.problem)
 
     def _on_record(self, captured: CapturedMessages) -> tuple[list[TranscriptMessage], CapturedMessages]:
         """Return the earlier messages of the session and the new messages, both without off-the-record parts."""
@@ -273,25 +275,6 @@ class CandidateIngest:
             id=note_id,
             more=more,
         )
-
-    async def _ask_model(self, messages: Sequence[TranscriptMessage]) -> tuple[list[Candidate], str | None]:
-        if not self._config.language_model:
-            return [], None
-        asking = self._core.config.summarizer
-        prompts = list(build_prompts(messages, asking.prompt_tokens))
-
-        def ask() -> list[Candidate]:
-            found: list[Candidate] = []
-            for one in prompts:
-                found += verbatim_candidates(self._model.ask(one.prompt).text, one.messages)
-            return found
-
-        try:
-            deadline_s = len(prompts) * asking.timeout_s + 1
-            return await in_thread(ask, deadline_s=deadline_s, what="asking a language model"), None
-        except (SummarizerUnavailable, DeadlineExceeded) as error:
-            log.warning("extraction without a language model: %s", error.code)
-            return [], error.message
 
     async def _record(self, note_id: NoteId, outcome: CandidateOutcome, captured: CapturedMessages) -> None:
         session, at = captured.session, self._clock().timestamp()

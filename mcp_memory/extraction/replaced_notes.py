@@ -14,7 +14,7 @@ from mcp_memory.errors import McpMemoryError
 from mcp_memory.extraction.candidate_log import REJECTED, CandidateLog
 from mcp_memory.index.base import Index
 from mcp_memory.indexing.conflict_scan import ConflictScan
-from mcp_memory.indexing.stated_texts import StatedText
+from mcp_memory.indexing.stated_texts import Contrary, StatedText
 from mcp_memory.models import WRITTEN, Filters, NoteId, NotePath, NoteState
 from mcp_memory.search.near_notes import NearPassage
 from mcp_memory.statements.candidate import Candidate
@@ -33,8 +33,6 @@ hadn't seen them, so that 7 of 10 named notes are right."""
 MOST_NOTES = 10_000
 MAX_REJECTED = 500
 """The number of your latest rejections with which new candidates are compared."""
-
-Contrary = tuple[StatedText, Contradiction]
 
 
 def find_replaced(

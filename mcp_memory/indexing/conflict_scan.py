@@ -14,11 +14,10 @@ from itertools import islice
 from time import monotonic
 
 from mcp_memory.comparison.comparison import Comparison
-from mcp_memory.comparison.other_value import Contradiction, NoteText, clipped
+from mcp_memory.comparison.other_value import NoteText, clipped
 from mcp_memory.errors import IndexReplaced
 from mcp_memory.index.base import Index
-from mcp_memory.indexing.replacements import Replaced, ReplacedNotes
-from mcp_memory.indexing.stated_texts import StatedText, StatedTexts
+from mcp_memory.indexing.stated_texts import Contrary, StatedText, StatedTexts
 from mcp_memory.indexing.writer import IndexWriter
 from mcp_memory.models import FORK, Conflict, Etag, Filters, NoteId, NotePath, PrivateMarks
 from mcp_memory.runtime.idle_detector import give_way
@@ -49,20 +48,17 @@ class ConflictScan:
         self._index, self._writer, self._chains, self._clock = index, writer, chains, clock
         self.is_due = True
         self.open_conflicts: Sequence[Conflict] = ()
-        self.texts = StatedTexts(index, clock)
-        self._known_likely: dict[NoteId, Replaced] = {}
-        """The notes that were compared since notes last changed: near notes are near one another."""
+        self.texts = StatedTexts(index, writer, clock)
         self._by_older: dict[NoteId, Conflict] = {}
         self._by_newer: dict[NoteId, Conflict] = {}
         self._awaits_vectors = False
-        self._replaced = ReplacedNotes(index, writer, clock, self.texts)
         writer.listeners.append(self._notes_changed)
 
     async def scan(self, seconds: float = SCAN_S) -> None:
         """Compare the notes that have changed since the last scan, for at most these seconds. Raises
         IndexUnavailable."""
         until = monotonic() + seconds
-        self.is_due |= self._awaits_vectors and self._replaced.judges
+        self.is_due |= self._awaits_vectors and self.texts.judges
         while self.is_due and monotonic() < until:
             self.is_due = False
             try:
@@ -73,7 +69,7 @@ class ConflictScan:
 
     def contradicted_by(
         self, new_text: NoteText, when: datetime | None = None, private: PrivateMarks | None = None
-    ) -> list[tuple[StatedText, Contradiction]]:
+    ) -> list[Contrary]:
         """Return the statements that a new one contradicts, the latest first; none that these marks cover. Raises
         IndexUnavailable."""
         new = StatedText(NoteId(""), NotePath(""), new_text, when or self._clock())
@@ -107,7 +103,7 @@ class ConflictScan:
     # -- in threads --------------------------------------------------------------------------------------------
 
     def _notes_changed(self, _: Sequence[NotePath]) -> None:
-        self.is_due, self._known_likely = True, {}
+        self.is_due = True
         self.texts.forget()
 
     def _scan(self) -> bool:
@@ -122,7 +118,7 @@ class ConflictScan:
         while todo and monotonic() < until:
             give_way()
             path = todo.pop()
-            (has_vector,) = self._replaced.have_vectors([path])
+            (has_vector,) = self.texts.have_vectors([path])
             for one in list(self._conflicts_of(path)):
                 found.append(one)
                 known = self._by_older.get(one.older)
@@ -145,16 +141,16 @@ class ConflictScan:
         by_date = sorted(known, key=lambda conflict: (conflict.is_certain, dates.get(conflict.older, "")))
         self._by_newer = {conflict.newer: conflict for conflict in by_date}
         if not todo:
-            self._known_likely = {}
             self.texts.forget()
         return bool(todo or again)
 
     def _embedded_since(self, paths: Iterable[NotePath]) -> list[NotePath]:
         """Return the notes that were compared without a vector and have one now."""
         some = list(islice(paths, MOST_AWAITED))
-        found = [path for path, has_one in zip(some, self._replaced.have_vectors(some), strict=True) if has_one]
+        found = [path for path, has_one in zip(some, self.texts.have_vectors(some), strict=True) if has_one]
         self._awaits_vectors = bool(some)
-        self._known_likely = {} if found else self._known_likely
+        if found:
+            self.texts.forget()
         return found
 
     def _depending(self, path: NotePath) -> Iterator[NotePath]:
@@ -177,7 +173,7 @@ class ConflictScan:
                 if self.texts.is_older(stated, newer):
                     why = Comparison(stated.note, newer.note).other_value
                     other = self._by_newer.get(newer.id)
-                    likely = () if why or (other and other.is_certain) else self._likely(newer)
+                    likely = () if why or (other and other.is_certain) else self.texts.probably_replaced(newer)
                     why = why or next((one for old, one in likely if old.id == stated.id), None)
                     found += [(stated, newer, why)] if why else []
             for older, newer, why in found:
@@ -203,18 +199,11 @@ class ConflictScan:
         ends = {end.newer: end.newer_path for other in others if (end := self.newer_of(other.id))}
         return [other for end, path in ends.items() for other in self.texts.at(path) if other.id == end]
 
-    def _contradicted(self, newer: StatedText, near: Sequence[StatedText]) -> list[tuple[StatedText, Contradiction]]:
+    def _contradicted(self, newer: StatedText, near: Sequence[StatedText]) -> list[Contrary]:
         olders = [older for older in near if self.texts.is_older(older, newer)]
         compared = [(older, Comparison(older.note, newer.note).other_value) for older in olders]
         found = [(older, value) for older, value in compared if value]
-        return found or list(self._likely(newer))
-
-    def _likely(self, newer: StatedText) -> Replaced:
-        """Return the notes that a statement probably replaces."""
-        known = self._known_likely
-        if newer.id not in known:
-            known[newer.id] = self._replaced.find(newer)
-        return known[newer.id]
+        return found or list(self.texts.probably_replaced(newer))
 
 
 def _weight(conflict: Conflict) -> tuple[bool, str]:

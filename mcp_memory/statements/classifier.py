@@ -10,19 +10,28 @@ used.
 """
 
 import json
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from mcp_memory.statements.sentence_model import States
+from mcp_memory.embedders.base import Embedder
+from mcp_memory.errors import McpMemoryError
 from mcp_memory.statements.spoken import SpokenSentence
 from mcp_memory.statements.user_sentences import UserSentence
+
+States = npt.NDArray[np.float32]
+
+AT_ONCE = 64
+"""The most texts in a call. A model that needs two seconds for a call is treated as hung, and queries run without
+it."""
 
 ONCE, PROPOSED = 0.75, 0.2
 """The likelihoods from which a sentence is stored at once, or proposed."""
@@ -34,6 +43,9 @@ ADAPTED_SHARE = 0.3
 """The weight of the adapted model against the first regression. It lets more sentences be stored at equal precision."""
 
 _WORD = re.compile(r"[\w’▪]+")
+_T = TypeVar("_T")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +125,32 @@ def likelihoods(
 def likelihood(way: str, features: Sequence[float], *states: States, view: str = "") -> float:
     """Return the likelihood from the weights of this name, which have a single row."""
     return float(_weights()[way].likelihoods(np.concatenate([features, *states]), view)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceModel:
+    """Embeds sentences. Each answer is None without the bundled model, or if it fails; then only cues decide."""
+
+    embedder: Embedder
+
+    def states(self, texts: Sequence[str]) -> States | None:
+        """Return the states of the middle layers. Shape (texts, width)."""
+        return _in_batches(self.embedder.inner_states, texts)
+
+    def states_in_context(self, spoken: Sequence[SpokenSentence]) -> States | None:
+        """Return the states of sentences in context from the adapted model. Shape (sentences, width)."""
+        return _in_batches(self.embedder.states_in_context, [one.in_context for one in spoken])
+
+
+def _in_batches(ask: Callable[[Sequence[_T]], States | None], items: Sequence[_T]) -> States | None:
+    found: list[States] = []
+    try:
+        for at in range(0, len(items), AT_ONCE):
+            states = ask(items[at : at + AT_ONCE])
+            if states is None:
+                return None
+            found.append(states)
+    except McpMemoryError as error:
+        log.warning("sentences are judged without a model: %s", error.code)
+        return None
+    return np.concatenate(found) if found else None

@@ -7,10 +7,10 @@ from functools import cache
 from mcp_memory.capture.readers.message import Role, TranscriptMessage
 from mcp_memory.errors import McpMemoryError
 from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.finder import find_statements
 from mcp_memory.statements.lessons import extract_lessons
 from mcp_memory.statements.proposals import repeats
-from mcp_memory.statements.sentence_model import SentenceModel
 from mcp_memory.text.conversation.own_words import pasted_words
 
 log = logging.getLogger(__name__)

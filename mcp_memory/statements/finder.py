@@ -26,6 +26,8 @@ from mcp_memory.statements.classifier import (
     ONCE,
     PERSONAL,
     PROPOSED,
+    SentenceModel,
+    States,
     answered_states,
     in_context,
     likelihood,
@@ -36,7 +38,6 @@ from mcp_memory.statements.cues import features, has_cue, is_joke, is_vetoed
 from mcp_memory.statements.language import is_personal
 from mcp_memory.statements.proposals import HasRead
 from mcp_memory.statements.reasons import EXPLAINS, PLAINLY, explains, reason_features
-from mcp_memory.statements.sentence_model import SentenceModel, States
 from mcp_memory.statements.spoken import SpokenSentence, spoken_sentences
 from mcp_memory.statements.statement_rules import Statement, classify, opening_chars
 from mcp_memory.statements.user_sentences import UserSentence

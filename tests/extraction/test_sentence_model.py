@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mcp_memory.errors import EmbedderUnavailable
-from mcp_memory.statements.sentence_model import AT_ONCE, SentenceModel
+from mcp_memory.statements.classifier import AT_ONCE, SentenceModel
 
 
 class Counting:

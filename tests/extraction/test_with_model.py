@@ -10,9 +10,9 @@ import pytest
 from mcp_memory.embedders.base import Embedder, EmbedderConfig
 from mcp_memory.embedders.open_embedder import open_embedder
 from mcp_memory.statements.candidate import Candidate
+from mcp_memory.statements.classifier import SentenceModel
 from mcp_memory.statements.extractor import extract_candidates
 from mcp_memory.statements.language import introduces
-from mcp_memory.statements.sentence_model import SentenceModel
 from mcp_memory.statements.user_sentences import user_sentences
 from tests.benchmarks.extraction_sessions import SESSIONS, files_in, score_files
 from tests.extraction.talks import assistant, person
