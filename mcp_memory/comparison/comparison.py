@@ -128,7 +128,7 @@ class Comparison:
         return bool(olds) and any(all(are_apart(old, new) for old in olds) for new in news)
 
     def _cosine(self) -> float:
-        return self.cosine if isinstance(self.cosine, float) else self.cosine(self.older.text, self.newer.text)
+        return self.cosine(self.older.text, self.newer.text) if callable(self.cosine) else self.cosine
 
     @property
     def _old(self) -> "_Reading":
