@@ -7,16 +7,15 @@ from mcp_memory.core.feature import Feature, Operation
 from mcp_memory.core.requests import CLAIMS, NoArguments, TargetRequest
 from mcp_memory.core.verbs.forgetting import forget_as
 from mcp_memory.core.verbs.storing import append_for_source
-from mcp_memory.curation.claims.answers import ClaimAnswers
+from mcp_memory.curation.claims.answers import ClaimAnswers, ClaimOperations
 from mcp_memory.curation.claims.claim_base import ClaimBase
-from mcp_memory.curation.claims.claim_operations import ClaimOperations
 from mcp_memory.curation.decay.archive import Archivist
 from mcp_memory.curation.decay.archive_operations import ArchiveOperations
 from mcp_memory.curation.dreams.dream_copies import DreamCopies
 from mcp_memory.curation.dreams.dream_files import DreamFiles
 from mcp_memory.curation.dreams.dream_operations import DreamOperations
 from mcp_memory.curation.dreams.dreamer import Dreamer
-from mcp_memory.curation.pages.page_operations import PageOperations
+from mcp_memory.curation.organizer import Organizer
 from mcp_memory.curation.requests import (
     ApplyRequest,
     ArchiveProposedRequest,
@@ -40,7 +39,7 @@ def build(core: Core) -> Feature:
     files = DreamFiles(core.vault, core.indexing.writer, core.config.state / "dreams")
     forget = partial(forget_as, core, Caller(DREAM, is_person=True))
     dreams = DreamOperations(core, Dreamer(core, files, partial(append_for_source, core), forget))
-    pages = PageOperations(core, answers.base, files)
+    pages = Organizer(core, answers.base, files)
     archivist = Archivist(core)
     archive = ArchiveOperations(core, archivist)
     zone, times = core.vault.layout.tz, core.config.jobs

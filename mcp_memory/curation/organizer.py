@@ -1,64 +1,128 @@
-"""Writes a page of claims for each project, person, service and tool, a dashboard, and INDEX.md, which lists the pages.
+"""Writes a page of claims for each project, person, service and tool, a dashboard, and INDEX.md, which lists the pages;
+and keeps the index in MEMORY.md up to date. It does so when you ask for it, and in the background.
 
 The same claims give the same bytes, and a run without changes writes nothing. INDEX.md quotes no note.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 
+from mcp_memory.core.core import Core
+from mcp_memory.core.serializers import Payload
 from mcp_memory.curation.claims.claim import Claim, Evidence, Subject
 from mcp_memory.curation.claims.claim_base import ClaimBase
 from mcp_memory.curation.claims.problems import ClaimProblem, list_problems
-from mcp_memory.index.base import Index
+from mcp_memory.curation.dreams.dream_files import DreamFiles
+from mcp_memory.curation.memory_index import memory_index, with_memory_index
+from mcp_memory.curation.requests import OrganizeRequest
+from mcp_memory.jobs.due import AfterQuiet
+from mcp_memory.jobs.job import Job, JobReport, JobTurn
 from mcp_memory.models import Filters, NoteId, NotePath, NoteRecord, NoteState
 from mcp_memory.recall.note_list import date_of
+from mcp_memory.runtime.threads import in_thread
 from mcp_memory.text.language.clauses import capitalized
 from mcp_memory.text.markdown import frontmatter
 from mcp_memory.text.markdown.inline_text import escaped, is_harmless
 from mcp_memory.text.markdown.link_targets import unlinked
+from mcp_memory.text.pluralize import counted
 from mcp_memory.topics.page import CONTENTS, ENTITIES, etag_of, link, page_id
-from mcp_memory.vault.note_file import NoteFile, slug
-from mcp_memory.vault.vault import Vault
+from mcp_memory.vault.note_file import MEMORY, NoteFile, slug
 
 MOST_CLAIMS, MOST_OF_LOGS, MOST_CONTENTS_BYTES, MOST_PAGES = 100, 20, 2000, 5000
 """The most claims of a page, the most of these from logs, the size of INDEX.md, and the number of known pages read."""
+
+PAGES_S = 3600.0
+"""Seconds between two checks without a change: what expires changes no file."""
+QUIET_S, SOON_S = 15.0, 60.0
+"""The seconds after a change or a start until the pages are checked."""
 
 DASHBOARD = f"{ENTITIES}/_dashboard.md"
 
 _SYSTEM = {"agent", "workflow", "skill", "reference", "fix", "lesson"}
 
 
-@dataclass(frozen=True, slots=True)
 class Organizer:
-    """Writes the pages. Its methods read files and the index, so call them in a worker thread."""
+    """Writes the pages."""
 
-    vault: Vault
-    index: Index
-    base: ClaimBase
+    def __init__(self, core: Core, base: ClaimBase, files: DreamFiles) -> None:
+        self._core = core
+        self._vault = core.vault
+        self._index = core.index
+        self._base = base
+        self._files = files
+        self._due = AfterQuiet(quiet_s=QUIET_S, longest_wait_s=300, concerns=_are_notes)
+        self._due.look_again(SOON_S)
 
-    def run(self, *, dry_run: bool, again: bool) -> tuple[list[NotePath], list[NoteFile]]:
+    def job(self) -> Job:
+        return Job("pages", "Brings the pages of claims up to date", self._due, self._run)
+
+    async def organize(self, request: OrganizeRequest) -> Payload:
+        """Write the pages that are out of date, or list them; with `memory`, also add an index to MEMORY.md, if it has
+        none yet."""
+        stale, written = await self._refresh(dry_run=request.dry_run, memory=request.memory)
+        return {"pages": stale if request.dry_run else written}
+
+    async def _run(self, _: JobTurn) -> JobReport | None:
+        self._due.look_again(PAGES_S)
+        _stale, written = await self._refresh(again=True)
+        return JobReport(f"{counted(len(written), 'page')} written", written) if written else None
+
+    async def _refresh(
+        self, *, dry_run: bool = False, again: bool = False, memory: bool = False
+    ) -> tuple[list[NotePath], list[NotePath]]:
+        """Return the pages that are out of date, and those that were written."""
+        write = partial(self._write, dry_run=dry_run, again=again)
+        stale, pages = await in_thread(write, deadline_s=300, what="writing pages")
+        for page in pages:
+            await self._core.indexing.writer.index_note(page)
+        written = [page.record.path for page in pages]
+        refresh = partial(self._refresh_memory_index, anew=memory)
+        if not dry_run and await in_thread(refresh, deadline_s=60, what="writing the index in MEMORY.md"):
+            written.append(MEMORY)
+        return stale, written
+
+    # -- in threads --------------------------------------------------------------------------------------------
+
+    def _refresh_memory_index(self, *, anew: bool) -> bool:
+        """Return whether the index in MEMORY.md was written. Raises Refused for a lone mark, StorageFailed."""
+        core, layout, text = self._core, self._vault.layout, self._files.text_of(MEMORY) or ""
+        today = core.clock().astimezone(layout.tz).date()
+        shown = Filters(private=core.config.recall.private_marks, now=core.clock(), foreign=False)
+        lines = memory_index(self._index, core.recall.uses.read(), shown, layout, today)
+        edited = partial(with_memory_index, lines=lines, anew=anew)
+        is_new = edited(text) != text
+        if is_new:
+            self._files.edit(MEMORY, edited)
+        return is_new
+
+    def _write(self, *, dry_run: bool, again: bool) -> tuple[list[NotePath], list[NoteFile]]:
         """Return the paths of outdated pages, and the files written. With `again`, do nothing unless an earlier run
         wrote INDEX.md. Raises StorageFailed, IndexUnavailable."""
-        in_home = self.vault.layout.in_home
-        known = {note.path: note for note in self.index.notes(_PAGES, limit=MOST_PAGES)}
+        in_home = self._vault.layout.in_home
+        known = {note.path: note for note in self._index.notes(_PAGES, limit=MOST_PAGES)}
         if again and in_home(CONTENTS) not in known:
             return [], []
-        subjects = {self._path(one): one for one in self.base.subjects(Filters())}
+        subjects = {self._path(one): one for one in self._base.subjects(Filters())}
         made = {path: _page(path, one) for path, one in subjects.items()}
         entities = f"{in_home(ENTITIES)}/"
         for path, note in known.items():
             if path.startswith(entities) and path not in made:
                 made[path] = _render(path, note.title, (), ["Nothing that is stored holds now."])
-        made[in_home(CONTENTS)] = _contents(in_home(CONTENTS), self.base.claims(Filters()), sorted(subjects.items()))
+        made[in_home(CONTENTS)] = _contents(in_home(CONTENTS), self._base.claims(Filters()), sorted(subjects.items()))
         path = in_home(DASHBOARD)
-        made[path] = _dashboard(path, list_problems(self.vault, self.index, self.base, made))
+        made[path] = _dashboard(path, list_problems(self._vault, self._index, self._base, made))
         stale = [path for path, data in made.items() if path not in known or known[path].etag != etag_of(data)]
-        written = [] if dry_run else [self.vault.filing.refresh_page(path, made[path]) for path in stale]
+        written = [] if dry_run else [self._vault.filing.refresh_page(path, made[path]) for path in stale]
         return stale, [page for page in written if page]
 
     def _path(self, subject: Subject) -> NotePath:
-        return self.vault.layout.in_home(f"{ENTITIES}/{subject.folder}/{slug(subject.name)}.md")
+        return self._vault.layout.in_home(f"{ENTITIES}/{subject.folder}/{slug(subject.name)}.md")
+
+
+def _are_notes(paths: Collection[NotePath]) -> bool:
+    """Return whether not all of these are our own pages."""
+    return not all(f"{ENTITIES}/" in f"/{path}" or path.endswith(CONTENTS) for path in paths)
 
 
 _PAGES = Filters(states=frozenset({NoteState.SUMMARY}))
